@@ -1,7 +1,7 @@
 /// <reference path="../../../test/provider-server/provided-context.d.ts" />
 import { expect, inject, test, vi } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent } from './agent/react-agent.ts';
+import { ReActAgent } from './preset/react-agent.ts';
 import { dashscope, type DashScopeOptions } from './dashscope.ts';
 import { AgentError, type AgentErrorCode } from './error/agent-error.ts';
 import { multiAgent } from './provider/multi-agent.ts';

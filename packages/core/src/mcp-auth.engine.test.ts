@@ -1,7 +1,7 @@
 import { auth, type OAuthClientProvider } from '@modelcontextprotocol/client';
 import { expect, test, vi } from 'vitest';
 import { newServer } from '../test-support/mcp-server.ts';
-import { ReActAgent } from './agent/react-agent.ts';
+import { ReActAgent } from './preset/react-agent.ts';
 import type { AgentError } from './error/agent-error.ts';
 import type { McpTools } from './mcp.ts';
 import { outputText, toolResultsOf } from './message/message-text.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { newServer, type McpServerKind, type McpTestServer } from '../test-support/mcp-server.ts';
-import { ReActAgent } from './agent/react-agent.ts';
+import { ReActAgent } from './preset/react-agent.ts';
 import type { Decision } from './event/pending-call.ts';
 import { MemoryStore } from './memory/memory-store.ts';
 import { SessionMemory } from './memory/session-memory.ts';

@@ -1,12 +1,12 @@
 /// <reference path="../../../test/mcp-server/provided-context.d.ts" />
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { ReActAgent } from './agent/react-agent.ts';
+import { ReActAgent } from './preset/react-agent.ts';
 import { AgentError } from './error/agent-error.ts';
 import type { AgentEvent } from './event/agent-event.ts';
 import type { ToolResult } from './message/content-block.ts';
 import type { JsonObject } from './message/json/json.ts';
 import { toolResultsOf } from './message/message-text.ts';
-import { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
+import { humanInTheLoop } from './middleware/approval/approvals.ts';
 import { mcpTools, type McpTools } from './mcp.ts';
 import { jsonSchema } from './schema/json-schema.ts';
 import { ScriptedModel } from './testing/scripted-model.ts';

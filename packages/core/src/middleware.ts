@@ -19,19 +19,37 @@ export type {
   JumpReason,
   JumpTarget,
 } from './event/hook.ts';
-export type { Verdict } from './loop/admission/verdict.ts';
-export type { AgentDefaults } from './loop/use/agent-defaults.ts';
-export type { DirectAnswer, ReturnDirect } from './loop/direct-answer.ts';
-export type { SummarizeOptions } from './loop/limit.ts';
-export type { EventFields, LoopSteps } from './loop/loop-steps.ts';
-export type { AgentCall, Rejection } from './loop/use/middleware.ts';
-export type { Reply, WholeReply } from './loop/reply/read-reply.ts';
-export { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
+export type { Verdict } from './middleware/approval/ask-approver.ts';
+export type { AgentDefaults } from './agent/kernel-options.ts';
+export { directAnswers } from './middleware/answer/direct-answers.ts';
+export type { ReturnDirect } from './middleware/answer/direct-answers.ts';
+export { runLimits } from './middleware/limits/run-limits.ts';
+export { lastAnswer } from './middleware/limits/summarize.ts';
+export type { LimitReply, LimitSteps, SummarizeOptions } from './middleware/limits/summarize.ts';
+export { steering } from './middleware/steering/steering.ts';
+export type { EventFields, Steps } from './agent/steps.ts';
 export type {
-  ApprovalContext,
-  ApprovalRule,
-  HumanInTheLoopOptions,
-} from './middleware/approval/human-in-the-loop.ts';
+  AgentCall,
+  OpenCall,
+  OuterStep,
+  Reply,
+  RequestDraft,
+  Round,
+  RunCall,
+  RunCallOptions,
+  SettledInput,
+  Step,
+} from './agent/middleware.ts';
+export { isEnding } from './agent/next.ts';
+export type { Ending, Next } from './agent/next.ts';
+export { perRun } from './agent/per-run.ts';
+export type { PerRun } from './agent/per-run.ts';
+export { addToSystemPrompt } from './agent/run-context.ts';
+export type { ModelReply } from './agent/read-reply.ts';
+export { approvals } from './middleware/approval/approvals.ts';
+export type { ApprovalsOptions } from './middleware/approval/approvals.ts';
+export type { ApprovalRule } from './middleware/approval/approval-rules.ts';
+export type { ApprovalContext } from './middleware/approval/ask-approver.ts';
 export { patchToolCalls } from './middleware/approval/patch-tool-calls.ts';
 export type { PatchToolCallsOptions } from './middleware/approval/patch-tool-calls.ts';
 export { evictLargeResults } from './middleware/results/evict-large-results.ts';
@@ -95,4 +113,4 @@ export type { ModelMiddleware } from './model/wrap-model.ts';
 export { toolMedia } from './provider/tool-media.ts';
 export type { ReadyCall } from './tool/prepare-call.ts';
 export { isSuspension } from './tool/run-call.ts';
-export type { RunCall, RunCallOptions, Suspension } from './tool/run-call.ts';
+export type { Suspension } from './tool/run-call.ts';

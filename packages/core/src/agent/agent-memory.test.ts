@@ -7,7 +7,7 @@ import { textOf } from '../message/message-text.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { ReActAgent } from './react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 const echo = tool({
   name: 'echo',

@@ -1,4 +1,4 @@
-import { attach } from './attach.ts';
+import { attach } from './driver/attach.ts';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { AgentErrorCode } from '../error/agent-error.ts';
@@ -15,11 +15,11 @@ import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
-import type { AgentOptions } from './agent-options.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import { summarize } from '../loop/limit.ts';
+import { summarize } from '../middleware/limits/summarize.ts';
 import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
-import { ReActAgent } from './react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { structured } from '../middleware/output/structured.ts';
 
 /** Passes a value of the wrong type, as JavaScript code or parsed JSON may do. */

@@ -20,8 +20,8 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool } from '../tool/tool.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import type { AgentOptions } from './agent-options.ts';
-import { ReActAgent } from './react-agent.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 function open(
   replies: readonly ScriptedReply[],

@@ -1,39 +1,61 @@
-import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
-import { isMessage } from '../loop/input/call-input.ts';
-import { checkDecision } from '../loop/input/check-decision.ts';
+import { missingPart } from '../error/missing-part.ts';
 import { generateFields } from '../model/generate-fields.ts';
 import { checkTool } from '../tool/check-tool.ts';
-import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
-import type { AgentOptions, CallOptions } from './agent-options.ts';
+import { requiredParts } from '../tool/required-parts.ts';
+import type { Tool } from '../tool/tool.ts';
+import type { KernelCallOptions, KernelOptions } from './kernel-options.ts';
+import { eventNames } from '../event/event-names.ts';
+import type { AgentHook, Middleware, UseList } from './middleware.ts';
 
-/** Throws `CONFIGURATION` for an option of the wrong type. */
-export function checkAgent(options: AgentOptions): void {
-  checkOptions('CONFIGURATION', 'ReActAgent', options, agentFields);
-  const { model, limits = {}, generate = {}, tools } = options;
-  checkFields('CONFIGURATION', 'ReActAgent: the model', model, 'features:object');
-  checkOptions('CONFIGURATION', 'ReActAgent: limits', limits, limitFields);
-  checkOptions('CONFIGURATION', 'ReActAgent: generate', generate, generateFields);
-  if (!Array.isArray(tools)) return;
-  tools.forEach(checkTool);
+/** The options that a class of agents takes, for `checkOptions`. */
+export interface OptionFields {
+  /** Name of the class. */
+  readonly of: string;
+  readonly agent: string;
+  readonly limits: string;
+  readonly call: string;
 }
 
-const agentFields =
-  'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
-  'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
-  'limits,generate:object|? onLimit,generateId,now:function|? onHookError:fail|ignore|? ' +
-  'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? ' +
-  'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|? ' +
-  'retrievalRole:user|system|?';
+export const kernelFields: OptionFields = {
+  of: 'Agent',
+  agent:
+    'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
+    'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
+    'limits,generate:object|? generateId,now:function|? onHookError:fail|ignore|? ' +
+    'whenBusy:reject|queue|? preCall:modifiable|notification|? presetPriority:preset|model|?',
+  limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:count|?',
+  call:
+    'signal:addEventListener()|? detached,throwOnError:boolean|? allowTools:array|? ' +
+    `toolContext:iterator()|? use:array|? ${generateFields}`,
+};
 
-const limitFields =
-  'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength,replyCalls,resultLength:count|?';
+/** Throws `CONFIGURATION` for an option of the wrong type. */
+export function checkAgent(options: KernelOptions, fields: OptionFields): void {
+  checkOptions('CONFIGURATION', fields.of, options, fields.agent);
+  const { model, limits = {}, generate = {}, tools } = options;
+  checkFields('CONFIGURATION', `${fields.of}: the model`, model, 'features:object');
+  checkOptions('CONFIGURATION', `${fields.of}: limits`, limits, fields.limits);
+  checkOptions('CONFIGURATION', `${fields.of}: generate`, generate, generateFields);
+  if (Array.isArray(tools)) tools.forEach(checkTool);
+}
 
 /**
- * Throws `CONFIGURATION` for an entry of `use` with a wrong type or an unknown event.
+ * Throws `CONFIGURATION` if the middleware does not have a part of this name. `what`: what needs it,
+ * as the start of a sentence.
  */
-export function checkUse(options: AgentOptions): void {
-  checkFields('CONFIGURATION', 'The options of ReActAgent', options, 'use:array|?');
+export function requirePart(use: readonly Middleware[], part: string, what: string): void {
+  if (!use.some(({ name }) => name === part)) throw missingPart(part, what);
+}
+
+/** Throws `CONFIGURATION` if the middleware does not have the parts that a tool requires. */
+export function requireParts(use: readonly Middleware[], tool: Tool): void {
+  for (const part of requiredParts(tool)) requirePart(use, part, `The tool "${tool.name}"`);
+}
+
+/** Throws `CONFIGURATION` for an entry of `use` with a wrong type or an unknown event. */
+export function checkUse(options: { readonly use?: UseList }, where: string): void {
+  checkFields('CONFIGURATION', `The options of ${where}`, options, 'use:array|?');
   const use: readonly unknown[] = options.use ?? [];
   for (const part of use.flat(Infinity)) checkPart(part as Middleware);
 }
@@ -46,8 +68,8 @@ function checkPart(part: Middleware): void {
 const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';
 
 const partFields =
-  'defaults:object|? tools:array|? guard,claims,recall,fit,count,approve,hold,decide,closeOpenCall,' +
-  'mapEvent,wrapRun,wrapModel,wrapTool,wrapAnswer,wrapLimit:function|?';
+  'defaults:object|? tools:array|? mapEvent,wrapRun,wrapInput,wrapSettle,wrapRequest,wrapModel,' +
+  'wrapReply,wrapRound,wrapTool:function|?';
 
 function checkHandlers({ on = {} }: AgentHook): void {
   checkOptions('CONFIGURATION', 'on', on, eventNames);
@@ -56,11 +78,6 @@ function checkHandlers({ on = {} }: AgentHook): void {
     checkOptions('CONFIGURATION', `on: ${event}`, handler, 'handle:function priority:number|?');
   }
 }
-
-const eventNames =
-  'run-start pre-call post-call pre-reasoning post-reasoning reasoning-chunk tool-input-chunk ' +
-  'hosted-tool-chunk pre-acting acting-chunk post-acting pre-summary summary-chunk post-summary step-reset ' +
-  'context-fitted suspended error run-end';
 
 /**
  * Throws `CONFIGURATION` unless the value is a hook. Middleware with other fields belongs in `use`.
@@ -74,19 +91,6 @@ export function checkHook(hook: AgentHook): void {
  * Throws `INVALID_INPUT` for an option of the wrong type, and for an option that an agent call does
  * not have.
  */
-export function checkCall(options: CallOptions): void {
-  checkOptions('INVALID_INPUT', 'call()', options, callFields, agentFields);
-  for (const [index, item] of options.decisions?.entries() ?? [])
-    checkDecision(item, `Item ${index} of \`decisions\``);
-  for (const [index, item] of options.instructions?.entries() ?? []) {
-    if (isMessage(item)) continue;
-    const message = `Item ${index} of \`instructions\` is no message. Create messages with systemMessage('…').`;
-    throw new AgentError('INVALID_INPUT', message);
-  }
+export function checkCall(options: KernelCallOptions, fields: OptionFields): void {
+  checkOptions('INVALID_INPUT', 'call()', options, fields.call, fields.agent);
 }
-
-const callFields =
-  'signal:addEventListener()|? detached,throwOnError:boolean|? ' +
-  'allowTools,claims,decisions,instructions:array|? ' +
-  'returnDirect:boolean|function|? toolContext:iterator()|? output:begin()|? ' +
-  generateFields;

@@ -9,7 +9,7 @@ import { metaTool } from '../tool/set/meta-tool.ts';
 import { tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
-import { ReActAgent } from './react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { append, replace } from '../state/state-key.ts';
 import { stateKeys } from '../middleware/state/state-keys.ts';
 

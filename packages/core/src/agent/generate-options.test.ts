@@ -4,7 +4,7 @@ import { toolEmulation } from '../middleware/results/tool-emulation.ts';
 import type { GenerateOptions } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { byModel } from '../middleware/selection/by-model.ts';
-import { ReActAgent } from './react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 type Wrong = readonly [generate: object, problem: string];
 

@@ -4,12 +4,12 @@ import { dashscope } from '../dashscope.ts';
 import { textOf } from '../message/message-text.ts';
 import { openai } from '../openai.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
+import type { Middleware } from './middleware.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { joinTools } from '../tool/set/join-tools.ts';
 import { tool } from '../tool/tool.ts';
-import type { CallOptions } from './agent-options.ts';
-import { ReActAgent } from './react-agent.ts';
+import type { CallOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 const model = new ScriptedModel([]);
 const add = tool({

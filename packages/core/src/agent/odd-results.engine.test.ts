@@ -3,12 +3,12 @@ import { AgentError } from '../error/agent-error.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { JsonValue } from '../message/json/json.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
+import type { Middleware } from './middleware.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { ReActAgent } from './react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 /** Runs a tool with the given `execute` and another tool that works, in a stored conversation. */
 async function outcomeOf(execute: (emit: (progress: JsonValue) => void) => unknown) {

@@ -7,13 +7,13 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { humanInTheLoop } from '../middleware/approval/human-in-the-loop.ts';
+import { humanInTheLoop } from '../middleware/approval/approvals.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentOptions } from './agent-options.ts';
-import { ReActAgent } from './react-agent.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 const names = ['free', 'safe', 'asks', 'pay'] as const;
 

@@ -4,7 +4,7 @@ import { extent } from '../../../../test/test-extent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { Decision } from '../event/pending-call.ts';
-import type { OutputMode } from '../loop/output-mode.ts';
+import type { OutputMode } from '../middleware/output/output-mode.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { isCutOff } from '../memory/log/resumption.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
@@ -20,8 +20,8 @@ import { makeWitness, MortalProcess, type Life } from '../testing/mortal-process
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import { ReActAgent } from './react-agent.ts';
-import type { AgentOptions } from './agent-options.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
 
 type Durability = 'step' | 'turn';
 

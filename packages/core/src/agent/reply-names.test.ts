@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { EventOf } from '../event/agent-event.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
+import type { Middleware } from './middleware.ts';
 import type { Msg } from '../message/msg.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
@@ -11,8 +11,8 @@ import { multiAgent } from '../provider/multi-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentOptions } from './agent-options.ts';
-import { ReActAgent } from './react-agent.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 const direct = tool({

@@ -10,7 +10,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { ReActAgent } from './react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 /**
  * Creates tools whose calls end in the order `third`, `first`, `second`. `endNext` ends the next

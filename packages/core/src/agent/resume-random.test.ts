@@ -14,9 +14,9 @@ import { randomOf } from '../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { AgentInput } from '../loop/input/call-input.ts';
+import type { AgentInput } from './call-input.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { ReActAgent } from './react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 const names = ['free', 'safe', 'ask', 'asks', 'waits', 'broken', 'external', 'nonsense'] as const;
 const rounds = 3;

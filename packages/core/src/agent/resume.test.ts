@@ -10,9 +10,9 @@ import type { Msg } from '../message/msg.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type ReplayPolicy } from '../tool/tool.ts';
-import type { AgentOptions } from './agent-options.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
 import type { Decision } from '../event/pending-call.ts';
-import { ReActAgent } from './react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 const input = z.object({ n: z.number() });
 

@@ -5,7 +5,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../tool/tool.ts';
-import { ReActAgent } from './react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 const order = { toolCalls: [{ name: 'order', id: 'c' }] };
 const details = { question: 'Which size?', sizes: ['S', 'M'] };

@@ -7,8 +7,8 @@ import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentOptions } from './agent-options.ts';
-import { ReActAgent } from './react-agent.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 
 const ran: string[] = [];
 const lookup = tool({

@@ -1,7 +1,7 @@
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
-import type { AgentOptions } from '../agent/agent-options.ts';
-import { ReActAgent } from '../agent/react-agent.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';

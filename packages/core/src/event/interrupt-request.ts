@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
 
 /**
@@ -12,5 +13,18 @@ export type InterruptRequest =
   | { readonly mode: 'pause' }
   | { readonly mode: 'inject'; readonly messages: string | Msg | readonly Msg[] };
 
-/** An interrupt that ends the run. */
-export type Interruption = Exclude<InterruptRequest, { readonly mode: 'inject' }>;
+/** Converts a text or message to a request. Throws `INVALID_INPUT` for an invalid request. */
+export function toInterruptRequest(given: string | Msg | InterruptRequest): InterruptRequest {
+  const request = (
+    typeof given === 'string' || 'role' in Object(given) ? { message: given } : given
+  ) as InterruptRequest;
+  const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';
+  const optional = request?.mode === 'inject' ? '' : '|?';
+  checkOptions('INVALID_INPUT', 'interrupt()', request, fields + optional);
+  return request;
+}
+
+/** Returns the name of the middleware that handles a request. The kernel itself handles a `stop`. */
+export function requiredFor({ mode = 'stop' }: InterruptRequest): string | undefined {
+  return mode === 'stop' ? undefined : 'steering';
+}

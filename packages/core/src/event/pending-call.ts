@@ -27,6 +27,9 @@ export function waitsForApproval({ kind, forApproval }: PendingCall): boolean {
   return kind === 'approval' || forApproval === true;
 }
 
+/** Name of the middleware that carries out decisions. */
+export const decisionsRequire = 'approvals';
+
 /** Decision about a pending tool call. Pass it as input of the next agent call. */
 export type Decision = {
   readonly toolUseId: string;

@@ -16,7 +16,7 @@ export interface RunEnd {
 /** The waits of a run for its memory, which end soon after an abort. */
 export interface ReplyWaits {
   readonly waits: { read<T>(work: PromiseLike<T>): Promise<T> };
-  readonly writes: { wait(work: Promise<unknown>): Promise<void> };
+  write(work: Promise<unknown>): Promise<void>;
 }
 
 /** Store for the state of the conversation's current reply. */

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent } from '../agent/react-agent.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import type { Middleware } from '../agent/middleware.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import { structured } from './output/structured.ts';
 import { arcReactor } from '../preset/arc-reactor.ts';

@@ -12,36 +12,56 @@ export interface ModelBounds {
 
 /**
  * Returns a model whose replies end when the request's signal aborts, even if `model` ignores the
- * signal. Code that reads a reply can then clean up. Timers can run even between endless batches.
- * A reply that is too long fails here, before other code collects it in memory. So does an
- * incomplete reply, so that middleware can try again.
+ * signal. Timers can run even between endless batches. A reply that is too long fails here, before
+ * other code collects it in memory.
  */
-export function boundedModel(model: ChatModel, bounds: ModelBounds): ChatModel {
+export function boundedModel(model: ChatModel, { now, replyLength }: ModelBounds): ChatModel {
   return withStream(model, (request, context) => ({
-    [Symbol.asyncIterator]: () => boundedReply(model, request, context, bounds),
+    [Symbol.asyncIterator]() {
+      const pace = new Pace(now());
+      const length = new ReplyLength(replyLength);
+      const reply = abortableReply(model, request, context);
+      return {
+        async next() {
+          const turn = pace.step(now());
+          if (turn) await turn;
+          const next = await reply.next();
+          if (next.done) return next;
+          try {
+            length.add(next.value);
+          } catch (error) {
+            void reply.return();
+            throw error;
+          }
+          return next;
+        },
+        return: () => reply.return(),
+      };
+    },
   }));
 }
 
-function boundedReply(
-  model: ChatModel,
-  request: ModelRequest,
-  context: ModelContext,
-  { now, replyLength }: ModelBounds,
-): AsyncIterator<readonly ModelDelta[]> {
+/**
+ * Returns a model whose replies end when the request's signal aborts, even if `model` ignores the
+ * signal. Code that reads a reply can then clean up.
+ */
+export function abortableModel(model: ChatModel): ChatModel {
+  return withStream(model, (request, context) => ({
+    [Symbol.asyncIterator]: () => abortableReply(model, request, context),
+  }));
+}
+
+type Batches = Required<Omit<AsyncIterator<readonly ModelDelta[]>, 'throw'>>;
+
+function abortableReply(model: ChatModel, request: ModelRequest, context: ModelContext): Batches {
   const within = abortables(context.signal);
-  const pace = new Pace(now());
-  const length = new ReplyLength(replyLength);
   const batches = model.stream(request, context)[Symbol.asyncIterator]();
   // Nobody waits for the cleanup, because it may hang.
   const leave = (): void => void batches.return?.()?.catch(() => {});
   return {
     async next() {
-      const turn = pace.step(now());
-      if (turn) await turn;
       try {
-        const next = await within(batches.next());
-        if (!next.done) length.add(next.value);
-        return next;
+        return await within(batches.next());
       } catch (error) {
         leave();
         throw error;

@@ -2,17 +2,17 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
+import type { AgentOptions } from './react-agent.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
-import { summarize } from '../loop/limit.ts';
+import { summarize } from '../middleware/limits/summarize.ts';
 import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { agentscope } from './agentscope.ts';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from './react-agent.ts';
 
 const search = tool({
   name: 'search',

@@ -1,5 +1,5 @@
-import type { Middleware } from '../loop/use/middleware.ts';
-import { presetOf } from '../loop/use/use-list.ts';
+import type { Middleware } from '../agent/middleware.ts';
+import { presetOf } from '../agent/use-list.ts';
 import { refuseOptions, type NoOptions } from './refuse-options.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { roundErrors } from './round-errors.ts';

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from './react-agent.ts';
 import type { Hook } from '../event/hook.ts';
 import { toolResultsOf } from '../message/message-text.ts';
-import { humanInTheLoop } from '../middleware/approval/human-in-the-loop.ts';
+import { humanInTheLoop } from '../middleware/approval/approvals.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { arcReactor } from './arc-reactor.ts';

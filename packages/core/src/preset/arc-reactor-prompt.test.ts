@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from './react-agent.ts';
 import { textOf } from '../message/message-text.ts';
 import { jsonMode } from '../middleware/output/json-mode.ts';
 import { openai } from '../openai.ts';

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { UseList } from '../loop/use/middleware.ts';
+import type { UseList } from '../agent/middleware.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import { structured } from '../middleware/output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool } from '../tool/tool.ts';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from './react-agent.ts';
 import { arcReactor } from './arc-reactor.ts';
 import { oxygent } from './oxygent.ts';
 

@@ -1,6 +1,6 @@
 import type { EventOf } from '../event/agent-event.ts';
-import { perRun } from '../loop/use/per-run.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
+import { perRun } from '../agent/per-run.ts';
+import type { Middleware } from '../agent/middleware.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import { outputToolName } from '../message/output-tool.ts';

@@ -18,8 +18,8 @@ import {
   type TextToolCallsOptions,
 } from '../middleware/text-protocol/text-tool-calls.ts';
 import { trustedCalls } from '../middleware/text-protocol/trusted-calls.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
-import { presetOf } from '../loop/use/use-list.ts';
+import type { Middleware } from '../agent/middleware.ts';
+import { presetOf } from '../agent/use-list.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';

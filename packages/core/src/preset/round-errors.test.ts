@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from './react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { historyFaults } from '../testing/history-faults.ts';

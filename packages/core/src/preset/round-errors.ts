@@ -1,7 +1,7 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 import { errorResult } from '../tool/tool-result.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
+import type { Middleware } from '../agent/middleware.ts';
 
 /**
  * Continues after an exception in a later `wrapTool` (AgentScope: `callTools`). The tool call and

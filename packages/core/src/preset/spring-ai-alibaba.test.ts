@@ -5,7 +5,7 @@ import type { TemplateVariables } from '../middleware/prompt/render-template.ts'
 import { textOf } from '../message/message-text.ts';
 import { modelCallLimit } from '../middleware/limits/model-call-limit.ts';
 import type { PromptCall } from '../middleware/prompt/prompt-variables.ts';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from './react-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
 import { replace } from '../state/state-key.ts';
 import { stateKeys } from '../middleware/state/state-keys.ts';

@@ -6,9 +6,8 @@ import {
 } from '../middleware/events/position-hooks.ts';
 import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
-import { undecidedCalls } from '../loop/admission/undecided-calls.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
-import { presetOf } from '../loop/use/use-list.ts';
+import type { Middleware } from '../agent/middleware.ts';
+import { presetOf } from '../agent/use-list.ts';
 import {
   promptVariables,
   type PromptCall,
@@ -72,9 +71,8 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   };
   const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
   return presetOf([
-    { name: 'springAiAlibaba', defaults: { limits, pauseWhenIdle: true } },
+    { name: 'springAiAlibaba', defaults: { limits, pauseWhenIdle: true, holdRound } },
     positionHooks(hooks),
-    ...(holdRound ? [{ name: 'holdRound', hold: undecidedCalls }] : []),
     ...(state ? [state] : []),
     promptVariables({ form: '{}', variables: variablesOf }),
   ]);

@@ -1,7 +1,7 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { createOpenAI } from '@ai-sdk/openai';
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { dashscope } from '../dashscope.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { retry } from '../middleware/resilience/retry.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
-import type { AgentOptions, CallOptions } from '../agent/agent-options.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import type { AgentOptions, CallOptions } from '../preset/react-agent.ts';
 import { summarization } from '../middleware/context/summary/summarization.ts';
 import { outputGuards } from '../middleware/guard/output/output-guards.ts';
 import { outputLength } from '../middleware/guard/output/output-length.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { dashscope } from '../dashscope.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
 import { userMessage } from '../message/create-message.ts';
 import { toolResultsOf } from '../message/message-text.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Hook } from '../event/hook.ts';
 import { textOf } from '../message/message-text.ts';

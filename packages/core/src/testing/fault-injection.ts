@@ -1,7 +1,7 @@
 import { checkOptions } from '../error/check-fields.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { ReActAgent } from '../agent/react-agent.ts';
+import type { ReActAgent } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Awaitable } from '../event/hook.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';

@@ -1,6 +1,6 @@
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
-import { ReActAgent } from '../agent/react-agent.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { summarizeHistory } from '../middleware/context/summary/summarize-history.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import type { Msg } from '../message/msg.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import { MemoryStore } from '../memory/memory-store.ts';

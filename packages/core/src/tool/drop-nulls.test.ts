@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';

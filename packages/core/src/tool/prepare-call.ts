@@ -11,18 +11,13 @@ export interface ReadyCall {
   readonly tool: Tool;
   readonly toolUse: ToolUse;
   readonly input: unknown;
-  /**
-   * Whether the tool call still needs approval; a string gives the reason. If so, the middleware's
-   * `decide` is called.
-   */
-  readonly needs?: boolean | string;
 }
 
+/** A tool call that can run, or its problem as text for the model. */
+export type Prepared = ReadyCall | { readonly ok: false; readonly problem: string };
+
 /** Checks whether a tool call can run. If not, returns the problem as text for the model. */
-export async function prepareCall(
-  tools: ToolSet,
-  toolUse: ToolUse,
-): Promise<ReadyCall | { readonly ok: false; readonly problem: string }> {
+export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Prepared> {
   const { name, input, raw } = toolUse;
   const refuse = (problem: string) => ({ ok: false, problem }) as const;
   const tool =

@@ -2,28 +2,33 @@ import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
-import type { ToolResult } from '../message/content-block.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { jsonForm } from '../message/json/json-form.ts';
 import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import type { ContextToken } from './context-token.ts';
-import type { ReadyCall } from './prepare-call.ts';
+import type { Prepared, ReadyCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 
-/** Outcome of a tool call that has no result yet because the tool asked to wait. */
+/** Outcome of a tool call that has no result yet. */
 export interface Suspension {
-  /** Reason for the wait. Empty if the tool gave none. */
+  /** Reason for the wait. Empty if there is none. */
   readonly suspended: string;
+  /**
+   * What the tool call waits for. Default: `suspended`, because the tool asked to wait. `nothing`:
+   * its tool has not started, and the tool call stays open.
+   */
+  readonly kind?: PendingCall['kind'] | 'nothing';
   /** Whether the tool is a child agent that waits only for approvals. */
   readonly forApproval?: true;
   readonly details?: JsonObject;
 }
 
-/** Context of a tool call and of the run that makes the tool call. */
-export interface RunCallOptions extends RunInfo {
+/** What a tool call gets from the run that makes it. */
+export interface ExecuteOptions extends RunInfo {
   readonly messages: readonly Msg[];
   readonly idempotencyKey: string;
   readonly context: ReadonlyMap<object, unknown>;
@@ -39,32 +44,61 @@ export interface RunCallOptions extends RunInfo {
   forward(events: readonly AgentEvent[]): void;
   /** Same as `interruptSignal` of `ToolContext`. */
   readonly interruptSignal: AbortSignal;
+  /**
+   * Checks another form of the tool call, such as one with edited arguments. Returns it ready to run,
+   * or the problem as text for the model.
+   */
+  prepare(toolUse: ToolUse): Promise<Prepared>;
+  /**
+   * Notes in the log that the tool starts. Resolves with false if the run has ended meanwhile. The
+   * tool must not start then.
+   */
+  begin(toolUse: ToolUse): Promise<boolean>;
   /** Same as `interrupt` of `ToolContext`. */
   interrupt(request?: string | Msg | InterruptRequest): boolean;
 }
 
-/** Function that runs a prepared tool call. */
-export type RunCall = (
-  call: ReadyCall,
-  options: RunCallOptions,
-) => Promise<ToolResult | Suspension>;
-
 /**
- * Runs one prepared tool call and returns its result. Rejects only if the tool throws an
- * `AgentError` with code `TOOL_ERROR`, which ends the agent call.
+ * Runs one prepared tool call and returns its result. A tool without `execute` waits for a result
+ * from outside. Rejects only if the tool throws an `AgentError` with code `TOOL_ERROR`, which ends
+ * the agent call.
  */
 export async function runCall(
   call: ReadyCall,
-  options: RunCallOptions,
+  options: ExecuteOptions,
 ): Promise<ToolResult | Suspension> {
   const { tool, toolUse, input } = call;
-  const { signal, context } = options;
+  const { signal } = options;
+  if (!tool.execute) return { suspended: '', kind: 'external' };
+  const mayStart = await options.begin(toolUse);
+  if (!mayStart) return { suspended: '', kind: 'nothing' };
   const toError = (ms: number): AgentError =>
     new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
   const deadline = new Deadline(signal, tool.timeoutMs ?? 300_000, toError);
-  const toolContext: ToolContext = {
+  const context = toolContext(call, options, deadline.signal);
+  try {
+    return await deadline.wait(async () =>
+      outputResult(toolUse, await tool.execute!(input, context)),
+    );
+  } catch (error) {
+    if (signal.aborted) return interruptedResult(toolUse);
+    if (isSuspension(error)) return error;
+    if (AgentError.is(error) && error.code === 'TOOL_ERROR') throw error;
+    return errorResult(toolUse, messageOf(error));
+  } finally {
+    deadline.end();
+  }
+}
+
+function toolContext(
+  { tool, toolUse }: ReadyCall,
+  { begin: _begin, prepare: _prepare, ...options }: ExecuteOptions,
+  signal: AbortSignal,
+): ToolContext {
+  const { context } = options;
+  return {
     ...options,
-    signal: deadline.signal,
+    signal,
     toolUseId: toolUse.id,
     get<T>(token: ContextToken<T>): T {
       if (!context.has(token))
@@ -75,18 +109,6 @@ export async function runCall(
       throw jsonForm({ suspended: String(reason), details }, tool.name);
     },
   };
-  try {
-    return await deadline.wait(async () =>
-      outputResult(toolUse, await tool.execute!(input, toolContext)),
-    );
-  } catch (error) {
-    if (signal.aborted) return interruptedResult(toolUse);
-    if (isSuspension(error)) return error;
-    if (AgentError.is(error) && error.code === 'TOOL_ERROR') throw error;
-    return errorResult(toolUse, messageOf(error));
-  } finally {
-    deadline.end();
-  }
 }
 
 export function isSuspension(value: unknown): value is Suspension {

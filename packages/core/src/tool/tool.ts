@@ -184,6 +184,16 @@ export interface Tool {
    */
   readonly takesDecisions?: boolean;
   /**
+   * Whether a call of the tool gives the answer of the agent call. It is then no tool call for
+   * limits and for `toolsUsed`.
+   */
+  readonly takesAnswer?: true;
+  /**
+   * Names of further middleware that an agent with this tool must have. An agent without them
+   * refuses the tool with `CONFIGURATION`.
+   */
+  readonly requires?: readonly string[];
+  /**
    * Whether `selectTools()` keeps the tool in every request by default. An example is a tool that
    * finds other tools.
    */
@@ -249,7 +259,7 @@ const toolFields =
   'server:string|? execute:function|? ' +
   // The fields of a finished tool are allowed too, so that `tool({ ...other, description })` can
   // copy a tool.
-  'groups,schema,fork,mayAskApproval,takesDecisions,alwaysOffered';
+  'groups,schema,fork,mayAskApproval,takesDecisions,takesAnswer,requires,alwaysOffered';
 
 function makeTool<const S extends SchemaLike>(
   options: ToolOptions<S>,

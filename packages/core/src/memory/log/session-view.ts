@@ -1,7 +1,6 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/call-state.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -15,6 +14,7 @@ import {
   type LogRecord,
   type RunNote,
 } from './format/log-record.ts';
+import { takeNote } from './call-notes.ts';
 import { endsWithAnswer } from './resumption.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
@@ -174,32 +174,9 @@ export class LogFold implements SessionView {
         if (/interrupted|aborted/.test(record.reason)) this.stoppedRun = record.runId || undefined;
         break;
       case 'call-started':
-        this.#update(
-          record.toolUseId,
-          ({ pending: _pending, waited: _waited, decision, ...state }) => ({
-            ...state,
-            ...(decision && { approved: true }),
-            ...(record.toolUse && { toolUse: record.toolUse }),
-            started: true,
-          }),
-        );
-        break;
       case 'decision':
-        this.#update(record.decision.toolUseId, ({ pending: waited, ...state }) => ({
-          ...state,
-          waited,
-          decision: record.decision,
-        }));
-        break;
       case 'suspended':
-        for (const { pending, toolUse } of record.calls) {
-          this.#update(pending.toolUseId, ({ decision: _decision, ...state }) => ({
-            ...state,
-            ...(toolUse && { toolUse }),
-            pending,
-            started: false,
-          }));
-        }
+        takeNote(this.calls, record);
         break;
       case 'summary':
         this.summary = record.count > 0 ? record : undefined;
@@ -236,12 +213,6 @@ export class LogFold implements SessionView {
     for (const { toolUseId } of cut.flatMap(toolResultsOf))
       if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
     for (const { id } of cut.flatMap(toolUsesOf)) this.calls.delete(id);
-  }
-
-  /** Changes the state of a tool call. Ignores a tool call that already has its result. */
-  #update(toolUseId: string, change: (state: CallState) => CallState): void {
-    const state = this.calls.get(toolUseId);
-    if (isRecord(state)) this.calls.set(toolUseId, change(state));
   }
 }
 

@@ -6,7 +6,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import { agentTool } from './agent-tool.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 
 /**
  * Creates a parent whose child calls the named tools. `guarded` needs approval, and `external` runs

@@ -9,7 +9,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import type { Tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
 import { agentTool, type ChildAgent } from './agent-tool.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 
 const call = (message: string, session_id?: string, id?: string) => ({
   name: 'call_helper',

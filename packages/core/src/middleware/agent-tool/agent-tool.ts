@@ -8,14 +8,14 @@ import type { Msg } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import type { StandardSchema } from '../../schema/to-schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../../tool/tool.ts';
-import type { AgentInput } from '../../loop/input/call-input.ts';
+import type { AgentInput } from '../../agent/call-input.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
 import { provide } from '../../tool/context-token.ts';
 import { parentRuns, runsAboveChild } from '../../tool/parent-runs.ts';
 import type { Suspension } from '../../tool/run-call.ts';
-import { mayAskApproval } from '../../agent/may-ask-approval.ts';
-import type { ReActAgent } from '../../agent/react-agent.ts';
+import { mayAskApproval } from '../approval/may-ask-approval.ts';
+import type { ReActAgent } from '../../preset/react-agent.ts';
 
 /** The part of an agent that `agentTool` uses. */
 export type ChildAgent = Pick<ReActAgent, 'name' | 'sessionId' | 'messages' | 'stream'> &

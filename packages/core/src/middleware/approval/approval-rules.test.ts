@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { structured } from '../output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
@@ -9,7 +9,7 @@ import { joinTools } from '../../tool/set/join-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
-import { humanInTheLoop, type HumanInTheLoopOptions } from './human-in-the-loop.ts';
+import { humanInTheLoop, type HumanInTheLoopOptions } from './approvals.ts';
 
 type Rules = NonNullable<HumanInTheLoopOptions['approvalOn']>;
 

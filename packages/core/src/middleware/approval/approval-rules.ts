@@ -3,6 +3,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { isPattern, nameMatcher } from '../../tool/name-pattern.ts';
+import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
 
 export interface ApprovalRule {
@@ -21,13 +22,11 @@ export interface ApprovalRule {
  */
 export type ApprovalRules = Readonly<Record<string, boolean | string | ApprovalRule>>;
 
-const where = 'humanInTheLoop(): approvalOn';
+const where = 'approvals(): approvalOn';
 
-interface ApprovalRuleBook {
-  /** Returns the rule with the tool's name, which has precedence over patterns. */
-  named(toolName: string): ApprovalRule | undefined;
-  /** Returns the rule of the first pattern that matches the tool's name. */
-  byPattern(toolName: string): ApprovalRule | undefined;
+export interface ApprovalRuleBook {
+  /** Returns whether a tool call needs an approval; a text is the description of its rule. */
+  needs(call: ReadyCall): Promise<boolean | string>;
   /** Throws `CONFIGURATION` if a rule names a tool that is not in the set. */
   check(tools: ToolSet): void;
 }
@@ -45,8 +44,15 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
     .filter(([key]) => isPattern(key))
     .map(([key, rule]) => ({ fits: nameMatcher(where, [key]), rule }));
   return {
-    named: (name) => named.get(name),
-    byPattern: (name) => patterns.find(({ fits }) => fits(name))?.rule,
+    async needs({ tool, input, toolUse }) {
+      // A structured value is an answer, although it comes as a tool call.
+      const pattern = tool.takesAnswer ? undefined : patterns.find(({ fits }) => fits(tool.name));
+      const rule = named.get(tool.name) ?? pattern?.rule;
+      if (!rule) return false;
+      const { when = () => true, description = true } = rule;
+      const holds = await when(input, toolUse);
+      return holds && description;
+    },
     check(tools) {
       const unknown = [...named.keys()].filter((name) => tools.find(name) === undefined);
       if (unknown.length) throw unknownTools(unknown, tools);

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { decideForMessage } from '../../agent/decide-for-message.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import { decideForMessage } from './decide-for-message.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import type { Verdict } from '../../loop/admission/verdict.ts';
+import type { Verdict } from './ask-approver.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
@@ -13,7 +13,7 @@ import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { humanInTheLoop, type HumanInTheLoopOptions } from './human-in-the-loop.ts';
+import { humanInTheLoop, type HumanInTheLoopOptions } from './approvals.ts';
 import { patchToolCalls } from './patch-tool-calls.ts';
 
 const approvalOn = { pay: true, mail: true } as const;

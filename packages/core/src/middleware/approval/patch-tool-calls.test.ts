@@ -6,7 +6,7 @@ import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { patchToolCalls, type PatchToolCallsOptions } from './patch-tool-calls.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 
 const pay = tool({
   name: 'pay',

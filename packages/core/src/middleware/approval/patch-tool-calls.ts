@@ -1,6 +1,8 @@
+import type { Middleware } from '../../agent/middleware.ts';
+import { AgentError, messageOf } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolUse } from '../../message/content-block.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import { interruptedResult, mayHaveStarted } from '../../tool/tool-result.ts';
 
 export interface PatchToolCallsOptions {
   /**
@@ -20,7 +22,33 @@ export interface PatchToolCallsOptions {
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {
   checkOptions('CONFIGURATION', 'patchToolCalls()', options, 'words:function|?');
   const { words = usual } = options;
-  return { name: 'patchToolCalls', closeOpenCall: words };
+  return {
+    name: 'patchToolCalls',
+    wrapSettle: (next) => async (input, context, steps) => {
+      const decided = new Set(input.decisions.map(({ toolUseId }) => toolUseId));
+      const { calls } = context.status;
+      for (const toolUse of input.messages.length ? context.openCalls : []) {
+        if (decided.has(toolUse.id)) continue;
+        const state = calls.get(toolUse.id);
+        const output = textFor(words, toolUse, mayHaveStarted(state));
+        await steps.conclude(toolUse, { ...interruptedResult(toolUse, state), output });
+      }
+      return next(input, context);
+    },
+  };
+}
+
+function textFor(
+  words: NonNullable<PatchToolCallsOptions['words']>,
+  toolUse: ToolUse,
+  started: boolean,
+): string {
+  try {
+    return words(toolUse, { started });
+  } catch (cause) {
+    const message = `patchToolCalls(): words failed: ${messageOf(cause)}`;
+    throw new AgentError('HOOK_ERROR', message, { cause });
+  }
 }
 
 function usual({ name }: ToolUse, { started }: { readonly started: boolean }): string {

@@ -10,7 +10,7 @@ import { randomRequest, type RandomRequest } from '../../../test-support/random-
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { inTurn } from '../../../test-support/in-turn.ts';
 import { clearToolResults } from './clearing/clear-tool-results.ts';
-import type { ContextPolicy, FittedContext } from '../../loop/context-policy.ts';
+import type { ContextPolicy, FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 import { summarizeHistory } from './summary/summarize-history.ts';

@@ -12,7 +12,7 @@ import { ScriptedModel } from '../../testing/scripted-model.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { inTurn } from '../../../test-support/in-turn.ts';
 import { clearToolResults } from './clearing/clear-tool-results.ts';
-import type { FittedContext } from '../../loop/context-policy.ts';
+import type { FittedContext } from './context-policy.ts';
 import { fitContext, type FitContextOptions } from './fit-context.ts';
 import { successfulTurns } from './history-views.ts';
 import type { TokenRatios } from './meter/request-meter.ts';

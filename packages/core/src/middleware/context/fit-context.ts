@@ -1,5 +1,5 @@
 import { checkOptions } from '../../error/check-fields.ts';
-import type { ContextPolicy, ContextRequest, FittedContext } from '../../loop/context-policy.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { findCut } from './find-cut.ts';

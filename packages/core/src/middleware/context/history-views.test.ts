@@ -1,8 +1,8 @@
 import { patchToolCalls } from '../approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { jsonMode } from '../output/json-mode.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
@@ -12,7 +12,7 @@ import type { Msg } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { inTurn } from '../../../test-support/in-turn.ts';
-import type { ContextPolicy, FittedContext } from '../../loop/context-policy.ts';
+import type { ContextPolicy, FittedContext } from './context-policy.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });

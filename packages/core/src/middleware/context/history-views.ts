@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { ContextPolicy } from '../../loop/context-policy.ts';
+import type { ContextPolicy } from './context-policy.ts';
 import { isText, messageParts, turnView } from './turn-view.ts';
 import { answerOf, isAnswered } from '../../message/turns.ts';
 

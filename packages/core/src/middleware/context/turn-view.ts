@@ -1,7 +1,7 @@
 import type { ContentBlock } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
-import type { ContextPolicy } from '../../loop/context-policy.ts';
+import type { ContextPolicy } from './context-policy.ts';
 import { requestCounter } from './meter/request-counter.ts';
 import { headOf } from './meter/request-head.ts';
 import { turnsOf } from '../../message/turns.ts';

@@ -5,7 +5,7 @@ import { createMessage } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
-import type { FittedContext } from '../../loop/context-policy.ts';
+import type { FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { twoPhaseTrim } from './two-phase-trim.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import vectors from '../../../../../test/fixtures/golden/oxygent-history.json?raw';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { assistantMessage, createMessage, userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg, Role } from '../../message/msg.ts';
@@ -8,7 +8,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { tool } from '../../tool/tool.ts';
-import type { FittedContext } from '../../loop/context-policy.ts';
+import type { FittedContext } from './context-policy.ts';
 import { lastTurns } from './history-views.ts';
 import { weightedHistory, type WeightedHistoryOptions } from './weighted-history.ts';
 

@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
-import type { ContextPolicy } from '../../loop/context-policy.ts';
+import type { ContextPolicy } from './context-policy.ts';
 import { TextHistory } from '../../message/text-history.ts';
 import { isText, messageParts, turnView, type PartOf, type Turn } from './turn-view.ts';
 import { answerOf, stepsStart } from '../../message/turns.ts';

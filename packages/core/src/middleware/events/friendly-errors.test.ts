@@ -5,7 +5,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import type { FriendlyWords } from '../../event/friendly-text.ts';
 import { friendlyErrors } from './friendly-errors.ts';
 import { jsonMode } from '../output/json-mode.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 
 const down = { error: new AgentError('MODEL_SERVER', 'secret: 500') };
 const agentOf = (replies: readonly ScriptedReply[], words?: FriendlyWords) =>

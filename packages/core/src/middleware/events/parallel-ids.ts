@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 
 /**
  * Adds a `parallelId` to the events of tool calls. Tool calls of the same reply have the same id

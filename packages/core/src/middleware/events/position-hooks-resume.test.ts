@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolMessage } from '../../message/create-message.ts';

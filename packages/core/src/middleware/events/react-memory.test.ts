@@ -5,11 +5,11 @@ import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { agentTool } from '../agent-tool/agent-tool.ts';
 import { reactMemory } from './react-memory.ts';
 import { parallelIds } from './parallel-ids.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 
 const input = { type: 'object' } as const;

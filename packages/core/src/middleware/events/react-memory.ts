@@ -4,8 +4,8 @@ import type { Msg } from '../../message/msg.ts';
 import { forModel } from '../../message/tool-pairs.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { currentTurn } from '../../message/current-turn.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 
 /**
  * Adds the steps of the agent call to its result as `reactMemory` (OxyGent: `extra.react_memory`).

@@ -1,4 +1,4 @@
-import { unfitClaim, type Claim } from '../../loop/input/claim.ts';
+import { unfitClaim, type Claim } from './claims.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { mapStrings } from '../../message/json/map-strings.ts';

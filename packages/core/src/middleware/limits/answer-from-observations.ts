@@ -4,7 +4,8 @@ import { isMedia } from '../../message/media/media.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { currentTurn } from '../../message/current-turn.ts';
-import { summarize, type OnLimit } from '../../loop/limit.ts';
+import { shownResults } from '../../message/shown-results.ts';
+import { summarize, type OnLimit } from './summarize.ts';
 
 export interface AnswerFromObservationsOptions {
   /**
@@ -25,12 +26,12 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   checkOptions('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
   const { prompt = ownPrompt } = options;
   return summarize({
-    messages({ systemPrompt, recalled, messages, promptId }, steps) {
+    messages({ systemPrompt, options, messages, promptId }, steps) {
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
-      const asked = steps.message(
-        'user',
-        questionWith(steps.shown(currentTurn(messages, promptId))),
-      );
+      const turn = shownResults(currentTurn(messages, promptId), options.limits?.resultLength);
+      const { refused } = steps;
+      const recalled = refused.messages.slice(systemPrompt ? 1 : 0, refused.head);
+      const asked = steps.message('user', questionWith(turn));
       return [steps.message('system', system), ...recalled, asked];
     },
   });

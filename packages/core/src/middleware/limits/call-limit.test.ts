@@ -5,10 +5,10 @@ import { historyFaults } from '../../testing/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { modelCallLimit } from './model-call-limit.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { toolCallLimit } from './tool-call-limit.ts';
 import { structured } from '../output/structured.ts';
 

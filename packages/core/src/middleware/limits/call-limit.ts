@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { HookControl } from '../../event/hook.ts';
-import type { AgentCall } from '../../loop/use/middleware.ts';
+import type { AgentCall } from '../../agent/middleware.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import type { StateKey } from '../../state/state-key.ts';
 import { ownName, ownState, type StateMiddleware } from '../state/state-keys.ts';

@@ -5,9 +5,9 @@ import type { Msg } from '../../message/msg.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import type { GuardContext } from '../guard/input/input-stage.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));

@@ -6,9 +6,9 @@ import { historyFaults } from '../../testing/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { randomOf } from '../../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { concurrency } from './concurrency-limit.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { Semaphore } from './semaphore.ts';
 
 afterEach(() => void vi.useRealTimers());

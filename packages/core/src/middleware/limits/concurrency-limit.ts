@@ -1,8 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import { untimed } from '../../loop/run/call-timeout.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import { parentRuns } from '../../tool/parent-runs.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 
@@ -22,15 +22,15 @@ export function concurrency(semaphore: Semaphore): Middleware {
   checkFields('CONFIGURATION', 'concurrency()', { semaphore }, 'semaphore:acquire()');
   return {
     name: 'concurrency',
-    wrapRun: (next) => async (input, context) => {
+    wrapRun: (next) => async (input, context, steps) => {
       const inside = runsWithPlace(semaphore);
       const above = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
       if (!input || above.some((runId) => inside.has(runId))) return next(input, context);
-      const release = await enter(semaphore, context);
+      const release = await enter(semaphore, context, steps);
       inside.add(context.runId);
       try {
         // The agent call was aborted or failed during the wait, so its input must not be stored.
-        return await next(context.cut === 'aborted' ? undefined : input, context);
+        return await next(context.stopped === 'aborted' ? undefined : input, context);
       } finally {
         inside.delete(context.runId);
         release?.();
@@ -51,12 +51,16 @@ function runsWithPlace(semaphore: Semaphore): Set<string> {
 /**
  * Waits for a place. Returns `undefined` if an abort, an interrupt or a full queue ends the wait.
  */
-async function enter(semaphore: Semaphore, context: RunContext): Promise<Release | undefined> {
-  if (context.cut) return undefined;
+async function enter(
+  semaphore: Semaphore,
+  context: RunContext,
+  steps: Steps,
+): Promise<Release | undefined> {
+  if (context.stopped) return undefined;
   try {
-    return await untimed(context, () => semaphore.acquire(context.signal));
+    return await steps.untimed(() => semaphore.acquire(context.signal));
   } catch (error) {
-    if (!context.cut) context.fail(AgentError.from(error));
+    if (!context.stopped) context.fail(AgentError.from(error));
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 
 /** Sets the time limit, in milliseconds, of tools without a time limit of their own. */
 export function defaultToolTimeout(timeoutMs: number): Middleware {

@@ -1,6 +1,6 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import { CallLimit, limitFields, type CallLimitOptions } from './call-limit.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 
 /**
  * Limits the number of model requests in a run, in a session, or in both (Spring AI Alibaba:

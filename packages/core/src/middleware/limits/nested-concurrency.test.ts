@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { agentTool } from '../agent-tool/agent-tool.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { oxygent } from '../../preset/oxygent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

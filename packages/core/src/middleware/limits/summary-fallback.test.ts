@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { errorMessage } from '../../error/error-message.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { summarize, type OnLimit } from '../../loop/limit.ts';
+import { summarize, type OnLimit } from './summarize.ts';
 import { textOf } from '../../message/message-text.ts';
 import { structured } from '../output/structured.ts';
 import { textStream } from '../../stream/text-stream.ts';

@@ -1,8 +1,5 @@
-import { AgentError } from '../../error/agent-error.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { maskSecrets } from '../../error/mask-secrets.ts';
-import { noSummary } from '../../loop/limit.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
 import { friendlyText, type FriendlyWords } from '../../event/friendly-text.ts';
 
 export interface SummaryFallbackOptions {
@@ -24,24 +21,11 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
   const { text } = options;
   return {
     name: 'summaryFallback',
-    wrapLimit: (next) => async (context, steps) => {
-      try {
-        return await next(context, steps);
-      } catch (thrown) {
-        const given = AgentError.from(thrown);
-        if (context.cut || notTheModels.test(given.code)) throw thrown;
-        const error = { ...given.toJSON(), message: maskSecrets(given.message) };
-        const reply = await noSummary(context, steps, (limit) =>
-          text === undefined
-            ? `${limit} reached. Error generating summary: ${error.message}`
-            : friendlyText(error, text),
-        );
-        return { ...reply, error };
-      }
+    defaults: {
+      onLimitError: (error, limit) =>
+        text === undefined
+          ? `${limit} reached. Error generating summary: ${error.message}`
+          : friendlyText(error, text),
     },
   };
 }
-
-/** Codes of failures that the model did not cause. The agent call fails with them. */
-const notTheModels =
-  /^(ABORTED|CALL_TIMEOUT|CONFIGURATION|LIMIT_EXCEEDED|(GUARD|HOOK|STORAGE|SESSION)_.*)$/;

@@ -3,8 +3,8 @@ import { checkOptions } from '../../error/check-fields.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import { CallLimit, limitFields, lastPriority, type CallLimitOptions } from './call-limit.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import { perRun } from '../../loop/use/per-run.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
 
 export interface ToolCallLimitOptions extends CallLimitOptions {
   /** Name of the tool whose calls count. Default: all tools. */

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { summaryFallback } from '../limits/summary-fallback.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';

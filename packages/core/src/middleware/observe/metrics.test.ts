@@ -13,10 +13,10 @@ import { retry } from '../resilience/retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
-import { humanInTheLoop } from '../approval/human-in-the-loop.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import { humanInTheLoop } from '../approval/approvals.ts';
 import { metrics, type Metrics, type ModelMetric } from './metrics.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { toolRetry } from '../resilience/tool-retry.ts';
 
 const input = { type: 'object' } as const;

@@ -9,7 +9,7 @@ import {
 import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { summaryFallback } from '../limits/summary-fallback.ts';
 import { fallback } from '../resilience/fallback.ts';
 import { modelTimeout } from '../resilience/model-timeout.ts';
@@ -18,9 +18,9 @@ import { wrapModel } from '../../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { agentTool } from '../agent-tool/agent-tool.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { openTelemetry, type OpenTelemetryOptions } from './open-telemetry.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 
 const input = { type: 'object' } as const;
 const look = tool({ name: 'look', description: 'Looks', input, execute: () => 'seen' });

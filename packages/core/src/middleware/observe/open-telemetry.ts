@@ -6,7 +6,7 @@ import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import {
   argumentsText,
   errorAttributes,
@@ -18,8 +18,8 @@ import {
   toolAttributes,
   usageAttributes,
 } from './gen-ai-attributes.ts';
-import { ReplyAssembler } from '../../loop/reply/reply-assembler.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import { ReplyAssembler } from '../../model/reply-assembler.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 
 export interface OpenTelemetryOptions {
   /** Exports of `@opentelemetry/api`: `import { context, trace } from '@opentelemetry/api'`. */

@@ -6,9 +6,9 @@ import type { Msg } from '../../message/msg.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import type { Schema } from '../../schema/schema.ts';
 import { outputToolName } from '../../message/output-tool.ts';
-import type { LoopSteps } from '../../loop/loop-steps.ts';
-import type { OutputAnswer } from '../../loop/output-mode.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { LoopSteps } from '../../agent/steps.ts';
+import type { OutputAnswer } from './output-mode.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import type { TextFormat } from './text-format.ts';
 
 /** Settings of an output mode, such as `structured()`. */

@@ -7,8 +7,8 @@ import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import type { SchemaLike } from '../../schema/to-schema.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured, type StructuredOptions } from './structured.ts';
 
 const city = z.object({ name: z.string() });

@@ -5,9 +5,9 @@ import type { ModelRequest, ToolSchema } from '../../model/chat-model.ts';
 import type { Schema } from '../../schema/schema.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { LoopSteps } from '../../loop/loop-steps.ts';
-import type { OutputRun } from '../../loop/output-mode.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { LoopSteps } from '../../agent/steps.ts';
+import type { OutputRun } from './output-mode.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import {
   isOutputCall,
   OutputTries,

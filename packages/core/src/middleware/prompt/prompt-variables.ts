@@ -8,9 +8,9 @@ import { abortable } from '../../model/abortable.ts';
 import type { GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
 import { contextToken, type ContextToken } from '../../tool/context-token.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import { perRun } from '../../loop/use/per-run.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 
 /** An agent call for which the system prompt is rendered. */
 export interface PromptCall extends RunInfo {
@@ -88,7 +88,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
 
   const render = async (context: RunContext, input: readonly Msg[]): Promise<void> => {
     const { systemPrompt: whole, agentPrompt, toolContext } = context;
-    if (!whole || context.cut) return;
+    if (!whole || context.stopped) return;
     const own = toolContext.get(token);
     const given = await variablesOf(options.variables, callOf(context, input), context.signal);
     checkFields('INVALID_INPUT', 'The result of `variables`', given, '');
@@ -117,7 +117,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
           try {
             await render(context, input);
           } catch (error) {
-            if (!context.cut) throw AgentError.from(error, 'INVALID_INPUT');
+            if (!context.stopped) throw AgentError.from(error, 'INVALID_INPUT');
           }
         },
       },

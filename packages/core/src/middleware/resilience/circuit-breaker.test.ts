@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { regexRule } from '../guard/output/regex-rule.ts';

@@ -5,9 +5,9 @@ import { userMessage } from '../../message/create-message.ts';
 import { asOwn } from '../../message/own-message.ts';
 import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import { perRun } from '../../loop/use/per-run.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
 
 interface Hinting {
   /**

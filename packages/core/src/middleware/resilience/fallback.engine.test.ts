@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';

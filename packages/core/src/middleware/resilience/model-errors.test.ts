@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { AgentOptions } from '../../agent/agent-options.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { answersOnly } from '../context/history-views.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';

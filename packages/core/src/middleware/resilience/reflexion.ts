@@ -1,6 +1,6 @@
 import { checkOptions } from '../../error/check-fields.ts';
-import { ReplyAssembler } from '../../loop/reply/reply-assembler.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import { ReplyAssembler } from '../../model/reply-assembler.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';

@@ -26,7 +26,7 @@ import { tool } from '../../tool/tool.ts';
 import { concurrency } from '../limits/concurrency-limit.ts';
 import { metrics, type ExecutionMetric, type ModelMetric } from '../observe/metrics.ts';
 import { openTelemetry } from '../observe/open-telemetry.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import { toolRetry } from './tool-retry.ts';
 

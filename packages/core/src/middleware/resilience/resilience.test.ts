@@ -10,7 +10,7 @@ import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { tool } from '../../tool/tool.ts';
 import { metrics, type ExecutionMetric } from '../observe/metrics.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import { concurrency } from '../limits/concurrency-limit.ts';
 import { toolRetry } from './tool-retry.ts';

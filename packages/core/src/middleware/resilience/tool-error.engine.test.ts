@@ -4,7 +4,7 @@ import { toolResultsOf } from '../../message/message-text.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 import { toolError, type ToolErrorOptions } from './tool-error.ts';
 import { toolRetry } from './tool-retry.ts';

@@ -7,7 +7,7 @@ import { outputToolName } from '../../message/output-tool.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { isSuspension } from '../../tool/run-call.ts';
 import type { ToolContext } from '../../tool/tool.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 
 export interface FailedTool {
   readonly name: string;

@@ -5,7 +5,7 @@ import type { Retry } from './backoff.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { toolRetry, type ToolRetryOptions } from './tool-retry.ts';
 
 const marked = new AgentError('INTERNAL', 'busy', {

@@ -8,9 +8,9 @@ import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import { tool, type ToolOutput } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { evictLargeResults, type EvictLargeResultsOptions } from './evict-large-results.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => `line ${index + 1} of the report`).join('\n');

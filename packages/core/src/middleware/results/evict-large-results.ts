@@ -9,7 +9,7 @@ import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { LargeResultStore } from './large-result-store.ts';
 import { readResultTool, readToolName } from './read-result-tool.ts';
 import { fitting, linesOf } from './result-lines.ts';

@@ -1,4 +1,4 @@
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { dataPartKey, isDataPart, withDataParts, type DataPart } from '../../message/data-part.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
 import { isSuspension } from '../../tool/run-call.ts';

@@ -4,8 +4,8 @@ import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { asOwn } from '../../message/own-message.ts';
 import { outputToolName } from '../../message/output-tool.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import { perRun } from '../../loop/use/per-run.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
 import { isSuspension } from '../../tool/run-call.ts';
 
 export interface ReuseCallsOptions {

@@ -5,9 +5,9 @@ import { lastTurns } from '../context/history-views.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { todoList, todosOf, type TodoListOptions } from './todo-list.ts';
 
 const first = [

@@ -10,9 +10,9 @@ import type { Msg } from '../../message/msg.ts';
 import { asOwn } from '../../message/own-message.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import { tool } from '../../tool/tool.ts';
-import { addToSystemPrompt } from '../../loop/use/add-to-system-prompt.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import { perRun } from '../../loop/use/per-run.ts';
+import { addToSystemPrompt } from '../../agent/run-context.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
 
 export interface Todo {
   readonly content: string;

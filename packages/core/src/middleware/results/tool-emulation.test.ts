@@ -4,7 +4,7 @@ import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 import { todoList } from './todo-list.ts';
 import { toolEmulation, type ToolEmulationOptions } from './tool-emulation.ts';

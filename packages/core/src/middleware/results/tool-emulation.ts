@@ -8,9 +8,9 @@ import { generateFields } from '../../model/generate-fields.ts';
 import type { ChatModel, GenerateOptions } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { Tool, ToolContext } from '../../tool/tool.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import { perRun } from '../../loop/use/per-run.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 
 export interface ToolEmulationOptions {
   /** Model that invents the results. */

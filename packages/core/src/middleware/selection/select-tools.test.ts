@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { jsonMode } from '../output/json-mode.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
@@ -10,7 +10,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { byModel } from './by-model.ts';
 import { byKeyword, type ToolCategory } from './by-keyword.ts';
 import { bySimilarity } from './by-similarity.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { todoList } from '../results/todo-list.ts';
 import { metaTool } from '../../tool/set/meta-tool.ts';
 import { selectTools, type SelectToolsOptions, type ToolSelector } from './select-tools.ts';

@@ -1,6 +1,6 @@
-import type { Middleware } from '../../loop/use/middleware.ts';
-import { perRun } from '../../loop/use/per-run.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { textOf } from '../../message/message-text.ts';
@@ -153,7 +153,7 @@ async function select(
   options: SelectToolsOptions,
   asked: Msg | undefined,
 ): Promise<void> {
-  if (context.cut || !context.model.features.tools) return;
+  if (context.stopped || !context.model.features.tools) return;
   const question = asked ? textOf(asked).trim() : '';
   const { all } = selection;
   const key = JSON.stringify([
@@ -182,7 +182,7 @@ async function select(
         checkFields('INVALID_INPUT', 'selectTools(): the result of by', { name }, 'name:string');
       chosen = names.filter((name) => chosen.includes(name));
     } catch (error) {
-      if (context.cut) return;
+      if (context.stopped) return;
       reportFailure(
         'Tools could not be selected, so the request has all of them.',
         options.onError,

@@ -10,11 +10,11 @@ import { checkThreshold, similarTools, type Embed } from './by-similarity.ts';
 import type { ToolSelector } from './select-tools.ts';
 import { SourcedTools } from './sourced-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { addToSystemPrompt } from '../../loop/use/add-to-system-prompt.ts';
+import { addToSystemPrompt } from '../../agent/run-context.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
-import { perRun } from '../../loop/use/per-run.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import { toolSearch } from './tool-search.ts';
 
 export interface ToolSourcingOptions {

@@ -9,7 +9,7 @@ import { openCalls } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validation/validate-message.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { CallState } from '../../event/call-state.ts';
-import type { ReActAgent } from '../../agent/react-agent.ts';
+import type { ReActAgent } from '../../preset/react-agent.ts';
 
 const version = 1;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { EchoMemory } from '../../memory/branch/echo-memory.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
@@ -12,7 +12,7 @@ import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
-import { humanInTheLoop } from '../approval/human-in-the-loop.ts';
+import { humanInTheLoop } from '../approval/approvals.ts';
 import { listCheckpoints, returnToCheckpoint } from './checkpoints.ts';
 import { replace } from '../../state/state-key.ts';
 import { stateKeys } from './state-keys.ts';

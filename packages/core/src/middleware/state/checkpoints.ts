@@ -5,7 +5,7 @@ import { LogFold, standingNotes, type SessionView } from '../../memory/log/sessi
 import type { SessionMemory } from '../../memory/session-memory.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ReActAgent } from '../../agent/react-agent.ts';
+import type { ReActAgent } from '../../preset/react-agent.ts';
 import { checkAgent, checkIdle } from './agent-state.ts';
 
 /** An earlier state of a session, from its log. */

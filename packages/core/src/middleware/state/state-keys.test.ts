@@ -6,12 +6,12 @@ import { tool } from '../../tool/tool.ts';
 import { structured } from '../output/structured.ts';
 import * as z from 'zod';
 import { loadState, saveState } from './agent-state.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { modelCallLimit } from '../limits/model-call-limit.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { append, merge, replace } from '../../state/state-key.ts';
 import { stateKeys } from './state-keys.ts';
 

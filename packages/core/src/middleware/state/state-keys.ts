@@ -9,8 +9,8 @@ import { jsonForm } from '../../message/json/json-form.ts';
 import type { ModelContext, RunInfo } from '../../model/chat-model.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import type { AgentCall, Middleware } from '../../loop/use/middleware.ts';
-import type { RunContext } from '../../loop/run/run-context.ts';
+import type { AgentCall, Middleware } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import { replace, type StateKey } from '../../state/state-key.ts';
 
 // The key alone determines the types of its updates and its value.

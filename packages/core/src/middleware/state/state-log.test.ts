@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { EchoMemory } from '../../memory/branch/echo-memory.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import type { Memory } from '../../memory/memory.ts';

@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ControlOf } from '../../event/hook.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { assistantMessage, userMessage } from '../../message/create-message.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentTool } from '../agent-tool/agent-tool.ts';
-import type { AgentOptions } from '../../agent/agent-options.ts';
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval/retrieval.ts';
 import { structured } from '../output/structured.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';

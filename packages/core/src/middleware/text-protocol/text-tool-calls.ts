@@ -1,4 +1,4 @@
-import type { Middleware } from '../../loop/use/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';

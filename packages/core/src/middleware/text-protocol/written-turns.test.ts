@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import type { AgentOptions } from '../../agent/agent-options.ts';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import { clearToolResults } from '../context/clearing/clear-tool-results.ts';
 import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import type { HostedTool } from '../../message/hosted-tool.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { tool } from '../../tool/tool.ts';

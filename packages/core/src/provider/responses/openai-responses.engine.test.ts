@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../agent/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { assistantMessage, systemMessage, userMessage } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';

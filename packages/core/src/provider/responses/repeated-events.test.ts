@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReplyAssembler } from '../../loop/reply/reply-assembler.ts';
+import { ReplyAssembler } from '../../model/reply-assembler.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { EventReply } from '../event-reply.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';

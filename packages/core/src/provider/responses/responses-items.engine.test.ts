@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReplyAssembler } from '../../loop/reply/reply-assembler.ts';
+import { ReplyAssembler } from '../../model/reply-assembler.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { EventReply } from '../event-reply.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';

@@ -9,7 +9,7 @@ import { toolResultsOf, toolUsesOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { requestFaults } from '../../../testing/history-faults.ts';
 import { clearToolResults, type ClearToolResultsOptions } from './clear-tool-results.ts';
-import type { FittedContext } from '../../../loop/context-policy.ts';
+import type { FittedContext } from '../context-policy.ts';
 
 const long = 'r'.repeat(400);
 const pair = (n: number, name = 'look', output: string | [] = long): readonly Msg[] => [

@@ -3,7 +3,7 @@ import { checkOptions } from '../../../error/check-fields.ts';
 import { checkWhole } from '../../../error/check-values.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import type { ContextPolicy } from '../../../loop/context-policy.ts';
+import type { ContextPolicy } from '../context-policy.ts';
 import { contextEditing } from './context-editing.ts';
 import { requestCounter } from '../meter/request-counter.ts';
 import { headOf } from '../meter/request-head.ts';

@@ -9,7 +9,7 @@ import { toolResultsOf, toolUsesOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { requestFaults } from '../../../testing/history-faults.ts';
 import { contextEditing, type ContextEditingOptions } from './context-editing.ts';
-import type { FittedContext } from '../../../loop/context-policy.ts';
+import type { FittedContext } from '../context-policy.ts';
 
 /** A text of exactly 100 tokens. */
 const long = 'r'.repeat(400);

@@ -1,6 +1,6 @@
 import { countMessage, countTools } from '../../../tokens/count-message.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import type { ContextRequest } from '../../../loop/context-policy.ts';
+import type { ContextRequest } from '../context-policy.ts';
 import { MessageSums } from './message-sums.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { ContextRequest } from '../../../loop/context-policy.ts';
+import type { ContextRequest } from '../context-policy.ts';
 
 /**
  * Returns the number of messages before the conversation. They are the first `head` messages of the

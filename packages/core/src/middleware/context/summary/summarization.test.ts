@@ -1,6 +1,6 @@
 import { seeds } from '../../../../../../test/test-extent.ts';
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 import type { AgentError } from '../../../error/agent-error.ts';
 import { MemoryStore } from '../../../memory/memory-store.ts';
 import {
@@ -15,7 +15,7 @@ import { requestFaults } from '../../../testing/history-faults.ts';
 import { randomRequest } from '../../../../test-support/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
-import type { ContextRequest, FittedContext } from '../../../loop/context-policy.ts';
+import type { ContextRequest, FittedContext } from '../context-policy.ts';
 import { summarization, type SummarizationOptions } from './summarization.ts';
 import { summarizeHistory } from './summarize-history.ts';
 

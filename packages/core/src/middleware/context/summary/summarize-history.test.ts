@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { InMemoryMemory } from '../../../memory/in-memory-memory.ts';
 import { MemoryStore } from '../../../memory/memory-store.ts';
@@ -14,7 +14,7 @@ import type { Msg } from '../../../message/msg.ts';
 import { requestFaults } from '../../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
-import type { ContextRequest, FittedContext } from '../../../loop/context-policy.ts';
+import type { ContextRequest, FittedContext } from '../context-policy.ts';
 import { fitContext } from '../fit-context.ts';
 import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
 

@@ -9,7 +9,7 @@ import { Deadline } from '../../../model/deadline.ts';
 import { addUsage, noUsage, type Usage } from '../../../model/usage.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import type { ContextPolicy, ContextRequest, FittedContext } from '../../../loop/context-policy.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from '../context-policy.ts';
 import { findCut, groupOf } from '../find-cut.ts';
 import { trimRequest } from '../fit-context.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Decision } from '../../../event/pending-call.ts';
-import { unfitClaim, type Claim } from '../../../loop/input/claim.ts';
+import { unfitClaim, type Claim } from '../claims.ts';
 import { createMessage, type MessageContext } from '../../../message/create-message.ts';
 import { textOf, toolResultsOf } from '../../../message/message-text.ts';
 import { jsonClaim } from '../json-claim.ts';

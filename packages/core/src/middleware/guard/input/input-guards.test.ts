@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import type { Rejection } from '../../../loop/use/middleware.ts';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import type { Rejection } from '../../../agent/middleware.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 import { toolMessage, userMessage } from '../../../message/create-message.ts';
 import { textOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';

@@ -1,5 +1,5 @@
-import type { Middleware, Rejection } from '../../../loop/use/middleware.ts';
-import { perRun } from '../../../loop/use/per-run.ts';
+import type { Middleware, Rejection } from '../../../agent/middleware.ts';
+import { perRun } from '../../../agent/per-run.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
@@ -51,7 +51,7 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
     claims: decisionClaims,
     onEvent(event, _control, context) {
       // After an interrupt, the chunks contain the library's text, not the model's.
-      if (!context.cut) runs.get(event.runId)?.see(event, context.usage);
+      if (!context.stopped) runs.get(event.runId)?.see(event, context.usage);
     },
     wrapRun: (next) =>
       runs.wrapRun(async (input, context) => {

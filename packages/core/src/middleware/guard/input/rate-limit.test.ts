@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { GuardContext } from './input-stage.ts';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 import { userMessage } from '../../../message/create-message.ts';
 import { MemoryStore } from '../../../memory/memory-store.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 import type { Decision } from '../../../event/pending-call.ts';
-import type { Middleware } from '../../../loop/use/middleware.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
 import type { ContentBlock, ToolUse } from '../../../message/content-block.ts';
 import { assistantMessage, toolMessage, userMessage } from '../../../message/create-message.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { humanInTheLoop } from '../../approval/human-in-the-loop.ts';
+import { humanInTheLoop } from '../../approval/approvals.ts';
 import { waitingTools } from '../../../../test-support/waiting-tools.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';

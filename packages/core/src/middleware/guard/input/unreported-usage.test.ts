@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { AgentOptions } from '../../../agent/agent-options.ts';
+import type { AgentOptions } from '../../../preset/react-agent.ts';
 import type { AgentResult } from '../../../event/agent-result.ts';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 import type { ModelDelta } from '../../../model/chat-model.ts';
 import type { Usage } from '../../../model/usage.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';

@@ -1,4 +1,4 @@
-import type { Middleware } from '../../../loop/use/middleware.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import { tell } from '../../../error/tell.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { extent } from '../../../../../../test/test-extent.ts';
 import type { ModelDelta } from '../../../model/chat-model.ts';
 import { textOf } from '../../../message/message-text.ts';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { randomOf } from '../../../testing/random-of.ts';
 import { inputGuards } from '../input/input-guards.ts';

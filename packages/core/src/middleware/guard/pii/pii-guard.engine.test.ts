@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 import { fallback } from '../../resilience/fallback.ts';
 import { textOf, toolResultsOf } from '../../../message/message-text.ts';
 import { historyFaults } from '../../../testing/history-faults.ts';

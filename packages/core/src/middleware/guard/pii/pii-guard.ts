@@ -1,4 +1,4 @@
-import type { Middleware } from '../../../loop/use/middleware.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import type { EventOf } from '../../../event/agent-event.ts';
 import type { ToolResult } from '../../../message/content-block.ts';

@@ -10,12 +10,12 @@ import type { Msg } from '../../../message/msg.ts';
 import type { ModelRequest } from '../../../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
-import type { AgentOptions } from '../../../agent/agent-options.ts';
-import type { AgentHook } from '../../../loop/use/middleware.ts';
+import type { AgentOptions } from '../../../preset/react-agent.ts';
+import type { AgentHook } from '../../../agent/middleware.ts';
 import { longTermMemory } from './long-term-memory.ts';
 import type { LongTermMemoryMiddleware } from './long-term-memory.ts';
 import type { LongTermMemoryOptions, LongTermTurn } from './long-term-options.ts';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 
 interface Made {
   readonly agent: ReActAgent;

@@ -12,9 +12,9 @@ import { isOwn } from '../../../message/own-message.ts';
 import { Deadline } from '../../../model/deadline.ts';
 import type { EventOf } from '../../../event/agent-event.ts';
 import type { StopReason } from '../../../event/agent-result.ts';
-import { addToSystemPrompt } from '../../../loop/use/add-to-system-prompt.ts';
-import type { Middleware } from '../../../loop/use/middleware.ts';
-import type { RunContext } from '../../../loop/run/run-context.ts';
+import { addToSystemPrompt } from '../../../agent/run-context.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
+import type { RunContext } from '../../../agent/run-context.ts';
 import {
   checkLongTermOptions,
   type LongTermMemoryOptions,

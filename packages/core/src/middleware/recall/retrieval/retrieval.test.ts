@@ -12,8 +12,8 @@ import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-mod
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import { contextToken, provide } from '../../../tool/context-token.ts';
 import { tool } from '../../../tool/tool.ts';
-import type { AgentOptions } from '../../../agent/agent-options.ts';
-import { ReActAgent } from '../../../agent/react-agent.ts';
+import type { AgentOptions } from '../../../preset/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 import { recentQuestions, retrieval } from './retrieval.ts';
 import type { RetrievalOptions } from './retrieval-options.ts';
 

@@ -8,10 +8,10 @@ import { isOwn } from '../../../message/own-message.ts';
 import { longestTimeout } from '../../../model/timer.ts';
 import type { ContextToken } from '../../../tool/context-token.ts';
 import { tool, type Tool } from '../../../tool/tool.ts';
-import { addToSystemPrompt } from '../../../loop/use/add-to-system-prompt.ts';
-import type { Middleware } from '../../../loop/use/middleware.ts';
-import { runOf } from '../../../loop/run/run-view.ts';
-import type { RunContext } from '../../../loop/run/run-context.ts';
+import { addToSystemPrompt } from '../../../agent/run-context.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
+import { runOf } from '../../../agent/run-context.ts';
+import type { RunContext } from '../../../agent/run-context.ts';
 import { findDocuments } from './find-documents.ts';
 import {
   checkRetrievalOptions,

@@ -1,0 +1,143 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { EventBatch } from '../event/agent-event.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { CallInput } from './call-input.ts';
+import { loop, resultOf } from './loop.ts';
+import type { AgentCall, OuterStep } from './middleware.ts';
+import { hookRejection } from './next.ts';
+import { runOf } from './run-context.ts';
+import type { Run } from './run.ts';
+
+/**
+ * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
+ * Sends `error` before `run-end` if the agent call fails. `input` is `undefined` if the agent call
+ * was aborted or failed before its turn. Nothing is stored then. `refusal`: error of a wrapper that
+ * rejected the input before the turn.
+ */
+export async function runAgentCall(
+  run: Run,
+  input: CallInput | undefined,
+  refusal?: AgentError,
+): Promise<AgentResult> {
+  run.timeout.start();
+  try {
+    const result = await resultFor(run, input, refusal);
+    return await tellEnd(run, result);
+  } catch (thrown) {
+    run.waits.lenient = true;
+    const error = AgentError.from(thrown);
+    const data = error.toJSON();
+    if (!run.isClosed) await run.close('error').catch(() => {});
+    // A hook that fails on `error` must not hide the failure that the event reports.
+    const failed = run.event('error', { error: data });
+    await run.hooks.notify(failed).catch(() => {});
+    await run.give(shownOr(run, [failed]));
+    const ended = resultOf(run, { reason: 'error', message: run.remains, error: data });
+    const result = await tellEnd(run, ended, { isFailure: true });
+    if (run.call.throwOnError === false) return result;
+    throw error;
+  } finally {
+    run.timeout.stop();
+  }
+}
+
+async function resultFor(
+  run: Run,
+  input: CallInput | undefined,
+  refusal: AgentError | undefined,
+): Promise<AgentResult> {
+  const resumes = await resumedRun(run, input);
+  await run.tell('run-start', resumes ? { resumes } : {}, {
+    reject: (why) => run.refuse('rejected', hookRejection(why)),
+  });
+  if (refusal) run.refuse('rejected', refusal);
+  // Wrappers do not run if the agent call is refused, for example because the agent is busy.
+  const isRefused = run.end.how === 'rejected' || run.end.how === 'failed' || run.waits.abandoned;
+  const result = await (isRefused ? loop(run, undefined) : run.setup.call(input, run.context));
+  const fields = 'reason:string text:string message:object';
+  checkFields('CONFIGURATION', 'The result of `wrapRun`', result, fields);
+  try {
+    // A wrapper may have answered without `next`.
+    if (!run.isClosed) await run.close(result.reason);
+  } catch (thrown) {
+    if (!run.waits.isAbort(thrown)) throw thrown;
+    return cutOff(run);
+  }
+  return result;
+}
+
+/** Returns the id of the run that the agent call resumes, if any. */
+async function resumedRun(run: Run, input: CallInput | undefined): Promise<string | undefined> {
+  if (!input?.messages.every(({ role }) => role === 'tool')) return undefined;
+  const { status } = run.setup;
+  // Another process may have begun the run, so the state comes from the log. If this read fails,
+  // the loop reads again and reports the failure.
+  if (!run.signal.aborted) await run.restore().catch(() => {});
+  return status.suspendedRun ?? status.stoppedRun;
+}
+
+/**
+ * Returns the events after `mapEvent`. If a middleware fails here, returns the events unchanged,
+ * because they report an earlier failure.
+ */
+function shownOr(run: Run, events: EventBatch): EventBatch {
+  try {
+    return run.shown(events);
+  } catch {
+    return events;
+  }
+}
+
+/** Sends `run-end`. Returns the result that readers see. */
+async function tellEnd(
+  run: Run,
+  result: AgentResult,
+  { isFailure = false }: { readonly isFailure?: boolean } = {},
+): Promise<AgentResult> {
+  const onFailure = (error: unknown): void => {
+    if (!isFailure) throw error;
+  };
+  const event = run.event('run-end', { result });
+  await run.hooks.notify(event).catch(onFailure);
+  const shown = isFailure ? shownOr(run, [event]) : run.shown([event]);
+  await run.give(shown);
+  const [last] = shown;
+  return last?.type === 'run-end' ? last.result : result;
+}
+
+/**
+ * Returns an `AgentCall` that ends when the run is aborted. `call` includes one wrapper. If the
+ * wrapper hangs after an abort, the returned function does not wait for the wrapper, so that outer
+ * wrappers can end.
+ */
+export function boundedCall(call: OuterStep<CallInput | undefined, AgentResult>): AgentCall {
+  return async (input, context) => {
+    const run = runOf(context);
+    // A wrapper that hung may call `next` after the end of the run.
+    run.throwIfOver();
+    run.waits.depth += 1;
+    const { depth } = run.waits;
+    try {
+      const isHeld = (): boolean => run.waits.depth > depth;
+      return await run.waits.code(call(input, context, run.steps), { isHeld });
+    } catch (thrown) {
+      if (!run.waits.isAbort(thrown)) throw thrown;
+      run.stage = 'over';
+      return await cutOff(run);
+    } finally {
+      run.waits.depth = depth - 1;
+    }
+  };
+}
+
+/**
+ * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
+ * not passed all wrappers. Rejects with the run's failure, if there is one.
+ */
+async function cutOff(run: Run): Promise<AgentResult> {
+  run.waits.lenient = true;
+  if (run.failure) throw run.failure;
+  if (!run.isClosed) await run.close('aborted');
+  return resultOf(run, { reason: 'aborted' });
+}

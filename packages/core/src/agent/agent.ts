@@ -1,0 +1,366 @@
+import { AgentError } from '../error/agent-error.ts';
+import { decisionsRequire } from '../event/pending-call.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { AgentStatus } from '../event/agent-status.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import type { Memory } from '../memory/memory.ts';
+import { checkRounds } from '../message/check-rounds.ts';
+import type { Msg } from '../message/msg.ts';
+import { inRequestOrder } from '../message/tool-pairs.ts';
+import { abortables } from '../model/abortable.ts';
+import { ToolList } from '../tool/set/tool-list.ts';
+import type { ToolSet } from '../tool/set/tool-set.ts';
+import { toolsIn } from '../tool/set/tools-in.ts';
+import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
+import { runAgentCall } from './agent-call.ts';
+import { checkNew, toCallInput, type AgentInput, type CallInput } from './call-input.ts';
+import {
+  checkAgent,
+  checkCall,
+  checkHook,
+  checkUse,
+  kernelFields,
+  requirePart,
+  requireParts,
+  type OptionFields,
+} from './check-options.ts';
+import { AgentStream } from './driver/agent-stream.ts';
+import { keepDriver } from './driver/last-driver.ts';
+import { logLimit } from './driver/log-limit.ts';
+import { Outbox } from './driver/outbox.ts';
+import { RunDriver } from './driver/run-driver.ts';
+import { checkInterrupt, toMessages } from './interruption.ts';
+import type { AgentDefaults, KernelCallOptions, KernelOptions } from './kernel-options.ts';
+import type { AgentHook, Middleware } from './middleware.ts';
+import type { RunContext } from './run-context.ts';
+import { runSetup, type AgentParts, type RunSetup } from './run-setup.ts';
+import { Run } from './run.ts';
+import type { Steps } from './steps.ts';
+import { defaultsOf, partsOf, withCallParts, withDefaults } from './use-list.ts';
+
+/** An agent call that begins while another one runs. */
+export interface WaitingCall {
+  readonly input: CallInput;
+  readonly options: KernelCallOptions;
+  /** Signal that aborts with the waiting call. */
+  readonly signal: AbortSignal;
+  readonly running: RunContext;
+  /** Steps of the running call. */
+  readonly steps: Steps;
+  /** Result of the running call. */
+  readonly result: Promise<AgentResult>;
+  /** Passes the input through `wrapInput`, once. */
+  admit(): Promise<CallInput>;
+  /** Ends the waiting call without its turn. `refusal`: why a wrapper rejected its input. */
+  end(refusal?: AgentError): Promise<AgentResult>;
+}
+
+/**
+ * The kernel: an agent that reasons, acts and observes until it has an answer, without features. One
+ * instance has one conversation. `ReActAgent` adds the usual features. TypeScript infers `G`, the
+ * type of the tools.
+ *
+ * @example
+ * const agent = new Agent({ name: 'assistant', model: openai({ model: 'gpt-5-mini', apiKey }) });
+ * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
+ */
+export class Agent<const G extends GivenTools = GivenTools> {
+  /** Type marker, never set. */
+  declare readonly of?: () => { readonly tools: ToolsOf<G> };
+  readonly name: string;
+  readonly sessionId: string;
+  readonly memory: Memory;
+  /**
+   * The agent's own copy of the tools in its options. Use it to switch tool groups and, with a
+   * `Toolkit`, to set preset arguments.
+   */
+  readonly tools: ToolSet;
+  /** The agent's middleware in one flat list, without replaced middleware. */
+  readonly use: readonly Middleware[];
+  /** State that `saveState` and `loadState` use. */
+  readonly status: AgentStatus;
+  /** The options of the agent, completed with the defaults of its middleware. */
+  protected readonly options: KernelOptions<G> & Partial<AgentDefaults>;
+  readonly #parts: AgentParts;
+  readonly #setup: RunSetup;
+  readonly #fields: OptionFields;
+  readonly #whenBusy: string;
+  /** Hooks that were added later. */
+  #added: readonly AgentHook[] = [];
+  #running: Run | undefined;
+  #result: (() => Promise<AgentResult>) | undefined;
+  /** Settles when all agent calls so far have ended. */
+  #tail: Promise<unknown> | undefined;
+  /** Number of calls that run or wait for their turn. */
+  #inLine = 0;
+
+  /** Throws `CONFIGURATION` for an option of the wrong type. `fields`: for a class of its own. */
+  constructor(given: KernelOptions<G>, fields: OptionFields = kernelFields) {
+    checkUse(given, fields.of);
+    const use = partsOf(given.use ?? []);
+    const options = withDefaults(given, defaultsOf(use));
+    checkAgent(options, fields);
+    const { name, presetPriority = 'preset', whenBusy = 'reject' } = options;
+    const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
+    this.name = name;
+    this.sessionId = options.sessionId ?? generateId();
+    this.memory = options.memory ?? new InMemoryMemory();
+    const { state = {} } = this.memory;
+    this.status = { calls: new Map(), state, runs: 0, interrupted: false };
+    this.use = use;
+    this.tools = toolsOf(options.tools ?? [], use, presetPriority);
+    this.options = options;
+    this.#fields = fields;
+    this.#whenBusy = whenBusy;
+    this.#parts = {
+      name,
+      sessionId: this.sessionId,
+      userId: options.userId,
+      options,
+      limits: options.limits ?? {},
+      systemPrompt: options.systemPrompt ?? '',
+      model: options.model,
+      memory: this.memory,
+      tools: this.tools,
+      toolContext: options.toolContext ?? [],
+      generateId,
+      now,
+      status: this.status,
+      unwritten: new Set(),
+    };
+    this.#setup = runSetup(this.#parts, use);
+  }
+
+  /**
+   * Runs the agent and resolves with the result. Rejects with an `AgentError`, such as `AGENT_BUSY`
+   * while another call runs, or `INVALID_INPUT` for invalid input. With `throwOnError: false`, a
+   * failure resolves with a result instead. Options of a wrong type always reject. After an
+   * interrupt or abort, resolves with reason `interrupted` or `aborted`. Without input, continues
+   * from the log, for example after a pause or with open tool calls.
+   */
+  async call<T = unknown>(
+    input?: AgentInput,
+    options: KernelCallOptions = {},
+  ): Promise<AgentResult<T>> {
+    const driver = this.#start<T>(input, options);
+    while (await driver.pull());
+    return driver.result;
+  }
+
+  /**
+   * Runs the agent as `call` does, and returns its events. The run starts at the first read, or at
+   * once with `detached: true`. Throws `INVALID_INPUT` for options of a wrong type. Also throws
+   * `INVALID_INPUT` for invalid input, unless `throwOnError` is false.
+   */
+  stream<T = unknown>(input?: AgentInput, options: KernelCallOptions = {}): AgentStream<T> {
+    const { busy } = this;
+    const driver = this.#start<T>(input, options, true);
+    if (!busy) keepDriver(this, driver as RunDriver);
+    return new AgentStream(driver);
+  }
+
+  /**
+   * Asks the running agent call to stop at its next interrupt point: before a model request,
+   * between model deltas or after tools. Running tools finish. The answer is then `message` or the
+   * agent's recovery message. Returns false if no call runs. Throws `INVALID_INPUT` for an invalid
+   * request.
+   */
+  interrupt(request: string | Msg | InterruptRequest = {}): boolean {
+    if (this.#running) return this.#running.interrupt(request);
+    checkInterrupt(request, this.#setup);
+    return false;
+  }
+
+  /**
+   * Adds messages to the conversation without asking the model (AgentScope: `observe`). Rejects
+   * with `INVALID_INPUT` for a tool call without a result. Also rejects if two messages have the
+   * same id, or if the conversation already has a message with this id.
+   */
+  async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
+    const given = toMessages(messages, this.#setup);
+    checkRounds(given, 'To keep its text, pass assistantMessage(text, { name }).');
+    checkNew(given, await this.memory.read());
+    await this.memory.append(given);
+    await this.memory.flush?.();
+  }
+
+  /** Whether a call runs or waits for its turn. */
+  get busy(): boolean {
+    return this.#tail !== undefined;
+  }
+
+  /**
+   * Returns the conversation. Tool results directly follow their tool calls, in the order of the
+   * tool calls. If the memory has a log, this call also loads the session's values.
+   */
+  async messages(): Promise<readonly Msg[]> {
+    const messages = await this.memory.read();
+    if (!this.memory.state && !this.busy) await this.memory.restore?.(this.status, this.tools);
+    return inRequestOrder(messages);
+  }
+
+  /**
+   * Adds a hook for all later events, including events of a running call. Returns a function that
+   * removes the hook for all later events.
+   */
+  addHook(hook: AgentHook): () => void {
+    checkHook(hook);
+    this.#setAdded([...this.#added, hook]);
+    return () => this.#setAdded(this.#added.filter((other) => other !== hook));
+  }
+
+  #setAdded(hooks: readonly AgentHook[]): void {
+    this.#added = hooks;
+    const run = this.#running;
+    run?.hooks.setHooks(this.#hooksOf(run.setup));
+  }
+
+  #hooksOf({ use }: RunSetup): readonly AgentHook[] {
+    return this.#added.length ? [...use, ...this.#added] : use;
+  }
+
+  /**
+   * May let a running call take the input of this one. Returns the result, or `undefined` if this
+   * call has to wait for its turn. The kernel's calls always wait.
+   */
+  protected join(_call: WaitingCall): Promise<AgentResult | undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  #start<T>(
+    input: AgentInput | undefined,
+    options: KernelCallOptions,
+    streamed = false,
+  ): RunDriver<T> {
+    checkCall(options, this.#fields);
+    const setup = this.#setupFor(options);
+    const events = new Outbox(() => this.#inTurn(run, given!, () => driver, streamed));
+    const run = new Run(setup, options, { hooks: this.#hooksOf(setup), outbox: events });
+    let given: CallInput | undefined;
+    try {
+      given = toCallInput(input, setup);
+      checkRounds(given.messages);
+      if (given.decisions.length) requirePart(setup.use, decisionsRequire, 'A decision');
+    } catch (error) {
+      if (options.throwOnError !== false) throw error;
+      run.refuse('failed', error as AgentError);
+    }
+    const driver: RunDriver = new RunDriver({
+      runId: run.id,
+      events,
+      detached: streamed && options.detached,
+      limit: logLimit(),
+      abort: () => run.abort(),
+    });
+    return driver as RunDriver<T>;
+  }
+
+  /** Returns the setup of one agent call. */
+  #setupFor({ use }: KernelCallOptions): RunSetup {
+    if (!use?.length) return this.#setup;
+    checkUse({ use }, 'call()');
+    const parts = withCallParts(this.use, use);
+    const added = parts.filter((part) => !this.use.includes(part));
+    const more = added.flatMap((part) => part.tools ?? []);
+    const tools = more.length ? new ToolList(more, this.tools) : this.tools;
+    return runSetup({ ...this.#parts, tools }, parts);
+  }
+
+  /** Runs the loop when it is the turn of this agent call. */
+  async #inTurn(
+    run: Run,
+    input: CallInput,
+    driver: () => RunDriver,
+    streamed: boolean,
+  ): Promise<AgentResult> {
+    let turn = this.#tail;
+    const result = (): Promise<AgentResult> => driver().result;
+    let tail: typeof turn;
+    // The end of an aborted run does not wait for a reader.
+    run.signal.addEventListener('abort', () => queueMicrotask(() => driver().release()));
+    run.begin();
+    try {
+      if (turn && this.#whenBusy === 'reject') run.refuse('failed', busy(this.name));
+      if (run.failure) {
+        if (run.call.throwOnError !== false) throw run.failure;
+        return await runAgentCall(run, undefined);
+      }
+      const running = this.#running;
+      if (turn && running?.stage === 'running') {
+        const joined = await this.join(waiting(run, input, running, this.#result!()));
+        if (joined) return joined;
+        turn = this.#tail;
+      }
+      this.#tail = tail = Promise.resolve(turn).then(result, result);
+      tail.catch(() => {});
+      this.#inLine += 1;
+      if (turn) await abortables(run.signal)(turn).catch(() => {});
+      if (turn && run.signal.aborted) return await runAgentCall(run, undefined);
+      if (turn && streamed) keepDriver(this, driver());
+      this.#running = run;
+      run.hooks.setHooks(this.#hooksOf(run.setup));
+      this.status.runs += 1;
+      this.#result = result;
+      const ended = await runAgentCall(run, input);
+      keepEnd(this.status, run, ended);
+      return ended;
+    } finally {
+      run.finish();
+      if (this.#running === run) this.#running = undefined;
+      if (tail) this.#inLine -= 1;
+      if (tail && this.#inLine === 0) this.#tail = undefined;
+    }
+  }
+}
+
+function waiting(
+  run: Run,
+  input: CallInput,
+  running: Run,
+  result: Promise<AgentResult>,
+): WaitingCall {
+  return {
+    input,
+    options: run.call,
+    signal: run.signal,
+    running: running.context,
+    steps: running.steps,
+    result,
+    admit: () => (run.admitted = run.setup.admit(input, run.uninterrupted)),
+    end: (refusal) => runAgentCall(run, undefined, refusal),
+  };
+}
+
+function busy(name: string): AgentError {
+  const message = `The agent "${name}" is busy. Await its call, or set whenBusy.`;
+  return new AgentError('AGENT_BUSY', message);
+}
+
+/**
+ * Returns the agent's own copy of its tools, after those of its middleware. Throws `CONFIGURATION`
+ * for a tool that requires middleware which the agent does not have.
+ */
+function toolsOf(
+  tools: GivenTools,
+  use: readonly Middleware[],
+  presetPriority: 'preset' | 'model',
+): ToolSet {
+  const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
+  const own = set.fork({ presetPriority });
+  const more = use.flatMap((part) => part.tools ?? []);
+  const all = more.length ? new ToolList(more, own) : own;
+  for (const tool of toolsIn(all)) requireParts(use, tool);
+  return all;
+}
+
+/** Keeps how a run ended, for the next agent call. */
+function keepEnd(status: AgentStatus, run: Run, { reason }: AgentResult): void {
+  const isStopped = reason === 'interrupted' || reason === 'aborted';
+  const isOpen = reason === 'suspended' || reason === 'error';
+  status.interrupted = reason === 'interrupted';
+  // A call that was refused or aborted before it began has not read the log.
+  if (!run.messages[0]) return;
+  if (!isOpen && !run.conversation.openCalls().length) status.suspendedRun = undefined;
+  status.stoppedRun = isStopped ? run.id : undefined;
+}

@@ -1,0 +1,104 @@
+import { AgentError } from '../error/agent-error.ts';
+import { createMessage, type MessageContext } from '../message/create-message.ts';
+import { isMessage } from '../message/is-message.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import type { Decision } from '../event/pending-call.ts';
+import { checkDecision } from '../event/check-decision.ts';
+
+/**
+ * Input of an agent call: a text, one or more messages, or decisions about pending tool calls. A
+ * list of messages may contain tool calls if it also contains their results. Without input, the
+ * agent call continues from the log.
+ */
+export type AgentInput = string | Msg | readonly (Msg | PlainMessage)[] | readonly Decision[];
+
+/**
+ * A message with only a role and a text, as other libraries write it. The agent adds an id and a
+ * time.
+ */
+export interface PlainMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** Input of an agent call, split into messages and decisions. */
+export interface CallInput {
+  readonly messages: readonly Msg[];
+  readonly decisions: readonly Decision[];
+}
+
+/**
+ * Splits the input into messages and decisions. Throws `INVALID_INPUT` for a blank text, for an
+ * item that is neither a message nor a decision, or for two messages with the same id.
+ */
+export function toCallInput(input: AgentInput = [], context: MessageContext): CallInput {
+  if (typeof input === 'string' && !input.trim())
+    throw new AgentError('INVALID_INPUT', 'The input is empty.');
+  const given: readonly unknown[] =
+    typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat();
+  const items = given.map((item) =>
+    isPlainMessage(item) ? createMessage(item.role, item.content, context) : item,
+  );
+  const decisions: Decision[] = [];
+  for (const [index, item] of items.entries()) {
+    if (isMessage(item)) continue;
+    const where = `Item ${index} of the input`;
+    if (!isRecord(item) || item['toolUseId'] === undefined)
+      throw new AgentError(
+        'INVALID_INPUT',
+        `${where} is neither a message nor a decision. Create messages with userMessage('…').`,
+        { details: { index } },
+      );
+    checkDecision(item, where);
+    decisions.push(item);
+  }
+  checkNew(items);
+  const messages = items.filter(isMessage);
+  if (decisions.length && messages.some(({ role }) => role !== 'tool'))
+    throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
+  return { messages, decisions };
+}
+
+/**
+ * Throws `INVALID_INPUT` if two of the messages have the same id. Also throws if a message or tool
+ * call of the conversation already has the id of a new one. Ids must be unique, because the log
+ * removes and replaces messages by id, and finds results by the id of their tool call. Ignores
+ * decisions.
+ */
+export function checkNew(items: readonly unknown[], conversation: readonly Msg[] = []): void {
+  const given = new Set(items.map((item) => (item as Partial<Msg>).id));
+  const known = conversation.filter(({ id }) => given.has(id));
+  const places = new Map<string, number | undefined>(known.map(({ id }) => [id, undefined]));
+  const calls = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    if (!isMessage(item)) continue;
+    const { id } = item;
+    const before = places.get(id);
+    const owner = before === undefined ? conversationOwner : `item ${before}`;
+    if (places.has(id)) throw repeated(id, `item ${index} of the input`, owner, { index, before });
+    places.set(id, index);
+    for (const call of toolUsesOf(item)) calls.add(call.id);
+  }
+  if (!calls.size) return;
+  const call = conversation.flatMap(toolUsesOf).find(({ id }) => calls.has(id));
+  if (call) throw repeated(call.id, `the tool call ${call.name}`, conversationOwner);
+}
+
+const conversationOwner = 'the conversation; a call without input continues it';
+
+function repeated(id: string, what: string, owner: string, details?: object): AgentError {
+  const message = `The id "${id}" of ${what} belongs to ${owner}. Use another id.`;
+  return new AgentError('INVALID_INPUT', message, { details: { id, ...details } });
+}
+
+function isPlainMessage(item: unknown): item is PlainMessage {
+  return (
+    isRecord(item) &&
+    item['id'] === undefined &&
+    /^(user|assistant)$/.test(String(item['role'])) &&
+    typeof item['content'] === 'string' &&
+    item['content'].trim() !== ''
+  );
+}

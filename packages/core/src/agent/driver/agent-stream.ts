@@ -1,0 +1,82 @@
+import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import type { RunDriver } from './run-driver.ts';
+
+/**
+ * The events of an agent call, as an async iterable of single events. The run starts at the first
+ * read or the first use of `result`. A detached run starts at once.
+ *
+ * If a reader starts the run, this reader sets the pace: the run reads more of the model's reply
+ * only when the reader asks. If the reader leaves its loop, the run is canceled. If the run is
+ * detached, or if `result` was used before the first read, the run advances on its own. Such a run
+ * accepts any number of readers. Each reader gets all events from the start. A slow reader gets
+ * adjacent deltas as one delta. A reader that leaves does not stop a detached run.
+ *
+ * A run keeps about 4 million characters of events. Beyond this size, a late reader gets each
+ * finished reply as one `step-reset`, model requests without messages, and only the newest progress
+ * of tools.
+ */
+export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
+  readonly runId: string;
+  readonly #driver: RunDriver<T>;
+  readonly #afterSeq: number;
+
+  /**
+   * `afterSeq`: `seq` of the last event that the reader has seen, for a run that advances on its
+   * own. Default: 0, before the first event.
+   */
+  constructor(driver: RunDriver<T>, afterSeq = 0) {
+    this.runId = driver.runId;
+    this.#driver = driver;
+    this.#afterSeq = afterSeq;
+  }
+
+  /**
+   * Result of the agent call. The first use starts the run. Rejects with the call's `AgentError`.
+   */
+  get result(): Promise<AgentResult<T>> {
+    this.#driver.start();
+    return this.#driver.result;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
+    for await (const batch of this.batches()) {
+      for (const event of batch) yield event;
+    }
+  }
+
+  /**
+   * Returns the events in batches, one batch per network read or tick of the event loop. No batch
+   * is empty. Rejects with `INVALID_INPUT` if another reader sets the pace of the run.
+   */
+  batches(): AsyncGenerator<EventBatch, undefined> {
+    return this.#driver.read(this.#afterSeq);
+  }
+
+  /**
+   * Returns the batches as a new `ReadableStream`, which does not read ahead. Canceling the stream
+   * calls `cancel()`.
+   */
+  readable(): ReadableStream<EventBatch> {
+    const batches = this.batches();
+    return new ReadableStream<EventBatch>(
+      {
+        async pull(controller) {
+          const { done, value } = await batches.next();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        },
+        cancel: () => this.cancel(),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  /**
+   * Aborts the run and waits until its log is complete. Does nothing if the run is detached or has
+   * ended.
+   */
+  cancel(): Promise<void> {
+    return this.#driver.cancel();
+  }
+}

@@ -1,0 +1,26 @@
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { AgentStream } from './agent-stream.ts';
+import { lastDriver } from './last-driver.ts';
+import type { Agent } from '../agent.ts';
+
+export interface AttachOptions {
+  /** The run to read. Default: the run of the agent's last stream. */
+  readonly runId?: string;
+  /** `seq` of the last event that the reader has seen. Default: 0, before the first event. */
+  readonly afterSeq?: number;
+}
+
+/**
+ * Returns a new reader of an agent's last stream, from the event after `afterSeq` on. Also works
+ * after the end of the run. Returns `null` if the last stream does not belong to run `runId`, or if
+ * a single reader sets the pace of the run. A run accepts several readers only if it is detached,
+ * or if its `result` was used before the first read. A stream that waits behind another call
+ * becomes the last stream when its run starts.
+ */
+export function attach(agent: Agent, options: AttachOptions = {}): AgentStream | null {
+  checkFields('INVALID_INPUT', 'attach(): the agent', agent, 'stream:function');
+  checkOptions('INVALID_INPUT', 'attach()', options, 'runId:string|? afterSeq:number|?');
+  const driver = lastDriver(agent);
+  if (!driver || driver.paced || (options.runId ?? driver.runId) !== driver.runId) return null;
+  return new AgentStream(driver, options.afterSeq);
+}

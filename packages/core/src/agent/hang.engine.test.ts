@@ -1,0 +1,323 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { inputGuards } from '../middleware/guard/input/input-guards.ts';
+import { spendCap } from '../middleware/guard/input/spend-cap.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { concurrency } from '../middleware/limits/concurrency-limit.ts';
+import { Semaphore } from '../middleware/limits/semaphore.ts';
+import { responseCache } from '../middleware/resilience/response-cache.ts';
+import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
+import { historyFaults } from '../testing/history-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { bySimilarity } from '../middleware/selection/by-similarity.ts';
+import { selectTools } from '../middleware/selection/select-tools.ts';
+import { tool, type Tool } from '../tool/tool.ts';
+import type { CallOptions } from '../loop/run/run-setup.ts';
+import type { Middleware } from './middleware.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+const timeoutMs = 60_000;
+
+interface Case {
+  readonly name: string;
+  readonly options: (hang: Hang['wait'], hung: Hang) => Partial<AgentOptions>;
+  readonly call?: CallOptions;
+  /** Tools that the model’s first reply calls. */
+  readonly calls?: readonly string[];
+  /** Reason that the result has if it is neither the abort’s nor the timeout’s. */
+  readonly stands?: string;
+}
+
+const on =
+  (type: AgentEvent['type']): Case['options'] =>
+  (hang) => ({
+    use: [{ on: { [type]: () => hang() } }],
+  });
+
+const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+const withTool = (changes: Partial<Tool>): { tools: readonly Tool[] } => ({
+  tools: [{ ...look, ...changes } as Tool],
+});
+const adding =
+  (part: (hang: Hang['wait']) => Middleware): Case['options'] =>
+  (hang) => ({
+    use: [part(hang)],
+  });
+
+const cases: readonly Case[] = [
+  ...(['run-start', 'pre-call', 'pre-reasoning', 'reasoning-chunk', 'post-reasoning'] as const).map(
+    (type): Case => ({ name: `a hook of ${type}`, options: on(type) }),
+  ),
+  ...(['pre-acting', 'acting-chunk', 'post-acting', 'tool-input-chunk'] as const).map(
+    (type): Case => ({ name: `a hook of ${type}`, options: on(type), calls: ['look'] }),
+  ),
+  { name: 'a hook of post-call', options: on('post-call') },
+  { name: 'a hook of run-end', options: on('run-end'), stands: 'stop' },
+  {
+    name: 'a hook of suspended',
+    options: (hang) => ({
+      ...withTool({ needsApproval: true }),
+      use: [{ on: { suspended: () => hang() } }],
+    }),
+    calls: ['look'],
+    stands: 'suspended',
+  },
+  ...(['pre-summary', 'summary-chunk', 'post-summary'] as const).map((type): Case => ({
+    name: `a hook of ${type}`,
+    options: (hang) => ({ ...on(type)(hang, undefined as never), limits: { iterations: 1 } }),
+    calls: ['look'],
+  })),
+  { name: 'a hook of all events', options: adding((hang) => ({ onEvent: () => hang() })) },
+  {
+    name: 'a pre-call hook that only observes',
+    options: (hang) => ({ preCall: 'notification', use: [{ on: { 'pre-call': () => hang() } }] }),
+  },
+  { name: 'a guard', options: adding((hang) => ({ guard: () => hang() })) },
+  { name: 'recall', options: adding((hang) => ({ recall: async () => (await hang()) ?? [] })) },
+  {
+    name: 'fit',
+    options: adding((hang) => ({
+      fit: async ({ messages }) => (await hang()) ?? { messages, removed: 0, before: 0, after: 0 },
+    })),
+  },
+  { name: 'approve', options: adding((hang) => ({ approve: () => hang() })), calls: ['look'] },
+  {
+    name: 'decide',
+    options: (hang) => ({ ...withTool({ needsApproval: true }), use: [{ decide: () => hang() }] }),
+    calls: ['look'],
+  },
+  {
+    name: 'needsApproval of a tool',
+    options: (hang) => withTool({ needsApproval: () => hang() }),
+    calls: ['look'],
+  },
+  {
+    name: 'a tool that ignores its signal',
+    options: (hang) => withTool({ execute: () => hang() }),
+    calls: ['look', 'look'],
+  },
+  {
+    name: 'the schema of a tool',
+    options: (hang) => withTool({ input: { ...look.input, validate: () => hang() } }),
+    calls: ['look'],
+  },
+  {
+    name: 'wrapRun before next',
+    options: adding((hang) => ({
+      wrapRun: (next) => async (input, context) => {
+        await hang();
+        return next(input, context);
+      },
+    })),
+  },
+  {
+    name: 'wrapRun after next',
+    options: adding((hang) => ({
+      wrapRun: (next) => async (input, context) => {
+        const result = await next(input, context);
+        await hang();
+        return result;
+      },
+    })),
+  },
+  {
+    name: 'wrapTool before next',
+    options: adding((hang) => ({
+      wrapTool: (next) => async (call, context) => {
+        await hang();
+        return next(call, context);
+      },
+    })),
+    calls: ['look'],
+  },
+  {
+    name: 'wrapTool after next',
+    options: adding((hang) => ({
+      wrapTool: (next) => async (call, context) => {
+        const result = await next(call, context);
+        await hang();
+        return result;
+      },
+    })),
+    calls: ['look'],
+  },
+  {
+    name: 'wrapAnswer',
+    options: adding((hang) => ({
+      wrapAnswer: (next) => async (context, steps) => {
+        await hang();
+        return next(context, steps);
+      },
+    })),
+  },
+  {
+    name: 'wrapModel',
+    options: adding((hang) => ({
+      wrapModel: (next) => ({
+        ...next,
+        features: next.features,
+        async *stream(request, context) {
+          await hang();
+          yield* next.stream(request, context);
+        },
+      }),
+    })),
+  },
+  {
+    name: 'a model that ignores its signal and hangs when it is left',
+    options: adding((hang) => ({
+      wrapModel: (next) => ({
+        ...next,
+        features: next.features,
+        stream: (request, context) =>
+          request.messages.some(({ content }) => JSON.stringify(content).includes('again'))
+            ? next.stream(request, context)
+            : lockedModel(hang, () => new Promise(() => {}))(request, context),
+      }),
+    })),
+  },
+  {
+    name: 'onLimit',
+    options: (hang) => ({ onLimit: hang, limits: { iterations: 1 } }),
+    calls: ['look'],
+  },
+  {
+    name: 'a spend cap’s store',
+    options: (hang) => ({
+      use: [
+        inputGuards([
+          spendCap({
+            limit: 100,
+            store: { add: async () => (await hang()) ?? { total: 1, resetAt: 0 } },
+          }),
+        ]),
+      ],
+    }),
+  },
+  {
+    name: 'the store of the response cache',
+    options: (hang) => ({
+      generate: { temperature: 0 },
+      use: [responseCache({ store: { get: () => hang(), set: () => hang() } })],
+    }),
+  },
+  {
+    name: 'long-term memory',
+    options: (hang) => ({
+      use: [
+        longTermMemory({
+          memory: {
+            retrieve: async () => (await hang()) ?? [],
+            record: async () => {},
+            delete: async () => {},
+            deleteSession: async () => {},
+            clear: async () => {},
+          },
+          timeoutMs: 1e9,
+        }),
+      ],
+    }),
+  },
+  {
+    name: 'an embedder that selects tools',
+    options: (hang) => ({
+      use: [
+        selectTools({
+          local: [],
+          by: bySimilarity({ embed: () => hang(), evenWhenFew: true }),
+          onError() {},
+        }),
+      ],
+    }),
+  },
+];
+
+const ends = ['an abort', 'a timeout'] as const;
+const table = cases.flatMap((one) =>
+  ends.flatMap((end) => (['resolves', 'rejects'] as const).map((late) => ({ ...one, end, late }))),
+);
+
+function setUp({ options, calls = [] }: Case, hang: Hang) {
+  const semaphore = new Semaphore(1);
+  const model = new ScriptedModel(
+    Array.from({ length: 9 }, () => ({ messages }) => {
+      const asked = messages.findLast(({ role }) => role === 'user');
+      if (JSON.stringify(asked).includes('again')) return 'next';
+      if (messages.at(-1)?.role === 'tool' || !calls.length) return 'first';
+      return { text: 'Look.', toolCalls: calls.map((name) => ({ name })) };
+    }),
+  );
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's');
+  const given = options(hang.wait, hang);
+  const emitting = tool({
+    name: 'look',
+    description: '',
+    input: {},
+    execute: (_input, { emit }) => {
+      emit('looking');
+      return 'seen';
+    },
+  });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [emitting],
+    memory,
+    // `now` never advances, because timers in this test are fake.
+    now: () => 0,
+    ...given,
+    limits: { timeoutMs, ...given.limits },
+    use: [concurrency(semaphore), ...(given.use ?? [])],
+  });
+  return { agent, model, memory, semaphore };
+}
+
+test.for(table)(
+  '$end ends a call that hangs in $name, and nothing changes when the hanging promise $late later',
+  async (one) => {
+    const hang = new Hang();
+    const { agent, memory, semaphore } = setUp(one, hang);
+    const controller = new AbortController();
+    const events: AgentEvent[] = [];
+    const stream = agent.stream('go', {
+      ...one.call,
+      signal: controller.signal,
+      throwOnError: false,
+    });
+    const reading = (async () => {
+      for await (const event of stream) events.push(event);
+      return stream.result;
+    })();
+    await hang.reached;
+    if (one.end === 'an abort') controller.abort();
+    else await vi.advanceTimersByTimeAsync(timeoutMs);
+    hang.on = false;
+    const result = await advanceUntil(reading);
+    const ended = one.end === 'an abort' ? 'aborted' : 'error';
+    expect(result.reason).toBe(one.stands ?? ended);
+    expect(result.error?.code).toBe(result.reason === 'error' ? 'CALL_TIMEOUT' : undefined);
+    expect(orderFaults(events)).toEqual([]);
+    expect(agent.busy).toBe(false);
+    expect(semaphore.free).toBe(1);
+
+    if (one.stands === 'suspended') {
+      const [pending] = result.pending;
+      await agent.call([{ toolUseId: pending!.toolUseId, type: 'reject' }]);
+    }
+    const log = await memory.records();
+    expect(historyFaults(await agent.messages())).toEqual([]);
+    hang.settleLate(one.late);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(await memory.records()).toEqual(log);
+    expect(await agent.call('again')).toMatchObject({ reason: 'stop', text: 'next' });
+    expect(historyFaults(await agent.messages())).toEqual([]);
+  },
+);

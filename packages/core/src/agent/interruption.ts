@@ -1,0 +1,72 @@
+import { AgentError } from '../error/agent-error.ts';
+import { missingPart } from '../error/missing-part.ts';
+import {
+  requiredFor,
+  toInterruptRequest,
+  type InterruptRequest,
+} from '../event/interrupt-request.ts';
+import type { MessageContext } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import { toCallInput, type AgentInput } from './call-input.ts';
+import type { Run } from './run.ts';
+
+/** How an interrupt ends a run. */
+export type Interruption =
+  /** With an answer. Default of `message`: the agent's recovery message. */
+  | { readonly reason: 'interrupted'; readonly message?: Msg | undefined }
+  /** Without an answer. Open tool calls stay open, and the next agent call continues. */
+  | { readonly reason: 'suspended' };
+
+/**
+ * Asks a run to stop at its next interrupt point, or passes the request to the middleware that
+ * takes it. Returns false if the run is about to end. Throws `INVALID_INPUT` for an invalid
+ * request.
+ */
+export function interruptRun(run: Run, given: string | Msg | InterruptRequest): boolean {
+  const request = checkInterrupt(given, run.setup);
+  if (run.stage !== 'running') return false;
+  for (const take of run.onInterrupt) {
+    const isTaken = take(request);
+    if (isTaken !== undefined) return isTaken;
+  }
+  const part = requiredFor(request);
+  if (part) throw missingPart(part, `interrupt({ mode: '${request.mode}' })`);
+  const { message } = request as { readonly message?: Msg };
+  run.stopWith({ reason: 'interrupted', message });
+  return true;
+}
+
+interface Words {
+  readonly message?: AgentInput;
+  readonly messages?: AgentInput;
+}
+
+/**
+ * Returns the request with its texts as messages. Throws `INVALID_INPUT` for an invalid request, or
+ * if the answer contains a tool call or a tool result.
+ */
+export function checkInterrupt(
+  given: string | Msg | InterruptRequest,
+  context: MessageContext,
+): InterruptRequest {
+  const request = toInterruptRequest(given) as Words & InterruptRequest;
+  const [message] = toMessages(request.message, context);
+  if (message?.content.some(({ type }) => type.startsWith('tool_')))
+    throw new AgentError('INVALID_INPUT', 'interrupt(): the message must not have tool blocks.');
+  const messages = request.messages && toMessages(request.messages, context);
+  return { ...request, ...(message && { message }), ...(messages && { messages }) } as InterruptRequest;
+}
+
+/**
+ * Converts the input to messages. Throws `INVALID_INPUT` if the input contains anything else, such
+ * as decisions.
+ */
+export function toMessages(
+  input: AgentInput | undefined,
+  context: MessageContext,
+): readonly Msg[] {
+  const { messages, decisions } = toCallInput(input, context);
+  if (decisions.length)
+    throw new AgentError('INVALID_INPUT', 'Only `call` and `stream` take decisions.');
+  return messages;
+}

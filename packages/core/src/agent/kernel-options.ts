@@ -1,0 +1,152 @@
+import type { Memory } from '../memory/memory.ts';
+import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
+import type { ContextEntry } from '../tool/context-token.ts';
+import type { GivenTools } from '../tool/typed-tool.ts';
+import type { UseList } from './middleware.ts';
+
+export interface KernelLimits {
+  /**
+   * Maximum number of model requests of one agent call. Default: 10 (AgentScope: `maxIters`). At
+   * the limit, the agent call ends with reason `max-iterations`.
+   */
+  readonly iterations?: number;
+  /** Maximum number of tool calls that run at the same time. Default: no limit. */
+  readonly parallelTools?: number;
+  /**
+   * Maximum length of one model's reply, in characters. Text, thinking, and names and arguments of
+   * tool calls count. One character of media data counts as 1/16. If a reply is longer, the agent
+   * call fails with `MODEL_REPLY_TOO_LONG`, and the loop does not read the rest.
+   * @default 1_000_000
+   */
+  readonly replyLength?: number;
+  /**
+   * Maximum number of tool calls in one reply. Tool calls beyond it do not run and get an error
+   * result; `post-acting` is their only event. Default 128.
+   */
+  readonly replyCalls?: number;
+  /**
+   * Maximum length of the text of a tool result as the model sees it, in characters. A longer
+   * result is cut, and a note in it says so. The log and readers have the whole result. Default
+   * 100,000.
+   */
+  readonly resultLength?: number;
+  /**
+   * Maximum time of an agent call from its turn to its end, in milliseconds. Includes hooks and
+   * wrappers, but not the wait for a semaphore. A longer agent call fails with `CALL_TIMEOUT`, even
+   * if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.
+   */
+  readonly timeoutMs?: number;
+}
+
+/** Options of the kernel that a middleware, such as a preset, may set. */
+export interface KernelDefaults {
+  /** Limits of an agent call. The agent's values override a preset's values, field by field. */
+  readonly limits: KernelLimits;
+  /**
+   * Settings of every model request. Values of the agent call override the agent's values, which
+   * override a preset's values, field by field.
+   */
+  readonly generate: GenerateOptions;
+  /**
+   * Effect of an exception in a hook without its own `onError`.
+   * @default 'fail'
+   */
+  readonly onHookError: 'fail' | 'ignore';
+  /**
+   * Whether `pre-call` hooks may change the input. Default: `modifiable`. With `notification`, they
+   * only observe the input, as AgentScope's documentation says.
+   */
+  readonly preCall: 'modifiable' | 'notification';
+  /**
+   * Which value counts if a tool's preset arguments and the model both set a parameter. Default:
+   * `preset`. AgentScope's documentation says `model`.
+   */
+  readonly presetPriority: 'preset' | 'model';
+  /**
+   * Answer of an agent call that was interrupted without a message.
+   * @default You interrupted me. What now?
+   */
+  readonly recoveryMessage: string;
+}
+
+/**
+ * Options that middleware adds to the kernel's. A middleware declares its own in its file, by
+ * declaration merging, and reads them from `context.options`. `ReActAgent` takes those of its
+ * middleware; the kernel's `Agent` takes none of them.
+ */
+// oxlint-disable-next-line typescript/no-empty-object-type -- middleware adds the fields
+export interface FeatureOptions {}
+
+/** All options that a middleware may set in its `defaults`. */
+export type AgentDefaults = KernelDefaults & FeatureOptions;
+
+/** `G`: type of the tools. */
+export interface KernelOptions<G extends GivenTools = GivenTools> extends Partial<KernelDefaults> {
+  readonly name: string;
+  /** System prompt: the first message of every model request. A blank prompt is not sent. */
+  readonly systemPrompt?: string;
+  readonly model: ChatModel;
+  /** An array of tools, or a `Toolkit`. The agent uses its own copy of a toolkit (`fork()`). */
+  readonly tools?: G | GivenTools;
+  /** Values that tools look up by `ContextToken`. Values of an agent call override them. */
+  readonly toolContext?: Iterable<ContextEntry>;
+  /** Default: a new `InMemoryMemory`. */
+  readonly memory?: Memory;
+  /**
+   * Middleware such as `retry()`, presets and hooks. The first entry is the outermost wrapper. The
+   * entries of a nested list, such as a preset, count as entries of this list. A later entry
+   * replaces an entry of a preset that has the same name, even if the preset was spread into this
+   * list. Two other entries of one name are `CONFIGURATION`.
+   */
+  readonly use?: UseList;
+  /**
+   * What happens to a new agent call while another one runs. `reject` (default): the new call fails
+   * with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn.
+   */
+  readonly whenBusy?: 'reject' | 'queue';
+  /** Id of the user for whom the agent works. Events contain it, and middleware can read it. */
+  readonly userId?: string;
+  /** Id of the conversation in events. Default: a new id. */
+  readonly sessionId?: string;
+  /**
+   * Function that returns a new id.
+   * @default crypto.randomUUID
+   */
+  readonly generateId?: () => string;
+  /**
+   * Clock, in milliseconds since 1970.
+   * @default Date.now
+   */
+  readonly now?: () => number;
+}
+
+export interface KernelCallOptions extends GenerateOptions {
+  /**
+   * Signal that aborts the agent call. It stops the model, the tools and all waits at once. The
+   * agent call then resolves with reason `aborted`.
+   */
+  readonly signal?: AbortSignal;
+  /**
+   * Whether the run continues without a reader. A slow or absent reader does not delay it.
+   * @default false
+   */
+  readonly detached?: boolean;
+  /**
+   * Whether a failed agent call rejects. Default: true. With false, it resolves with reason
+   * `error`, even if the agent is busy or the input is invalid (Arc Reactor). Options of a wrong
+   * type always reject.
+   */
+  readonly throwOnError?: boolean;
+  /**
+   * Names of the tools that this agent call may use. Unknown names are ignored. Default: all active
+   * tools.
+   */
+  readonly allowTools?: readonly string[];
+  /** Values that tools look up by `ContextToken`. They override the agent's values. */
+  readonly toolContext?: Iterable<ContextEntry>;
+  /**
+   * Middleware of this agent call. It is outside the agent's own. A part with the name of a part of
+   * the agent takes its place instead.
+   */
+  readonly use?: UseList;
+}

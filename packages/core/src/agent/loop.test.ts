@@ -1,0 +1,282 @@
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { expect, test } from 'vitest';
+import type { AgentEvent, EventOf } from '../event/agent-event.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { userMessage } from '../message/create-message.ts';
+import { textOf, toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+
+const external = tool({ name: 'external', description: '', input: {} });
+const calls = (...names: string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name })),
+});
+
+function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
+  const model = new ScriptedModel(replies);
+  return { model, agent: new ReActAgent({ name: 'a', model, tools: [external], ...options }) };
+}
+
+async function eventsOf(agent: ReActAgent, input?: string): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream(input)) events.push(event);
+  return events;
+}
+
+const ofType = <K extends AgentEvent['type']>(
+  events: readonly AgentEvent[],
+  type: K,
+): EventOf<K>[] => events.filter((event): event is EventOf<K> => event.type === type);
+
+/**
+ * A store that rejects each message whose text equals the field `refused`. With `refused` set to `delete` or `flush`,
+ * it rejects this operation.
+ */
+class Refusing extends InMemoryMemory {
+  refused: string | undefined;
+  readonly log: string[] = [];
+  override async append(messages: readonly Msg[]): Promise<void> {
+    if (messages.some((message) => this.refused !== undefined && textOf(message) === this.refused))
+      throw new Error('full');
+    for (let tick = 0; tick < 5; tick += 1) await Promise.resolve();
+    await super.append(messages);
+    this.log.push(...messages.map((message) => textOf(message) || message.role));
+  }
+  override async delete(ids: readonly string[]): Promise<void> {
+    if (this.refused === 'delete') throw new Error('full');
+    await super.delete(ids);
+  }
+  override async flush(): Promise<void> {
+    if (this.refused === 'flush') throw new Error('full');
+    this.log.push('flush');
+  }
+}
+
+test('tool calls that new input closes get their results before the new input', async () => {
+  const { agent } = setUp([calls('external'), 'fine'], { use: [patchToolCalls()] });
+  await agent.call('go');
+  await agent.call('never mind');
+  expect((await agent.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'user',
+    'assistant',
+  ]);
+});
+
+test('stop() in a `post-acting` hook is ignored if the tool result only closes a tool call for new input', async () => {
+  const { agent } = setUp([calls('external'), 'fine'], {
+    use: [{ on: { 'post-acting': (_event, control) => control.stop() } }, patchToolCalls()],
+  });
+  await agent.call('go');
+  expect(await agent.call('never mind')).toMatchObject({ reason: 'stop', text: 'fine' });
+});
+
+test('a step-reset event names its reason', async () => {
+  let paused = false;
+  const { agent } = setUp(['one two', 'three'], {
+    use: [
+      {
+        on: {
+          'reasoning-chunk': () => {
+            if (!paused) paused = agent.interrupt({ mode: 'pause' });
+          },
+          'post-reasoning': (event) => ({
+            ...event,
+            message: { ...event.message, content: [{ type: 'text', text: 'edited' }] },
+          }),
+        },
+      },
+    ],
+  });
+  await agent.call('go');
+  const events = await eventsOf(agent);
+  expect(ofType(events, 'step-reset')).toMatchObject([
+    { reason: 'resume' },
+    { reason: 'post-reasoning' },
+  ]);
+});
+
+test('a recall that fails ends the call with an error', async () => {
+  const { agent, model } = setUp(['hello'], {
+    use: [{ recall: () => Promise.reject(new Error('gone')) }],
+  });
+  await expect(agent.call('go')).rejects.toThrow('gone');
+  expect(model.requests).toEqual([]);
+});
+
+test('the message of an interrupt is emitted as a text chunk, with the id of the stored message', async () => {
+  const { agent } = setUp([], {
+    use: [{ on: { 'pre-call': () => void agent.interrupt('Stopped.') } }],
+  });
+  const chunks = ofType(await eventsOf(agent, 'go'), 'reasoning-chunk');
+  const { id } = (await agent.messages()).at(-1)!;
+  expect(chunks).toMatchObject([{ kind: 'text', delta: 'Stopped.', blockId: `${id}:0` }]);
+});
+
+test('the stored part of an interrupted reply has the id that its chunks had', async () => {
+  const { agent } = setUp([{ text: 'one two three' }], {
+    use: [{ on: { 'reasoning-chunk': () => void agent.interrupt() } }],
+  });
+  const [first] = ofType(await eventsOf(agent, 'go'), 'reasoning-chunk');
+  const partial = (await agent.messages()).find(({ metadata }) => metadata?.['partial']);
+  expect(first!.blockId).toBe(`${partial!.id}:0`);
+});
+
+test('the error about a hook that returns an invalid message names the event and the field', async () => {
+  const { agent } = setUp(['hello'], {
+    use: [{ on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as unknown as Msg }) } }],
+  });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { event: 'post-reasoning', field: 'message' },
+  });
+});
+
+test('the date of the system prompt comes from the agent’s `now`', async () => {
+  const { agent, model } = setUp(['hello'], { systemPrompt: 'Be kind.', now: () => 0 });
+  await agent.call('go');
+  expect(model.requests[0]!.messages[0]).toMatchObject({
+    role: 'system',
+    createdAt: '1970-01-01T00:00:00.000Z',
+  });
+});
+
+test.for([false, true])('`needsApproval` may be an asynchronous function: %s', async (needed) => {
+  const asks = tool({
+    name: 'asks',
+    description: '',
+    input: {},
+    needsApproval: async () => needed,
+    execute: () => 'ran',
+  });
+  const { agent } = setUp([calls('asks'), 'done'], { tools: [asks] });
+  expect(await agent.call('go')).toMatchObject({ reason: needed ? 'suspended' : 'stop' });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(needed ? 0 : 1);
+});
+
+test('an approved tool call on whose result a hook failed does not run again', async () => {
+  let ran = 0;
+  const memory = new Refusing();
+  const asks = tool({
+    name: 'asks',
+    description: '',
+    input: {},
+    needsApproval: true,
+    execute: () => `ran ${(ran += 1)}`,
+  });
+  let broken = true;
+  const { agent } = setUp([calls('asks'), 'done'], {
+    memory,
+    tools: [asks],
+    use: [
+      {
+        on: {
+          'post-acting': () => {
+            if (broken) throw new Error('hook down');
+          },
+        },
+      },
+    ],
+  });
+  const { pending } = await agent.call('go');
+  await expect(
+    agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }]),
+  ).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  broken = false;
+  expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'done' });
+  expect(ran).toBe(1);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { output: 'Error: A hook failed after this call ended.' },
+  ]);
+});
+
+test('if the store fails to delete a partial reply, the call fails without a model request', async () => {
+  const memory = new Refusing();
+  const { agent, model } = setUp(['one two', 'three'], { memory });
+  const off = agent.addHook({
+    on: { 'reasoning-chunk': () => void agent.interrupt({ mode: 'pause' }) },
+  });
+  await agent.call('go');
+  off();
+  memory.refused = 'delete';
+  await expect(agent.call()).rejects.toThrow('full');
+  expect(model.requests).toHaveLength(1);
+});
+
+test('if the store rejects messages of gotoReasoning(), the call fails', async () => {
+  const memory = new Refusing();
+  memory.refused = 'think harder';
+  const { agent, model } = setUp(['one', 'two'], {
+    memory,
+    use: [
+      {
+        on: {
+          'post-reasoning': (_event, control) =>
+            control.gotoReasoning([userMessage('think harder')]),
+        },
+      },
+    ],
+  });
+  await expect(agent.call('go')).rejects.toThrow('full');
+  expect(model.requests).toHaveLength(1);
+});
+
+test('a call that fails stores its messages and then flushes the store', async () => {
+  const memory = new Refusing();
+  const { agent } = setUp([{ text: 'one', error: new Error('down') }], {
+    memory,
+    use: [
+      {
+        on: { 'reasoning-chunk': () => void agent.interrupt({ mode: 'inject', messages: 'wait' }) },
+      },
+    ],
+  });
+  await expect(agent.call('go')).rejects.toThrow('down');
+  expect(memory.log).toEqual(['go', 'wait', 'flush']);
+});
+
+test('observe() resolves after the message is stored and flushed', async () => {
+  const memory = new Refusing();
+  const { agent } = setUp([], { memory });
+  await agent.observe('it rains');
+  expect(memory.log).toEqual(['it rains', 'flush']);
+  for (const refused of ['it snows', 'flush']) {
+    memory.refused = refused;
+    await expect(agent.observe('it snows')).rejects.toThrow('full');
+  }
+});
+
+test('the error about an invalid input item contains the index of the item', async () => {
+  const { agent } = setUp([]);
+  await expect(agent.call([userMessage('go'), 'no' as unknown as Msg])).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    details: { index: 1 },
+  });
+});
+
+test('a second reader of batches() is rejected', async () => {
+  const { agent } = setUp(['hello']);
+  const stream = agent.stream('go');
+  await stream.batches().next();
+  await expect(stream.batches().next()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test('readable() reads nothing before its reader does, and returns all events', async () => {
+  const { agent } = setUp(['one two']);
+  const told: string[] = [];
+  agent.addHook({ onEvent: ({ type }) => void told.push(type) });
+  const stream = agent.stream('go');
+  const reader = stream.readable().getReader();
+  for (let tick = 0; tick < 50; tick += 1) await Promise.resolve();
+  expect(told).toEqual([]);
+  const seen: string[] = [];
+  for (let read = await reader.read(); !read.done; read = await reader.read())
+    seen.push(...read.value.map(({ type }) => type));
+  expect(seen).toEqual(told);
+  expect(seen.at(-1)).toBe('run-end');
+});

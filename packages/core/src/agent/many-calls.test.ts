@@ -1,0 +1,107 @@
+import { expect, test, vi } from 'vitest';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import { openai } from '../openai.ts';
+import { requestFaults } from '../testing/history-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+
+const setUp = (count: number, options: Partial<AgentOptions> = {}) => {
+  let ran = 0;
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: { type: 'object' },
+    execute: ({ n }: { n?: number }) => {
+      ran += 1;
+      return `result ${n}`;
+    },
+  } as never);
+  const toolCalls = Array.from({ length: count }, (_, n) => ({ name: 'look', input: { n } }));
+  const model = new ScriptedModel([{ toolCalls }, 'Done.']);
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], ...options });
+  return { agent, model, ran: () => ran, look };
+};
+
+const refused = 'Error: A reply may have 128 tool calls. Make this call again later.';
+
+test('the first 128 calls of a reply run, and the others get error results, all in order', async () => {
+  const { agent, model, ran } = setUp(300);
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream('Hi')) events.push(event);
+  expect(ran()).toBe(128);
+  expect(orderFaults(events)).toEqual([]);
+  const results = model.requests[1]!.messages.flatMap(toolResultsOf);
+  expect(results.map(({ toolUseId }) => toolUseId)).toEqual(
+    Array.from({ length: 300 }, (_, n) => `call_${n + 1}`),
+  );
+  expect(results.map(({ output }) => output)).toEqual(
+    Array.from({ length: 300 }, (_, n) => (n < 128 ? `result ${n}` : refused)),
+  );
+  expect(results.map(({ state }) => state).lastIndexOf('success')).toBe(127);
+  expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
+});
+
+test('`replyCalls` sets how many calls of a reply run', async () => {
+  for (const [replyCalls, expected] of [
+    [0, 0],
+    [1, 1],
+    [300, 300],
+    [Infinity, 300],
+  ] as const) {
+    const { agent, ran } = setUp(300, { limits: { replyCalls } });
+    expect((await agent.call('Hi')).text).toBe('Done.');
+    expect(ran()).toBe(expected);
+  }
+  expect(() => setUp(1, { limits: { replyCalls: -1 } })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});
+
+test('5,000 calls without a limit all run, and no signal gets many listeners', async () => {
+  const listened = vi.spyOn(AbortSignal.prototype, 'addEventListener');
+  const { agent, ran } = setUp(5_000, { limits: { replyCalls: Infinity, timeoutMs: 60_000 } });
+  expect((await agent.call('Hi')).text).toBe('Done.');
+  expect(ran()).toBe(5_000);
+  const counts = new Map<unknown, number>();
+  for (const signal of listened.mock.contexts) counts.set(signal, (counts.get(signal) ?? 0) + 1);
+  expect(Math.max(...counts.values())).toBeLessThan(20);
+  listened.mockRestore();
+});
+
+test('calls that do not run count toward the limit of tool calls', async () => {
+  const { agent, ran } = setUp(300, { limits: { toolCalls: 200 } });
+  expect((await agent.call('Hi')).reason).toBe('limit');
+  expect(ran()).toBeLessThanOrEqual(128);
+});
+
+test('a reply with 20,000 calls is handled, and the results are in the order of the calls', async () => {
+  const { agent, model, ran } = setUp(20_000, { limits: { timeoutMs: 60_000 } });
+  expect((await agent.call('Hi')).text).toBe('Done.');
+  expect(ran()).toBe(128);
+  const results = model.requests[1]!.messages.flatMap(toolResultsOf);
+  expect(results).toHaveLength(20_000);
+  expect(results.every(({ toolUseId }, n) => toolUseId === `call_${n + 1}`)).toBe(true);
+});
+
+test('20,000 calls without index and id are handled as so many calls', async () => {
+  const { look } = setUp(0);
+  let asked = 0;
+  const piece = (n: number): string =>
+    `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ function: { name: 'look', arguments: `{"n":${n}}` } }] } }] })}\n\n`;
+  const serve = async (): Promise<Response> => {
+    asked += 1;
+    const calls = Array.from({ length: 20_000 }, (_, n) => piece(n)).join('');
+    const text = 'data: {"choices":[{"delta":{"content":"Done."}}]}\n\n';
+    return new Response(`${asked === 1 ? calls : text}data: [DONE]\n\n`);
+  };
+  const model = openai({ model: 'm', fetch: serve });
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], limits: { timeoutMs: 60_000 } });
+  expect((await agent.call('Hi')).text).toBe('Done.');
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results).toHaveLength(20_000);
+  expect(results[127]!.output).toBe('result 127');
+});

@@ -1,0 +1,339 @@
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { expect, test } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { userMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
+import { historyFaults } from '../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { contextToken, provide } from '../tool/context-token.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentOptions } from '../preset/react-agent.ts';
+import type { Middleware, Rejection } from './middleware.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+
+function setUp(
+  replies: readonly ScriptedReply[],
+  extensions: readonly Middleware[],
+  options: Partial<AgentOptions> = {},
+) {
+  const model = new ScriptedModel(replies);
+  return {
+    model,
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      ...options,
+      use: [...extensions, ...(options.use ?? [])],
+    }),
+  };
+}
+
+async function eventsOf(agent: ReActAgent, input: string): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream(input)) events.push(event);
+  return events;
+}
+
+const rejection: Rejection = {
+  error: new AgentError('GUARD_REJECTED', 'Not here.', { details: { stage: 'x' } }).toJSON(),
+};
+
+test('guards change the input one after the other, before the input is stored or emitted', async () => {
+  const seen: unknown[] = [];
+  const redact = (from: string, to: string): Middleware => ({
+    guard: async (input, { sessionId, userId }) => {
+      seen.push([textOf(input[0]!), sessionId, userId]);
+      return [userMessage(textOf(input[0]!).replace(from, to))];
+    },
+  });
+  const { agent, model } = setUp(['ok'], [redact('1234', '#'), redact('#', '[card]')], {
+    sessionId: 's',
+    userId: 'u',
+  });
+  const events = await eventsOf(agent, 'My card is 1234');
+  expect(seen).toEqual([
+    ['My card is 1234', 's', 'u'],
+    ['My card is #', 's', 'u'],
+  ]);
+  expect((await agent.messages()).map(textOf)).toEqual(['My card is [card]', 'ok']);
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['My card is [card]']);
+  expect(JSON.stringify(events)).not.toContain('1234');
+  expect(events.every(({ userId }) => userId === 'u')).toBe(true);
+});
+
+test("an input that a guard rejects ends the call with the guard's message, nothing is stored or requested, and the next call works", async () => {
+  const recalled: string[] = [];
+  const first: Middleware = {
+    guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
+  };
+  const second: Middleware = {
+    guard: async (input) => {
+      recalled.push(`guard ${textOf(input[0]!)}`);
+      return input;
+    },
+    recall: async (input) => {
+      recalled.push(textOf(input[0]!));
+      return [];
+    },
+  };
+  const { agent, model } = setUp(['fine'], [first, second]);
+  const events = await eventsOf(agent, 'bad');
+  expect(events.map(({ type }) => type)).toEqual(['run-start', 'reasoning-chunk', 'run-end']);
+  expect(events.at(-1)).toMatchObject({
+    result: {
+      reason: 'rejected',
+      text: 'Not here.',
+      error: { code: 'GUARD_REJECTED' },
+      iterations: 0,
+    },
+  });
+  expect(await agent.messages()).toEqual([]);
+  expect(model.requests).toHaveLength(0);
+  expect(await agent.call('good')).toMatchObject({ reason: 'stop', text: 'fine' });
+  expect(recalled).toEqual(['guard good', 'good']);
+});
+
+test('`recall` gets the conversation with the input at its end, and the provided context', async () => {
+  const [City, Day] = [contextToken<string>('city'), contextToken<string>('day')];
+  const seen: unknown[] = [];
+  const looking: Middleware = {
+    recall: async (_input, { request, toolContext }) => {
+      seen.push([request.map(textOf), toolContext.get(City), toolContext.get(Day)]);
+      return [];
+    },
+  };
+  const options = {
+    systemPrompt: 'Be kind.',
+    toolContext: [provide(City, 'Rome'), provide(Day, 'Monday')],
+  };
+  const { agent } = setUp(['One.', 'Two.'], [looking], options);
+  await agent.call('1');
+  await agent.call('2', { toolContext: [provide(City, 'Oslo')] });
+  expect(seen).toEqual([
+    [['Be kind.', '1'], 'Rome', 'Monday'],
+    [['Be kind.', '1', 'One.', '2'], 'Oslo', 'Monday'],
+  ]);
+});
+
+test('an input that a guard rejects leaves open tool calls unchanged', async () => {
+  const pay = tool({
+    name: 'pay',
+    description: '',
+    input: { type: 'object' },
+    needsApproval: true,
+    execute: () => 'paid',
+  });
+  const guard: Middleware = {
+    guard: async (input) =>
+      input.some((message) => textOf(message) === 'bad') ? rejection : input,
+  };
+  const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [guard], {
+    tools: [pay],
+    use: [patchToolCalls()],
+  });
+  const { pending } = await agent.call('Pay');
+  expect(await agent.call('bad')).toMatchObject({ reason: 'rejected' });
+  expect(await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }])).toMatchObject({
+    reason: 'stop',
+    text: 'done',
+  });
+});
+
+test('a guard that throws fails the call, and nothing is stored', async () => {
+  const { agent } = setUp([], [{ guard: () => Promise.reject(new Error('down')) }]);
+  await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'INTERNAL', message: 'down' });
+  expect(await agent.messages()).toEqual([]);
+});
+
+test('an abort while a guard checks the input aborts the call, and nothing is stored', async () => {
+  const controller = new AbortController();
+  const guard: Middleware = { guard: async (input) => (controller.abort(), input) };
+  const { agent, model } = setUp([], [guard]);
+  expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({
+    reason: 'aborted',
+  });
+  expect(await agent.messages()).toEqual([]);
+  expect(model.requests).toHaveLength(0);
+});
+
+test('guards also check a call that is injected into a running call', async () => {
+  const guard: Middleware = {
+    guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
+  };
+  let open!: () => void;
+  const wait = new Promise<void>((resolve) => (open = resolve));
+  const { agent, model } = setUp([[{ wait, text: 'one' }], 'two'], [guard], { whenBusy: 'inject' });
+  const calls = [agent.call('first'), agent.call('bad'), agent.call('good')];
+  open();
+  expect((await Promise.all(calls)).map(({ text }) => text)).toEqual(['one', 'Not here.', 'one']);
+  expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([['first', 'good']]);
+});
+
+test.each([{ iterations: 10 }, { iterations: 0 }])(
+  'a model that fails with a rejection ends the call with the rejection’s message: limits %o',
+  async (limits) => {
+    const rejected = AgentError.fromJSON(rejection.error);
+    const model = modelOf(
+      [
+        [text('Wrong')],
+        [
+          { type: 'reset', reason: 'guard' },
+          { type: 'finish', reason: 'stop', usage },
+        ],
+      ],
+      rejected,
+    );
+    const agent = new ReActAgent({ name: 'a', model, limits });
+    const events = await eventsOf(agent, 'Hi');
+    expect(
+      events.flatMap(({ type }) => (/chunk|reset|error|run-end/.test(type) ? type : [])),
+    ).toEqual([
+      limits.iterations ? 'reasoning-chunk' : 'summary-chunk',
+      'step-reset',
+      'reasoning-chunk',
+      'run-end',
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      result: {
+        reason: 'rejected',
+        text: 'Not here.',
+        usage,
+        error: { code: 'GUARD_REJECTED', details: { stage: 'x' } },
+      },
+    });
+    expect((await agent.messages()).map(textOf)).toEqual(['Hi']);
+  },
+);
+
+test('among wrappers of models, tools and runs, the first is the outermost', async () => {
+  const order: string[] = [];
+  const named = (name: string): Middleware => ({
+    wrapModel: (next) => ({
+      ...next,
+      provider: next.provider,
+      modelId: next.modelId,
+      features: next.features,
+      stream(request, context) {
+        order.push(`${name} model`);
+        return next.stream(request, context);
+      },
+    }),
+    wrapTool: (next) => async (call, options) => {
+      order.push(`${name} tool ${call.tool.name}`);
+      return next(call, options);
+    },
+    wrapRun: (next) => async (input, context) => {
+      order.push(`${name} call`);
+      const result = await next(input, context);
+      order.push(`${name} end`);
+      return { ...result, text: `${result.text} ${name}` };
+    },
+  });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'seen',
+  });
+  const { agent } = setUp(
+    [{ toolCalls: [{ name: 'look' }] }, 'done'],
+    [named('one'), named('two')],
+    { tools: [look] },
+  );
+  expect(await agent.call('Look')).toMatchObject({ text: 'done two one' });
+  expect(order).toEqual([
+    'one call',
+    'two call',
+    'one model',
+    'two model',
+    'one tool look',
+    'two tool look',
+    'one model',
+    'two model',
+    'two end',
+    'one end',
+  ]);
+});
+
+const text = (delta: string): ModelDelta => ({ type: 'text', id: 't', delta });
+const usage = { inputTokens: 3, outputTokens: 2 };
+
+/** Creates a model whose reply consists of these arrays of deltas. */
+function modelOf(reads: readonly (readonly ModelDelta[])[], error?: AgentError): ChatModel {
+  return {
+    provider: 'test',
+    modelId: 'test',
+    features: { tools: true, media: [] },
+    async *stream() {
+      yield* reads;
+      if (error) throw error;
+    },
+  };
+}
+
+test('if the model restarts its reply, a step-reset discards the text, tool calls and media of the first attempt', async () => {
+  const model = modelOf([
+    [
+      { type: 'thinking', id: 'k', delta: 'hm' },
+      text('Wrong '),
+      { type: 'tool-input', index: 0, id: 'c', name: 'gone', delta: '{}' },
+      { type: 'file', mediaType: 'image/png', data: 'AA==' },
+    ],
+    [{ type: 'reset', reason: 'retry' }, text('Right')],
+    [{ type: 'finish', reason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }],
+  ]);
+  const agent = new ReActAgent({ name: 'a', model });
+  const events = await eventsOf(agent, 'Hi');
+  const said = events.filter(({ type }) => /chunk|reset/.test(type));
+  expect(said.map((event) => event.type)).toEqual([
+    'reasoning-chunk',
+    'reasoning-chunk',
+    'tool-input-chunk',
+    'step-reset',
+    'reasoning-chunk',
+  ]);
+  expect(said[3]).toMatchObject({ reason: 'retry' });
+  expect(said[3]).not.toHaveProperty('replacement');
+  const blocks = said.flatMap((event) => (event.type === 'reasoning-chunk' ? event.blockId : []));
+  expect(new Set(blocks).size).toBe(3);
+  const messages = await agent.messages();
+  expect(messages[1]!.content).toEqual([{ type: 'text', text: 'Right' }]);
+  expect(historyFaults(messages)).toEqual([]);
+});
+
+test('a partial reply that contains a reset keeps only the part after the reset', async () => {
+  const controller = new AbortController();
+  const model = modelOf([
+    [text('Wrong')],
+    [{ type: 'reset', reason: 'retry' }, text('Ri')],
+    [text('ght')],
+  ]);
+  const agent = new ReActAgent({ name: 'a', model });
+  for await (const event of agent.stream('Hi', { signal: controller.signal })) {
+    if (event.type === 'reasoning-chunk' && event.delta === 'Ri') controller.abort();
+  }
+  expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'Ri']);
+});
+
+test('if the model restarts its summary, a step-reset is emitted', async () => {
+  const model = modelOf([[text('Wrong')], [{ type: 'reset', reason: 'retry' }, text('In short')]]);
+  const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
+  const events = await eventsOf(agent, 'Hi');
+  expect(events.flatMap(({ type }) => (/chunk|reset/.test(type) ? type : []))).toEqual([
+    'summary-chunk',
+    'step-reset',
+    'summary-chunk',
+  ]);
+  expect(events.at(-1)).toMatchObject({ result: { text: 'In short', reason: 'max-iterations' } });
+});
+
+test.each(['guard', 'wrapModel', 'wrapTool', 'wrapRun'])(
+  'a middleware’s `%s` must be a function',
+  (key) => {
+    expect(() => setUp([], [{ [key]: 'no' } as Middleware])).toThrow(
+      `A middleware: ${key} must be`,
+    );
+  },
+);

@@ -1,0 +1,160 @@
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { AgentResult, StopReason } from '../event/agent-result.ts';
+import type { CallState } from '../event/call-state.ts';
+import type { Hook } from '../event/hook.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ChatModel, GenerateOptions, ModelRequest, ToolSchema } from '../model/chat-model.ts';
+import type { ReadyCall } from '../tool/prepare-call.ts';
+import type { ExecuteOptions, Suspension } from '../tool/run-call.ts';
+import type { Tool } from '../tool/tool.ts';
+import type { CallInput } from './call-input.ts';
+import type { AgentDefaults } from './kernel-options.ts';
+import type { Jump, Next } from './next.ts';
+import type { RunContext } from './run-context.ts';
+import type { Fitted, Steps } from './steps.ts';
+
+/** One step of the loop, as a wrapper calls it. It rejects if the run fails. */
+export type Step<Given, Made> = (given: Given, context: RunContext) => Promise<Made>;
+
+/** One step of the loop, as a wrapper provides it. `steps`: what it may do to the run. */
+export type OuterStep<Given, Made> = (
+  given: Given,
+  context: RunContext,
+  steps: Steps,
+) => Promise<Made>;
+
+/** Runs a whole agent call. `input` is `undefined` if it was aborted or failed before its turn. */
+export type AgentCall = Step<CallInput | undefined, AgentResult>;
+
+/** The next model request while middleware prepares it. */
+export interface RequestDraft {
+  /** System prompt, other messages outside the conversation, then the conversation. */
+  readonly messages: readonly Msg[];
+  /** Number of messages before the conversation, such as the system prompt. */
+  readonly head: number;
+  readonly tools: readonly ToolSchema[];
+  readonly options: GenerateOptions;
+  /** Whether a hook asked for this request, so that the results of tools are no answer. */
+  readonly isAsked: boolean;
+  /**
+   * Message that a wrapper adds to the request after the inner wrappers. They count its tokens but
+   * do not pass it on.
+   */
+  readonly beside?: Msg | undefined;
+  /** What wrappers have left out so far. The loop tells it in `context-fitted`. */
+  readonly fitted?: Fitted | undefined;
+  /**
+   * Reason to end the agent call instead of asking the model. Inner wrappers still prepare the
+   * messages, for a last answer.
+   */
+  readonly limit?: StopReason | undefined;
+}
+
+/** The input of an agent call after `wrapInput` and the `pre-call` hooks. */
+export interface SettledInput extends CallInput {
+  /** What the hooks asked for. */
+  readonly jump?: Jump | undefined;
+}
+
+/** A reply of the model, or a message that takes its place. */
+export interface Reply {
+  readonly message: Msg;
+  /** Reason with which the agent call ends if this is the answer. `stop` for a model's reply. */
+  readonly reason: StopReason;
+}
+
+/** A tool call without a result. */
+export interface OpenCall {
+  /** The tool call, with the changes of hooks in an earlier run. */
+  readonly toolUse: ToolUse;
+  /** What the log says about the tool call. */
+  readonly state: Readonly<CallState>;
+  /**
+   * Whether the log says something about it. If not, the memory keeps no notes, and the memory's
+   * `openCalls` decides whether the tool counts as started.
+   */
+  readonly isKnown: boolean;
+  /** Result that the tool call gets. Its tool does not run. */
+  readonly result?: ToolResult;
+}
+
+/** The open tool calls that run now. */
+export interface Round {
+  readonly calls: readonly OpenCall[];
+}
+
+/** A tool call's values from the run, as a wrapper of the call gets them. Pass all of them on. */
+export interface RunCallOptions extends ExecuteOptions {
+  readonly run: RunContext;
+  readonly steps: Steps;
+}
+
+/** Runs a tool call whose arguments are valid. */
+export type RunCall = (
+  call: ReadyCall,
+  options: RunCallOptions,
+) => Promise<ToolResult | Suspension>;
+
+/** A hook of an agent. */
+export type AgentHook = Hook<RunContext>;
+
+/**
+ * What a feature adds to an agent through the option `use`. Every member is optional. The first
+ * middleware of the list is the outermost: it gets input and requests first, and replies and
+ * results last. A wrapper is called once per agent, and returns the function that takes the place
+ * of `next`. Only `wrapModel` and `wrapTool` may call `next` more than once.
+ */
+export interface Middleware extends AgentHook {
+  /**
+   * Name for errors and traces. If this middleware is in a preset, a later middleware with the same
+   * name replaces it. Two other middleware of one name are `CONFIGURATION`.
+   */
+  readonly name?: string;
+  /** Values for options that the agent does not set. */
+  readonly defaults?: Partial<AgentDefaults>;
+  readonly tools?: readonly Tool[];
+  /**
+   * Returns the event that readers get instead of `event`. A changed `run-end` also changes the
+   * result of the agent call. Hooks and the log get the original event. Not called for text and
+   * argument deltas.
+   */
+  mapEvent?(event: AgentEvent, context: RunContext): AgentEvent;
+  /**
+   * Wraps every agent call. `run-start` comes before the outermost wrapper. `error` and `run-end`
+   * come after it and contain its result.
+   */
+  wrapRun?(next: Step<CallInput | undefined, AgentResult>): OuterStep<CallInput | undefined, AgentResult>;
+  /**
+   * Wraps what admits an input, before anything is stored. Injected messages pass it, too. Throw
+   * `GUARD_REJECTED` to end the agent call with reason `rejected`. Users read the error's `message`.
+   * The context's signal aborts only after an abort; an interrupt waits for these wrappers.
+   */
+  wrapInput?(next: Step<CallInput, CallInput>): OuterStep<CallInput, CallInput>;
+  /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
+  wrapSettle?(next: Step<SettledInput, Next>): OuterStep<SettledInput, Next>;
+  /**
+   * Wraps what turns the log into the next model request. Change the draft before `next` to leave
+   * out messages or to add some that are not stored. Change the request after `next` for changes
+   * that hooks must not see. Return an `Ending` to ask no model.
+   */
+  wrapRequest?(next: Step<RequestDraft, ModelRequest | Next>): OuterStep<RequestDraft, ModelRequest | Next>;
+  /**
+   * Wraps the model. A reply that fails with `GUARD_REJECTED` ends the agent call with reason
+   * `rejected` and the error's message. Send a `reset` delta first, to retract the text that
+   * readers already have.
+   */
+  wrapModel?(next: ChatModel): ChatModel;
+  /** Wraps what follows a reply. An `Ending` of `next` is not in the log yet. */
+  wrapReply?(next: Step<Reply, Next>): OuterStep<Reply, Next>;
+  /** Wraps the run of the open tool calls. Leave calls out, and they stay open. */
+  wrapRound?(next: Step<Round, Next>): OuterStep<Round, Next>;
+  /**
+   * Wraps one tool call. Its arguments are valid. An exception makes the agent call fail. It is also
+   * the error result of the tool call.
+   */
+  wrapTool?(next: RunCall): RunCall;
+}
+
+/** Middleware and nested lists of middleware, such as presets. */
+export type UseList = readonly (Middleware | UseList)[];

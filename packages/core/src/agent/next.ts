@@ -1,0 +1,66 @@
+import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
+import type { StopEvent, StopReason } from '../event/agent-result.ts';
+import type { HookControl, JumpTarget } from '../event/hook.ts';
+import type { Msg } from '../message/msg.ts';
+import type { AgentInput } from './call-input.ts';
+import type { RequestDraft } from './middleware.ts';
+
+/**
+ * What a run does next: it asks the model, runs the open tool calls, or ends. This value is the only
+ * way to steer the loop. `isAsked`: a hook asked for the model, so the results of tools are no
+ * answer.
+ */
+export type Next =
+  | { readonly to: 'model'; readonly isAsked?: boolean }
+  | { readonly to: 'tools' }
+  | Ending;
+
+/** The end of a run. */
+export interface Ending {
+  readonly reason: StopReason;
+  /** The answer. The loop stores it if the log does not have it yet. Default: an empty message. */
+  readonly message?: Msg | undefined;
+  /** Whether an earlier run stored the answer, after its hooks. */
+  readonly isStored?: boolean | undefined;
+  readonly output?: unknown;
+  readonly error?: AgentErrorData | undefined;
+  readonly stoppedAt?: StopEvent | undefined;
+  /** The request that a limit refused. A wrapper may ask for a last answer with its messages. */
+  readonly refused?: RequestDraft | undefined;
+}
+
+export function isEnding(value: object): value is Ending {
+  return 'reason' in value;
+}
+
+/** Request of a hook to continue at another step of the loop, or to end the agent call. */
+export interface Jump {
+  /** Event of the hook. */
+  readonly at: StopEvent;
+  readonly to: JumpTarget | 'stop';
+  readonly messages?: AgentInput | undefined;
+  /** Default: `stopped-by-hook`. */
+  readonly reason?: StopReason | undefined;
+}
+
+/** Returns the controls for the hooks of one event. Each control adds a jump to `asked`. */
+export function controlOf(
+  asked: Jump[],
+  at: StopEvent,
+): Pick<HookControl, 'stop' | 'jumpTo' | 'gotoReasoning'> {
+  return {
+    jumpTo: (to, messages, reason) => void asked.push({ at, to, messages, reason }),
+    stop: () => void asked.push({ at, to: 'stop' }),
+    gotoReasoning: (messages) => void asked.push({ at, to: 'model', messages }),
+  };
+}
+
+/** Returns the first `stop` that hooks asked for, or else the first jump. */
+export function firstOf(asked: readonly Jump[]): Jump | undefined {
+  return asked.find(({ to }) => to === 'stop') ?? asked[0];
+}
+
+/** Returns the error for a hook's rejection. `why` becomes the answer of the agent call. */
+export function hookRejection(why = 'A hook rejected the call.'): AgentError {
+  return new AgentError('HOOK_REJECTED', why);
+}

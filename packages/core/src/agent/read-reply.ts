@@ -1,0 +1,104 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import { ReplyAssembler, type ReplyPiece } from '../model/reply-assembler.ts';
+import type { Run } from './run.ts';
+
+/**
+ * A reply of the model. `incomplete`: an interrupt or abort ended the reply; `message` is the part
+ * that readers have, if any.
+ */
+export type ModelReply =
+  | { readonly type: 'complete'; readonly message: Msg }
+  | { readonly type: 'incomplete'; readonly message?: Msg };
+
+/** Returns the event for a piece of a reply, or nothing if readers do not get the piece. */
+export type ToEvent = (piece: ReplyPiece) => { readonly type: AgentEvent['type'] } | undefined;
+
+/**
+ * Sends one request to the model and resolves with the reply. Sends readers one batch of events per
+ * network read. Rejects with the model's `AgentError`.
+ */
+export async function readReply(
+  run: Run,
+  request: ModelRequest,
+  toEvent?: ToEvent,
+): Promise<ModelReply> {
+  const { generateId, memory, model, limits } = run.setup;
+  const messageId = generateId();
+  const reply = new ReplyAssembler({
+    messageId,
+    toolUseId: (given) => run.conversation.toolUseId(given, generateId),
+  });
+  const signal = run.requestSignal();
+  let batches: AsyncIterator<readonly ModelDelta[]> | undefined;
+  try {
+    if (run.stopped) return incomplete(run, reply, messageId);
+    const kept = memory.replies?.keptAfter(run.messages.at(-1)?.id ?? '', run);
+    const context = { signal, run: run.about, replyLength: limits.replyLength, kept };
+    batches = model.stream(request, context)[Symbol.asyncIterator]();
+    for (;;) {
+      const { done, value } = await batches.next();
+      if (done) break;
+      await take(run, reply, value, toEvent);
+      if (run.stopped) return incomplete(run, reply, messageId);
+    }
+    if (reply.isIncomplete)
+      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
+  } catch (error) {
+    if (run.stopped) return incomplete(run, reply, messageId);
+    throw AgentError.from(error);
+  } finally {
+    // Ends the network read if the loop above ended early. Does not wait, because a model's cleanup
+    // may hang.
+    batches?.return?.()?.catch(() => {});
+    run.addUsage(reply.usage);
+  }
+  return { type: 'complete', message: complete(run, reply, messageId) };
+}
+
+/** Sends the events of one network read. */
+async function take(
+  run: Run,
+  reply: ReplyAssembler,
+  deltas: readonly ModelDelta[],
+  toEvent: ToEvent | undefined,
+): Promise<void> {
+  const events: AgentEvent[] = [];
+  const at = run.setup.now();
+  for (const delta of deltas) {
+    if (run.signal.aborted) break;
+    const piece = reply.add(delta);
+    const fields = piece && toEvent ? toEvent(piece) : piece;
+    if (!fields) continue;
+    const event = run.stamp(fields, at) as AgentEvent;
+    if (run.hooks.handlers(event.type).length) await run.hooks.notify<AgentEvent['type']>(event);
+    events.push(event);
+  }
+  if (events.length) await run.push(events);
+}
+
+function complete(run: Run, reply: ReplyAssembler, id: string): Msg {
+  const { finishReason, usage, metadata } = reply;
+  const about = {
+    ...metadata,
+    ...(finishReason && { finishReason }),
+    ...(usage && { usage: { ...usage } }),
+  };
+  return run.message('assistant', reply.content({ partial: false }), { id, metadata: about });
+}
+
+function incomplete(run: Run, reply: ReplyAssembler, id: string): ModelReply {
+  const content = reply.content({ partial: true });
+  if (!content.length) return { type: 'incomplete' };
+  const metadata = { partial: run.stopped! };
+  return { type: 'incomplete', message: run.message('assistant', content, { id, metadata }) };
+}
+
+/** Returns the part of a reply to store after an abort: everything except the tool calls. */
+export function releasedPart(reply: Msg): Msg | undefined {
+  const content = reply.content.filter(({ type }) => type !== 'tool_use');
+  if (!content.length) return undefined;
+  return { ...reply, content, metadata: { ...reply.metadata, partial: 'aborted' } };
+}

@@ -1,0 +1,171 @@
+import { checkFields } from '../error/check-fields.ts';
+import type { AgentStatus } from '../event/agent-status.ts';
+import type { Memory } from '../memory/memory.ts';
+import { createMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import { abortableModel, boundedModel } from '../model/bounded-model.ts';
+import type { ChatModel } from '../model/chat-model.ts';
+import { isSuspension, runCall } from '../tool/run-call.ts';
+import { interruptedResult, wrappedResult } from '../tool/tool-result.ts';
+import type { ContextEntry } from '../tool/context-token.ts';
+import type { ToolSet } from '../tool/set/tool-set.ts';
+import { boundedCall } from './agent-call.ts';
+import type { AgentDefaults, KernelLimits } from './kernel-options.ts';
+import { loop, makeRequest, runRound, settleInput, takeReply } from './loop.ts';
+import type {
+  AgentCall,
+  Middleware,
+  OuterStep,
+  Reply,
+  RequestDraft,
+  Round,
+  RunCall,
+  SettledInput,
+  Step,
+} from './middleware.ts';
+import type { CallInput } from './call-input.ts';
+import type { ModelRequest } from '../model/chat-model.ts';
+import type { Next } from './next.ts';
+import { runOf } from './run-context.ts';
+
+/** What all runs of an agent share. */
+export interface AgentParts {
+  readonly name: string;
+  readonly sessionId: string;
+  readonly userId: string | undefined;
+  /** The agent's options, completed with the defaults of its middleware. */
+  readonly options: Partial<AgentDefaults>;
+  readonly limits: KernelLimits;
+  readonly systemPrompt: string;
+  readonly model: ChatModel;
+  readonly memory: Memory;
+  readonly tools: ToolSet;
+  readonly toolContext: Iterable<ContextEntry>;
+  readonly generateId: () => string;
+  readonly now: () => number;
+  readonly status: AgentStatus;
+  /**
+   * Writes of earlier agent calls that the store has not finished. The next agent call waits for
+   * them.
+   */
+  readonly unwritten: Set<Promise<unknown>>;
+}
+
+/** The parts of an agent with its steps, each inside the wrappers of all middleware. */
+export interface RunSetup extends AgentParts {
+  /** All middleware in one flat list, without replaced middleware. */
+  readonly use: readonly Middleware[];
+  /** The middleware with `mapEvent`. */
+  readonly mappers: readonly Middleware[];
+  /** Whether a middleware may change model requests. */
+  readonly changesRequests: boolean;
+  readonly systemMessage: Msg | undefined;
+  /**
+   * Converts a system prompt to a message. Returns the same message for the same text, and nothing
+   * for a blank one.
+   */
+  readonly toSystemMessage: (text: string) => Msg | undefined;
+  readonly call: AgentCall;
+  readonly admit: Step<CallInput, CallInput>;
+  readonly settle: Step<SettledInput, Next>;
+  readonly makeRequest: Step<RequestDraft, ModelRequest | Next>;
+  readonly takeReply: Step<Reply, Next>;
+  readonly runRound: Step<Round, Next>;
+  readonly runTool: RunCall;
+}
+
+/**
+ * Wraps the steps of the loop in the middleware. The first middleware is the outermost wrapper.
+ * Throws `CONFIGURATION` if a wrapper does not return the kind of value that it wraps.
+ */
+export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetup {
+  const { now, limits, systemPrompt } = parts;
+  const toSystemMessage = systemMessages(now);
+  const bounded = boundedModel(parts.model, { now, ...limits });
+  return {
+    ...parts,
+    use,
+    mappers: use.filter(({ mapEvent }) => mapEvent),
+    changesRequests: use.some(({ wrapRequest }) => wrapRequest),
+    systemMessage: toSystemMessage(systemPrompt),
+    toSystemMessage,
+    model: wrapped(use, 'wrapModel', bounded, abortableModel),
+    call: wrapped(use, 'wrapRun', (input, context) => loop(runOf(context), input), boundedCall),
+    admit: wrappedStep(use, 'wrapInput', async (input) => input),
+    settle: wrappedStep(use, 'wrapSettle', settleInput),
+    makeRequest: wrappedStep(use, 'wrapRequest', makeRequest),
+    takeReply: wrappedStep(use, 'wrapReply', takeReply),
+    runRound: wrappedStep(use, 'wrapRound', runRound),
+    runTool: wrapped(use, 'wrapTool', runTool, boundedTool),
+  };
+}
+
+/** Wraps a step of the loop. */
+function wrappedStep<Given, Made>(
+  use: readonly Middleware[],
+  key: WrapperName,
+  inner: Step<Given, Made>,
+): Step<Given, Made> {
+  return wrapped(use, key, inner, boundedStep<Given, Made>);
+}
+
+type WrapperName = keyof Middleware & `wrap${string}`;
+
+/**
+ * Wraps one part in the middleware. Each wrapper has its own bound: if it hangs after an abort, the
+ * outer wrappers still end and can release their resources.
+ */
+function wrapped<Inner, Outer>(
+  use: readonly Middleware[],
+  key: WrapperName,
+  inner: Inner,
+  bounded: (made: Outer) => Inner,
+): Inner {
+  const kind = typeof inner === 'function' ? 'function' : 'stream()';
+  return use.reduceRight((next, part) => {
+    const wrap = part[key] as ((next: Inner) => Outer) | undefined;
+    if (!wrap) return next;
+    const result = wrap.call(part, next);
+    checkFields('CONFIGURATION', `${key}()`, { result }, `result:${kind}`);
+    return bounded(result);
+  }, inner);
+}
+
+function boundedStep<Given, Made>(step: OuterStep<Given, Made>): Step<Given, Made> {
+  return async (given, context) => {
+    const run = runOf(context);
+    return run.waits.steps(step(given, context, run.steps));
+  };
+}
+
+const runTool: RunCall = (call, { run: _run, steps: _steps, ...options }) =>
+  runCall(call, options);
+
+function boundedTool(made: RunCall): RunCall {
+  return async (call, options) => {
+    const { waits, setup } = runOf(options.run);
+    const { toolUse } = call;
+    try {
+      const outcome = await waits.code(made(call, options));
+      return isSuspension(outcome) ? outcome : wrappedResult(toolUse, outcome);
+    } catch (error) {
+      if (!waits.isAbort(error)) throw error;
+      const hasStarted = setup.status.calls.get(toolUse.id)?.started;
+      return hasStarted ? interruptedResult(toolUse) : { suspended: '', kind: 'nothing' };
+    }
+  };
+}
+
+/**
+ * Returns a function that converts a text to a system message. Reuses the message for an equal
+ * text, because token counts are cached per message object.
+ */
+function systemMessages(now: () => number): RunSetup['toSystemMessage'] {
+  let last: { readonly text: string; readonly message: Msg } | undefined;
+  return (text) => {
+    if (!text.trim()) return undefined;
+    if (last?.text !== text)
+      last = { text, message: createMessage('system', text, { id: 'system', now }) };
+    return last.message;
+  };
+}

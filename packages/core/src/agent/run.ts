@@ -1,0 +1,477 @@
+import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
+import { keysIn } from '../error/check-fields.ts';
+import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
+import { checkEvent } from '../event/check-event.ts';
+import { HookDispatcher } from '../event/hook-dispatcher.ts';
+import type { ControlOf } from '../event/hook.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
+import type { WriteOptions } from '../memory/memory.ts';
+import type { RunNote } from '../memory/log/format/log-record.ts';
+import { takeNote } from '../memory/log/call-notes.ts';
+import type { ContentBlock } from '../message/content-block.ts';
+import { Conversation, keepConversation, openConversation } from '../message/conversation.ts';
+import { createMessage } from '../message/create-message.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
+import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import type { Msg, Role } from '../message/msg.ts';
+import type { Writable } from '../message/writable.ts';
+import { CallTimeout } from '../model/call-timeout.ts';
+import type { GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
+import { generateFields } from '../model/generate-fields.ts';
+import { Pace } from '../model/pace.ts';
+import { addUsage, noUsage, type Usage } from '../model/usage.ts';
+import { Waits } from '../model/waits.ts';
+import { allowTools } from '../tool/set/allow-tools.ts';
+import type { ToolSet } from '../tool/set/tool-set.ts';
+import type { CallInput } from './call-input.ts';
+import { interruptRun, type Interruption } from './interruption.ts';
+import type { AgentDefaults, KernelCallOptions } from './kernel-options.ts';
+import { mappedEvents } from './mapped-events.ts';
+import type { AgentHook } from './middleware.ts';
+import type { Outbox } from './driver/outbox.ts';
+import { RunView, type RunContext, type Stopped } from './run-context.ts';
+import type { RunSetup } from './run-setup.ts';
+import { stepsOf, type EventFields, type Steps } from './steps.ts';
+import { setFields } from './use-list.ts';
+
+type EventType = AgentEvent['type'];
+
+/** Types of the events with a message that hooks may change. */
+export type Revisable = {
+  readonly [K in EventType]: EventOf<K> extends { readonly message: Msg } ? K : never;
+}[EventType];
+
+/** Whether and how a run ends. */
+export type RunEnd =
+  | { readonly how: 'open' }
+  /** It ends at the next interrupt point. */
+  | { readonly how: 'interrupted'; readonly by: Interruption }
+  /** A hook rejected the agent call before its input was stored. */
+  | { readonly how: 'rejected'; readonly error: AgentError }
+  | { readonly how: 'aborted' }
+  | { readonly how: 'failed'; readonly error: AgentError };
+
+export interface RunParts {
+  readonly hooks: readonly AgentHook[];
+  readonly outbox: Outbox;
+}
+
+/** State of one agent call. The loop reads and changes it. */
+export class Run {
+  readonly id: string;
+  readonly setup: RunSetup;
+  readonly call: KernelCallOptions;
+  readonly options: Partial<AgentDefaults>;
+  readonly generate: GenerateOptions;
+  readonly hooks: HookDispatcher;
+  readonly startedAt: number;
+  /** Values for tools, by `ContextToken`. */
+  readonly toolContext: ReadonlyMap<object, unknown>;
+  /** Ids of the run, for events and for wrappers of the model and the tools. */
+  readonly about: RunInfo;
+  /** The run as middleware sees it. */
+  readonly context: RunContext;
+  /** The same with a signal that no interrupt aborts. */
+  readonly uninterrupted: RunContext;
+  /** Waits for code that may never settle, such as hooks and stores. */
+  readonly waits: Waits;
+  readonly pace: Pace;
+  readonly timeout: CallTimeout;
+  end: RunEnd = { how: 'open' };
+  /**
+   * `ending`: the run has its ending, so interrupts come too late. `over`: hooks and wrappers that
+   * still run can no longer change the run.
+   */
+  stage: 'running' | 'ending' | 'over' = 'running';
+  /** Whether the log has the end of the run. */
+  isClosed = false;
+  /** Empty until the run has read the log. */
+  conversation: Conversation = new Conversation();
+  systemMessage: Msg | undefined;
+  tools: ToolSet;
+  iteration = 0;
+  usage: Usage = noUsage;
+  /** Names of the tool calls so far, and whether their tools have run. */
+  readonly toolCalls: Map<string, { readonly name: string; hasRun: boolean }> = new Map();
+  /** Errors after which the run continued. */
+  readonly warnings: AgentErrorData[] = [];
+  /** Functions that may take an interrupt request. They return `undefined` if they do not. */
+  readonly onInterrupt: ((request: InterruptRequest) => boolean | undefined)[] = [];
+  /** Work to do before the log gets the end of the run. */
+  readonly lastWork: ((context: RunContext) => Promise<void>)[] = [];
+  /** Id of the newest user message when the agent call began. */
+  promptId: string | undefined;
+  /** The input after `wrapInput`, if that began before the turn of this agent call. */
+  admitted: Promise<CallInput> | undefined;
+  /** The model's last reply. After an abort, the loop stores the text of this reply. */
+  unsaved: Msg | undefined;
+  /** Message of the result if the agent call fails. */
+  remains: Msg | undefined;
+  /** Messages before the conversation, as the last model request had them. */
+  #head: readonly Msg[] | undefined;
+  readonly #outbox: Outbox;
+  readonly #abort: AbortController = new AbortController();
+  #stop: AbortController | undefined;
+  #interrupt: AbortController | undefined;
+  #request: AbortController | undefined;
+  #leftState: Record<string, JsonValue> | undefined;
+  #steps: Steps | undefined;
+  #seq = 0;
+
+  constructor(setup: RunSetup, call: KernelCallOptions, { hooks, outbox }: RunParts) {
+    const { allowTools: allowed, toolContext = [] } = call;
+    this.setup = setup;
+    this.call = call;
+    this.id = setup.generateId();
+    this.startedAt = setup.now();
+    this.options = { ...setup.options, ...setFields(call) };
+    this.generate = { ...setup.options.generate, ...setFields(generateOptions(call)) };
+    const { sessionId, userId, name } = setup;
+    this.about = { runId: this.id, sessionId, userId, agentPath: [name] };
+    this.#outbox = outbox;
+    this.waits = new Waits(this.signal);
+    this.pace = new Pace(this.startedAt);
+    this.timeout = new CallTimeout({
+      timeoutMs: setup.limits.timeoutMs,
+      now: setup.now,
+      onTimeout: (error) => this.fail(error),
+    });
+    this.context = new RunView(this);
+    this.uninterrupted = new RunView(this, this.signal);
+    this.hooks = new HookDispatcher(hooks, {
+      context: this.context,
+      onError: setup.options.onHookError,
+      // After a hook rejects the agent call, later hooks of the same event do not run.
+      isOver: (type) => this.end.how === 'rejected' && /^(run-start|pre-call)$/.test(type),
+      wait: (work, isNotice) => this.waits.hook(work, isNotice),
+      check: checkEvent,
+    });
+    this.systemMessage = setup.systemMessage;
+    this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
+    this.toolContext = new Map([
+      ...(setup.tools.context ?? []),
+      ...setup.toolContext,
+      ...toolContext,
+    ]);
+  }
+
+  /**
+   * Starts to listen to the caller's signal. The constructor does not listen, because the run may
+   * never start.
+   */
+  begin(): void {
+    const { signal } = this.call;
+    if (signal?.aborted) this.#onAbort();
+    signal?.addEventListener('abort', this.#onAbort);
+  }
+
+  /** Ends the run. The caller's signal may live longer than many runs. */
+  finish(): void {
+    this.stage = 'over';
+    keepConversation(this.conversation);
+    this.call.signal?.removeEventListener('abort', this.#onAbort);
+  }
+
+  /** What wrappers may do to the run. */
+  get steps(): Steps {
+    return (this.#steps ??= stepsOf(this));
+  }
+
+  readonly #onAbort = (): void => this.abort(this.call.signal?.reason);
+
+  /** Signal that aborts when the run is aborted. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Reason why the loop has to stop. `undefined` if the loop may continue. */
+  get stopped(): Stopped | undefined {
+    if (this.signal.aborted) return 'aborted';
+    return this.end.how === 'interrupted' ? this.end.by.reason : undefined;
+  }
+
+  /** The error to throw once the tool calls are closed. */
+  get failure(): AgentError | undefined {
+    return this.end.how === 'failed' ? this.end.error : undefined;
+  }
+
+  abort(reason?: unknown): void {
+    if (this.end.how !== 'failed') this.end = { how: 'aborted' };
+    this.#abort.abort(reason);
+    this.#stopAll(reason);
+  }
+
+  /** Stops everything at once, as an abort does, and makes the agent call fail. */
+  fail(error: unknown): void {
+    if (this.signal.aborted) return;
+    const failure = AgentError.from(error);
+    this.end = { how: 'failed', error: failure };
+    this.abort(failure);
+  }
+
+  /**
+   * Refuses the agent call because of a hook or a busy agent. The first refusal counts. Nothing
+   * runs that would have to stop.
+   */
+  refuse(how: 'rejected' | 'failed', error: AgentError): void {
+    if (this.end.how === 'open' || this.end.how === 'interrupted') this.end = { how, error };
+  }
+
+  /** Same as `RunContext.interrupt`. */
+  interrupt(request: string | Msg | InterruptRequest = {}): boolean {
+    return interruptRun(this, request);
+  }
+
+  /** Ends the run in this way at its next interrupt point. The first request counts. */
+  stopWith(by: Interruption): void {
+    if (this.end.how === 'open') this.end = { how: 'interrupted', by };
+    this.#stopAll();
+    if (this.stopped === 'interrupted') this.#interrupt?.abort();
+  }
+
+  #stopAll(reason?: unknown): void {
+    this.#request?.abort(reason);
+    this.#stop?.abort(reason);
+  }
+
+  /** Signal that aborts after an interrupt with an answer. An abort of the run does not abort it. */
+  get interruptSignal(): AbortSignal {
+    this.#interrupt ??= new AbortController();
+    if (this.stopped === 'interrupted') this.#interrupt.abort();
+    return this.#interrupt.signal;
+  }
+
+  /** Signal that aborts after an abort or any interrupt of the run. */
+  get stopSignal(): AbortSignal {
+    if (!this.#stop) {
+      this.#stop = new AbortController();
+      if (this.stopped) this.#stop.abort(this.signal.reason);
+    }
+    return this.#stop.signal;
+  }
+
+  /** Returns the signal for one model request. Check `stopped` for an earlier abort or interrupt. */
+  requestSignal(): AbortSignal {
+    this.#request = new AbortController();
+    return this.#request.signal;
+  }
+
+  /** Throws `ABORTED` if the run has ended, so that code that still runs changes nothing. */
+  throwIfOver(): void {
+    if (this.stage === 'over') throw new AgentError('ABORTED', 'The run has ended.');
+  }
+
+  /** The session's values. Code that still runs after the end of the run gets a copy. */
+  get state(): Record<string, JsonValue> {
+    const { state } = this.setup.status;
+    if (this.stage === 'over' && this.waits.abandoned) this.#leftState ??= structuredClone(state);
+    return this.#leftState ?? state;
+  }
+
+  /** The conversation in the log, without the system prompt. */
+  get messages(): readonly Msg[] {
+    return this.conversation.messages;
+  }
+
+  /** Takes over the messages of the log. */
+  load(messages: readonly Msg[]): void {
+    this.conversation = openConversation(messages);
+  }
+
+  setSystemPrompt(text: string): void {
+    this.systemMessage = this.setup.toSystemMessage(text);
+    this.#head = undefined;
+  }
+
+  /** Returns the messages before the conversation. */
+  head(): readonly Msg[] {
+    return this.#head ?? (this.systemMessage ? [this.systemMessage] : []);
+  }
+
+  setHead(messages: readonly Msg[]): void {
+    this.#head = messages;
+  }
+
+  /** Returns the schemas of the tools that the model may call now. */
+  schemas(): readonly ToolSchema[] {
+    return this.setup.model.features.tools ? this.tools.schemas() : [];
+  }
+
+  addUsage(usage: Usage | undefined): void {
+    if (usage) this.usage = addUsage(this.usage, usage);
+  }
+
+  message(
+    role: Role,
+    content: string | readonly ContentBlock[],
+    options: { id?: string; metadata?: JsonObject } = {},
+  ): Msg {
+    const { generateId, now, name } = this.setup;
+    const speaker = role === 'assistant' && { name };
+    return createMessage(role, content, { ...options, ...speaker, generateId, now });
+  }
+
+  /**
+   * Waits for a write, then calls `done`. If the store hangs after an abort, calls `done` without
+   * the write and rejects with the signal's reason. The write continues, and the agent's next call
+   * waits for it.
+   */
+  async write(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
+    if (!work) return;
+    const { unwritten } = this.setup;
+    const isWritten = await this.waits.store(work);
+    if (!isWritten) {
+      const end = (): void => void unwritten.delete(work);
+      unwritten.add(work);
+      work.then(end, end);
+    }
+    done?.();
+    if (!isWritten) this.waits.endUnlessLenient();
+  }
+
+  /**
+   * Updates the agent's state from the log, after all earlier writes. Calls `memory.restore` at
+   * once, because a write may wait for a read that hangs. `restore` makes the memory read again.
+   */
+  async restore(): Promise<void> {
+    const { memory, status, tools, unwritten } = this.setup;
+    const restoring = memory.restore?.(status, tools, this.signal);
+    await this.waits.read(Promise.all([restoring, Promise.allSettled(unwritten)]));
+  }
+
+  /**
+   * Appends messages to the log, then to the conversation. Adds the run's id to user messages, so
+   * that the log shows where each turn begins.
+   */
+  async append(given: readonly Msg[], options?: WriteOptions): Promise<void> {
+    if (!given.length) return;
+    const messages = given.map((message) =>
+      message.role === 'user'
+        ? { ...message, metadata: { ...message.metadata, runId: this.id } }
+        : message,
+    );
+    const { memory, status } = this.setup;
+    await this.write(memory.append(messages, options), () => {
+      this.conversation.add(messages);
+      for (const message of messages) {
+        for (const { id } of toolUsesOf(message)) status.calls.set(id, {});
+        for (const { toolUseId } of toolResultsOf(message)) status.calls.delete(toolUseId);
+      }
+    });
+  }
+
+  /** Adds notes to the log and applies them to the states of the open tool calls. */
+  async note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void> {
+    const { memory, status } = this.setup;
+    for (const note of notes) takeNote(status.calls, note);
+    await this.write(memory.note?.(notes, options));
+  }
+
+  /** Writes the end of the run to the log. */
+  async close(reason: string): Promise<void> {
+    this.stage = 'ending';
+    this.isClosed = true;
+    for (const work of this.lastWork.splice(0)) await work(this.uninterrupted);
+    const { memory, status } = this.setup;
+    await this.write(memory.flush?.({ runId: this.id, reason, calls: status.calls }));
+  }
+
+  event<K extends EventType>(type: K, fields: EventFields<K>): EventOf<K> {
+    return this.stamp({ type, ...fields }, this.setup.now()) as unknown as EventOf<K>;
+  }
+
+  /** Adds the fields of `AgentEventBase`, in place. A copy of each delta would be slow. */
+  stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
+    const event = fields as F & Writable<AgentEventBase>;
+    const { about } = this;
+    event.runId = about.runId;
+    event.sessionId = about.sessionId;
+    if (about.userId) event.userId = about.userId;
+    event.agentPath = about.agentPath;
+    event.seq = ++this.#seq;
+    event.iteration = this.iteration;
+    event.at = at;
+    return event;
+  }
+
+  /** Returns the events of a child run with sequence numbers of this run. */
+  adopt(events: readonly AgentEvent[]): EventBatch {
+    return events.map((event) => ({ ...event, seq: ++this.#seq }));
+  }
+
+  /** Maps events and sends them to the reader. Resolves when the reader asks for more. */
+  push(events: EventBatch): Promise<void> {
+    return this.give(this.shown(events));
+  }
+
+  /** Sends events to the reader without mapping. */
+  give(events: EventBatch): Promise<void> {
+    return this.#outbox.push(events);
+  }
+
+  /** Returns the events that readers get, after `mapEvent`. */
+  shown(events: EventBatch): EventBatch {
+    return mappedEvents(this.setup.mappers, events, this.context);
+  }
+
+  /** Passes a modifiable event through the hooks and returns the event that they return. */
+  async modify<K extends EventType>(
+    type: K,
+    fields: EventFields<K>,
+    control?: ControlOf<K>,
+    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+  ): Promise<EventOf<K>> {
+    const event = this.event(type, fields);
+    // A request that no middleware changed is valid. To check a long request would be slow.
+    if (type !== 'pre-reasoning' || this.setup.changesRequests) checkEvent(event);
+    return this.hooks.modify<K>(event, control, renew);
+  }
+
+  /**
+   * Passes a message through the hooks. If they change it, the reader gets a `step-reset` first.
+   */
+  async revise(
+    type: Revisable,
+    message: Msg,
+    control?: ControlOf<'post-reasoning'>,
+  ): Promise<Msg> {
+    let event: AgentEvent & { readonly message: Msg } = await this.modify(
+      type,
+      { message },
+      control as never,
+    );
+    if (event.message !== message) {
+      const replacement = this.asReply(event.message);
+      await this.tell('step-reset', { reason: type, replacement });
+      event = this.stamp({ ...event, message: replacement }, event.at);
+    }
+    await this.push([event]);
+    return event.message;
+  }
+
+  /**
+   * Returns the message with role `assistant`. Sets the agent's name, but keeps the name of an
+   * assistant message.
+   */
+  asReply(message: Msg): Msg {
+    const own = message.role === 'assistant' ? message.name : undefined;
+    return { ...message, role: 'assistant', name: own ?? this.setup.name };
+  }
+
+  /** Sends a notification to the hooks, then to the reader. */
+  async tell<K extends EventType>(
+    type: K,
+    fields: EventFields<K>,
+    control?: ControlOf<K>,
+  ): Promise<void> {
+    const event = this.event(type, fields);
+    await this.hooks.notify<K>(event, control);
+    await this.push([event]);
+  }
+}
+
+/** Returns the settings of model requests among the options of an agent call. */
+function generateOptions(call: KernelCallOptions): GenerateOptions {
+  const known = keysIn(generateFields);
+  return Object.fromEntries(Object.entries(call).filter(([key]) => known.includes(key)));
+}

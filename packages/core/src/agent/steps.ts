@@ -1,0 +1,190 @@
+import type { AgentErrorData } from '../error/agent-error.ts';
+import type { AgentEvent, EventOf } from '../event/agent-event.ts';
+import type { StopReason } from '../event/agent-result.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { RunNote } from '../memory/log/format/log-record.ts';
+import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
+import type { JsonObject } from '../message/json/json.ts';
+import type { Msg, Role } from '../message/msg.ts';
+import { asOwn } from '../message/own-message.ts';
+import type { ModelRequest } from '../model/chat-model.ts';
+import type { CallInput } from './call-input.ts';
+import type { Interruption } from './interruption.ts';
+import { controlOf, firstOf, type Jump, type Next } from './next.ts';
+import { readReply, type ModelReply, type ToEvent } from './read-reply.ts';
+import { conclude } from './round.ts';
+import type { RunContext } from './run-context.ts';
+import type { Revisable, Run } from './run.ts';
+
+type EventType = AgentEvent['type'];
+
+/** Fields of an event that the sender sets. The run sets the other fields. */
+export type EventFields<K extends EventType> = Omit<
+  EventOf<K>,
+  'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
+>;
+
+/** What wrappers have left out of a model request. */
+export type Fitted = EventFields<'context-fitted'>;
+
+/** What a wrapper may do to the run. After the end of the run, everything here throws `ABORTED`. */
+export interface Steps {
+  /**
+   * Appends messages to the log and to later model requests. `stored: false`: only to later model
+   * requests of this run.
+   */
+  append(messages: readonly Msg[], options?: { readonly stored?: boolean }): Promise<void>;
+  /** Replaces the message that has the same id. */
+  replace(message: Msg): Promise<void>;
+  /** Removes messages from the log and appends others, in one write if the memory can. */
+  rewrite(gone: readonly string[], messages: readonly Msg[]): Promise<void>;
+  /** Adds notes to the log. With `now`, stores them before the promise resolves. */
+  note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
+  /** Ends an open tool call with this result, after the `post-acting` hooks. */
+  conclude(toolUse: ToolUse, result: ToolResult): Promise<void>;
+  /** Sends an event to the hooks, then to the readers. */
+  emit<K extends EventType>(type: K, fields: EventFields<K>): Promise<void>;
+  /** Sends an event only to the readers. */
+  show<K extends EventType>(type: K, fields: EventFields<K>): Promise<void>;
+  /**
+   * Passes a modifiable event through the hooks, then to the readers. `next`: what a hook asked for
+   * with `stop`.
+   */
+  modify<K extends 'pre-summary'>(
+    type: K,
+    fields: EventFields<K>,
+  ): Promise<{ readonly event: EventOf<K>; readonly next: Next | undefined }>;
+  /**
+   * Passes a message through the hooks and returns the message that they return. If the hooks
+   * change the message, readers get a `step-reset` with the new message first.
+   */
+  revise(type: Revisable, message: Msg): Promise<Msg>;
+  /**
+   * Sends one extra model request. It does not count as an iteration, and its messages are not
+   * stored. `toEvent` returns the event for each piece of the reply.
+   */
+  ask(request: ModelRequest, toEvent: ToEvent): Promise<ModelReply>;
+  /** Passes a message that no model wrote through `wrapReply`, as if it were a reply. */
+  reply(message: Msg, reason: StopReason): Promise<Next>;
+  /** Passes more input through `wrapInput`. */
+  admit(input: CallInput): Promise<CallInput>;
+  /** Returns the value of `work`, whose time does not count toward the time limit of the call. */
+  untimed<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Creates a message with the run's clock and ids. A user message is marked as the library's own,
+   * because no speaker wrote it.
+   */
+  message(
+    role: Role,
+    content: string | readonly ContentBlock[],
+    options?: { readonly id?: string; readonly metadata?: JsonObject },
+  ): Msg;
+  /** Sets the message of the result for the case that the agent call fails later. */
+  leave(message: Msg): void;
+  /** Adds an error after which the run continues to `warnings` of the result. */
+  warn(error: AgentErrorData): void;
+  /** Ends the run in this way at its next interrupt point. */
+  stopWith(by: Interruption): void;
+  /**
+   * Lets `take` handle the requests of `interrupt()` until the run has its ending. It returns what
+   * `interrupt()` returns, or `undefined` to leave the request to others.
+   */
+  onInterrupt(take: (request: InterruptRequest) => boolean | undefined): void;
+  /** Runs `work` before the log gets the end of the run. No interrupt aborts its signal. */
+  beforeEnd(work: (context: RunContext) => Promise<void>): void;
+}
+
+/** Returns the steps of a run. */
+export function stepsOf(run: Run): Steps {
+  const alive = (): Run => {
+    run.throwIfOver();
+    return run;
+  };
+  return {
+    async append(messages, { stored = true } = {}) {
+      if (stored) await alive().append(messages);
+      else alive().conversation.add(messages);
+    },
+    replace: async (message) => replace(alive(), message),
+    rewrite: async (gone, messages) => rewrite(alive(), gone, messages),
+    note: async (notes, options) => alive().note(notes, options),
+    conclude: async (toolUse, result) => conclude(alive(), toolUse, result),
+    emit: async (type, fields) => alive().tell(type, fields),
+    show: async (type, fields) => alive().push([run.event(type, fields)]),
+    modify: async (type, fields) => modify(alive(), type, fields),
+    revise: async (type, message) => alive().revise(type, message),
+    ask: async (request, toEvent) => ask(alive(), request, toEvent),
+    reply: async (message, reason) => alive().setup.takeReply({ message, reason }, run.context),
+    admit: async (input) => alive().setup.admit(input, run.uninterrupted),
+    untimed: async (work) => alive().timeout.untimed(work),
+    message(role, content, options) {
+      const message = run.message(role, content, options);
+      return role === 'user' ? asOwn(message) : message;
+    },
+    leave: (message) => void (alive().remains = message),
+    warn: (error) => void alive().warnings.push(error),
+    stopWith: (by) => alive().stopWith(by),
+    onInterrupt: (take) => void alive().onInterrupt.push(take),
+    beforeEnd: (work) => void alive().lastWork.push(work),
+  };
+}
+
+async function modify<K extends 'pre-summary'>(
+  run: Run,
+  type: K,
+  fields: EventFields<K>,
+): Promise<{ readonly event: EventOf<K>; readonly next: Next | undefined }> {
+  const asked: Jump[] = [];
+  const { stop } = controlOf(asked, type);
+  const event = await run.modify(type, fields, { stop } as never);
+  await run.push([event as AgentEvent]);
+  const at = firstOf(asked)?.at;
+  return { event, next: at && { reason: 'stopped-by-hook', stoppedAt: at } };
+}
+
+async function ask(run: Run, request: ModelRequest, toEvent: ToEvent): Promise<ModelReply> {
+  const reply = await readReply(run, request, toEvent);
+  if (reply.type === 'complete') run.unsaved = reply.message;
+  return reply;
+}
+
+/**
+ * Replaces a message in the conversation, then in the log. The conversation comes first, because
+ * another change of the same message may run at the same time.
+ */
+async function replace(run: Run, message: Msg): Promise<void> {
+  const { memory } = run.setup;
+  run.conversation.replace(run.messages.map((one) => (one.id === message.id ? message : one)));
+  await run.write(memory.replace?.(message) ?? appendAgain(memory, message));
+}
+
+/** Replaces a message in a memory without `replace`. */
+async function appendAgain(memory: Memory, message: Msg): Promise<void> {
+  const log = await memory.read();
+  const [found, ...later] = log.slice(log.findIndex(({ id }) => id === message.id));
+  if (found?.id !== message.id) return;
+  await memory.delete([found, ...later].map(({ id }) => id));
+  await memory.append([message, ...later]);
+}
+
+async function rewrite(run: Run, gone: readonly string[], messages: readonly Msg[]): Promise<void> {
+  const { memory } = run.setup;
+  // The removed messages may contain results of finished tool calls. One write replaces them, so
+  // that a crash cannot lose the results.
+  const isOne = memory.rewrite && messages.length;
+  await run.write(
+    isOne ? memory.rewrite!(gone, messages) : deleteThenAppend(memory, gone, messages),
+  );
+  const left = run.messages.filter(({ id }) => !gone.includes(id));
+  run.conversation.replace([...left, ...messages]);
+}
+
+async function deleteThenAppend(
+  memory: Memory,
+  gone: readonly string[],
+  messages: readonly Msg[],
+): Promise<void> {
+  await memory.delete(gone);
+  if (messages.length) await memory.append(messages);
+}

@@ -1,0 +1,90 @@
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import { jsonForm } from '../message/json/json-form.ts';
+import type { JsonValue } from '../message/json/json.ts';
+import type { Suspension } from '../tool/run-call.ts';
+
+/** `undefined` if the tool has not started and its call stays open. */
+export type ToolOutcome = ToolResult | Suspension | undefined;
+
+export type ToolQueueItem =
+  | { readonly type: 'progress'; readonly toolUse: ToolUse; readonly chunk: JsonValue }
+  | { readonly type: 'events'; readonly toolUse: ToolUse; readonly events: readonly AgentEvent[] }
+  | {
+      readonly type: 'outcome';
+      readonly toolUse: ToolUse;
+      readonly outcome: ToolOutcome;
+    };
+
+/** Receives the output of a running tool. Output after the end of the tool call is dropped. */
+export interface ToolSink {
+  emit(chunk: JsonValue): void;
+  forward(events: readonly AgentEvent[]): void;
+}
+
+/**
+ * Maximum number of unread progress items per tool call. If a tool emits more, its oldest items are
+ * dropped. Its result is never dropped.
+ */
+const maxWaitingProgress = 64;
+
+/** Merges the output and the results of concurrent tool calls into one stream. */
+export interface ToolQueue {
+  /**
+   * Starts the tool call at once. At the limit of `concurrency`, starts it when another one has
+   * ended and the reader of `drain` has handled its outcome. `run` must not reject.
+   */
+  start(toolUse: ToolUse, run: (sink: ToolSink) => Promise<ToolOutcome>): void;
+  /** Yields the new items, until all tool calls have ended. */
+  drain(): AsyncGenerator<readonly ToolQueueItem[]>;
+}
+
+/**
+ * Creates a queue. `concurrency`: maximum number of tool calls that run at the same time. Default:
+ * no limit.
+ */
+export function toolQueue(concurrency: number = Infinity): ToolQueue {
+  const waiting: (() => Promise<void>)[] = [];
+  let items: ToolQueueItem[] = [];
+  let running = 0;
+  let wake: (() => void) | undefined;
+  return {
+    start(toolUse, run) {
+      let ended = false;
+      const put = (item: ToolQueueItem): void => {
+        if (ended) return;
+        items.push(item);
+        wake?.();
+      };
+      const sink: ToolSink = {
+        emit(chunk) {
+          const form = jsonForm(chunk, `The progress of "${toolUse.name}"`) ?? null;
+          put({ type: 'progress', toolUse, chunk: form });
+          const all = items.filter((item) => item.type === 'progress' && item.toolUse === toolUse);
+          if (all.length > maxWaitingProgress) items.splice(items.indexOf(all[0]!), 1);
+        },
+        forward: (events) => put({ type: 'events', toolUse, events }),
+      };
+      const begin = async (): Promise<void> => {
+        running += 1;
+        put({ type: 'outcome', toolUse, outcome: await run(sink) });
+        ended = true;
+      };
+      if (running >= Math.max(1, concurrency)) waiting.push(begin);
+      else void begin();
+    },
+    async *drain() {
+      while (running) {
+        if (!items.length) await new Promise<void>((resolve) => (wake = resolve));
+        const ready = items;
+        items = [];
+        yield ready;
+        for (const { type } of ready) {
+          if (type !== 'outcome') continue;
+          running -= 1;
+          void waiting.shift()?.();
+        }
+      }
+    },
+  };
+}

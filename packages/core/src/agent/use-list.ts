@@ -1,0 +1,84 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentDefaults } from './kernel-options.ts';
+import type { Middleware, UseList } from './middleware.ts';
+
+/** Parts of presets. A later part replaces them, even if the preset was spread into the list. */
+const presetParts = new WeakSet<Middleware>();
+
+/** Marks middleware as the parts of a preset, and returns the list. */
+export function presetOf(parts: readonly Middleware[]): readonly Middleware[] {
+  for (const part of parts) presetParts.add(part);
+  return parts;
+}
+
+/**
+ * Returns the middleware of a `use` list as one flat list. A part of a preset is replaced by later
+ * middleware of the same name, in the same place. A nested list counts as a preset. Throws
+ * `CONFIGURATION` for two other parts of one name. Adds the parts of nested lists to `nested`.
+ */
+export function partsOf(use: UseList, nested: Set<Middleware> = new Set()): readonly Middleware[] {
+  const parts: Middleware[] = [];
+  for (const item of use) {
+    const added = isList(item) ? partsOf(item, nested) : [item];
+    for (const part of added) {
+      const index = parts.findIndex(({ name }) => name !== undefined && name === part.name);
+      const earlier = parts[index];
+      if (!earlier) parts.push(part);
+      else if (presetParts.has(earlier) || nested.has(earlier)) parts[index] = part;
+      else throw twice(earlier);
+    }
+    if (!isList(item)) continue;
+    for (const part of added) nested.add(part);
+  }
+  return parts;
+}
+
+/**
+ * Returns the middleware of an agent with that of one agent call, which comes first. A part with the
+ * name of a part of the agent takes its place instead.
+ */
+export function withCallParts(own: readonly Middleware[], use: UseList): readonly Middleware[] {
+  const given = partsOf(use);
+  const names = new Set(own.map(({ name }) => name));
+  const outer = given.filter(({ name }) => name === undefined || !names.has(name));
+  const replaced = own.map(
+    (part) => given.find(({ name }) => name !== undefined && name === part.name) ?? part,
+  );
+  return [...outer, ...replaced];
+}
+
+function twice({ name }: Middleware): AgentError {
+  const message = `Two parts are named "${name}". Rename one.`;
+  return new AgentError('CONFIGURATION', message);
+}
+
+/**
+ * Returns the defaults that the middleware sets for the agent. Later middleware overrides earlier
+ * middleware. `limits` and `generate` are merged field by field.
+ */
+export function defaultsOf(parts: readonly Middleware[]): Partial<AgentDefaults> {
+  return parts.reduce<Partial<AgentDefaults>>(
+    (merged, { defaults = {} }) => withDefaults(defaults, merged),
+    {},
+  );
+}
+
+/** Merges options over defaults. An `undefined` option counts as not set. */
+export function withDefaults<O extends Partial<AgentDefaults>>(
+  options: O,
+  defaults: Partial<AgentDefaults>,
+): O {
+  const merged: O = { ...defaults, ...setFields(options) };
+  const limits = { ...defaults.limits, ...setFields(options.limits ?? {}) };
+  const generate = { ...defaults.generate, ...setFields(options.generate ?? {}) };
+  return { ...merged, limits, generate };
+}
+
+/** Returns the fields that are not `undefined`. */
+export function setFields<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
+
+function isList(item: UseList[number]): item is UseList {
+  return Array.isArray(item);
+}

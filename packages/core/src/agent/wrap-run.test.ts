@@ -1,0 +1,258 @@
+import { expect, test } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { textOf } from '../message/message-text.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool, type Tool } from '../tool/tool.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import type { Middleware } from './middleware.ts';
+
+function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
+  const heard: string[] = [];
+  const witness: Middleware = { onEvent: ({ type }) => void heard.push(type) };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(replies),
+    tools: [look],
+    use: [...use, witness],
+  });
+  return { agent, heard };
+}
+
+async function eventsOf(agent: ReActAgent): Promise<readonly AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  const stream = agent.stream('go', { throwOnError: false });
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+test('`run-start` comes before the outermost `wrapRun`, and `run-end` comes after it, with its result', async () => {
+  const marks: string[] = [];
+  const named = (name: string): Middleware => ({
+    wrapRun: (next) => async (input, context) => {
+      marks.push(`${name} begins after ${heard.join()}`);
+      const result = await next(input, context);
+      marks.push(`${name} ends, ${heard.includes('run-end') ? 'late' : 'in time'}`);
+      return { ...result, text: `${result.text} ${name}` };
+    },
+  });
+  const { agent, heard } = setUp(['done'], [named('outer'), named('inner')]);
+  const events = await eventsOf(agent);
+  expect(marks).toEqual([
+    'outer begins after run-start',
+    'inner begins after run-start',
+    'inner ends, in time',
+    'outer ends, in time',
+  ]);
+  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { text: 'done inner outer' } });
+});
+
+test('in `wrapRun`, `next` rejects if the run fails, and `error` and `run-end` come after the wrappers', async () => {
+  const seen: string[] = [];
+  const watching: Middleware = {
+    wrapRun: (next) => async (input, context) => {
+      try {
+        return await next(input, context);
+      } catch (error) {
+        seen.push(AgentError.from(error).code, ...heard.filter((type) => type === 'error'));
+        throw error;
+      }
+    },
+  };
+  const { agent, heard } = setUp([{ error: new AgentError('MODEL_AUTH', 'no key') }], [watching]);
+  const types = (await eventsOf(agent)).map(({ type }) => type);
+  expect(seen).toEqual(['MODEL_AUTH']);
+  expect(types.slice(-2)).toEqual(['error', 'run-end']);
+});
+
+test('`wrapRun` must pass on its own context', async () => {
+  const copying: Middleware = {
+    wrapRun: (next) => (input, context) => next(input, { ...context }),
+  };
+  const { agent } = setUp(['done'], [copying]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});
+
+test('readers get the events that `mapEvent` returns, but hooks and the log do not', async () => {
+  const shouting: Middleware = {
+    mapEvent: (event) =>
+      event.type === 'run-end'
+        ? { ...event, result: { ...event.result, text: event.result.text.toUpperCase() } }
+        : event,
+  };
+  const ends: string[] = [];
+  const hook: Middleware = { on: { 'run-end': ({ result }) => void ends.push(result.text) } };
+  const { agent } = setUp(['done'], [shouting, hook]);
+  const events = await eventsOf(agent);
+  expect(events.at(-1)).toMatchObject({ result: { text: 'DONE' } });
+  expect(ends).toEqual(['done']);
+});
+
+test('the run context shows the run and can change its system prompt', async () => {
+  const shown: unknown[] = [];
+  const changing: Middleware = {
+    wrapRun: (next) => (input, context) => {
+      context.setSystemPrompt('Be brief.');
+      shown.push(context.agentPath, context.cut, context.systemPrompt);
+      return next(input, context);
+    },
+    on: {
+      'post-call': (_event, _control, { iteration, usage, messages, openCalls }) =>
+        void shown.push(iteration, usage.inputTokens > 0, messages.length, openCalls),
+    },
+  };
+  const { agent } = setUp([{ toolCalls: [{ name: 'look' }] }, 'done'], [changing]);
+  await agent.call('go');
+  expect(shown).toEqual([['a'], undefined, 'Be brief.', 2, true, 3, []]);
+});
+
+test('a tool can interrupt its own run through its context', async () => {
+  const stop = tool({
+    name: 'stop',
+    description: '',
+    input: {},
+    execute: (_input, { interrupt }) => String(interrupt('That is enough.')),
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'stop' }] }]);
+  const agent = new ReActAgent({ name: 'a', model, tools: [stop] });
+  expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'That is enough.' });
+});
+
+test('`onHookError` of the agent applies to exceptions in hooks, unless the hook has its own `onError`', async () => {
+  const failing: Middleware = {
+    on: {
+      'post-call': () => {
+        throw new Error('down');
+      },
+    },
+  };
+  const agentWith = (use: readonly Middleware[], onHookError?: 'ignore') =>
+    new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel(['done']),
+      use,
+      ...(onHookError && { onHookError }),
+    });
+  await expect(agentWith([failing]).call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  expect((await agentWith([failing], 'ignore').call('go')).text).toBe('done');
+  const strict = agentWith([{ ...failing, onError: 'fail' }], 'ignore');
+  await expect(strict.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+});
+
+test.each<[string, Middleware, Tool['execute']]>([
+  [
+    'hook before a tool',
+    { on: { 'pre-acting': () => Promise.reject(new Error('down')) } },
+    () => '',
+  ],
+  [
+    'hook after a tool',
+    { on: { 'post-acting': () => Promise.reject(new Error('down')) } },
+    () => '',
+  ],
+  ['tool', {}, () => Promise.reject(new AgentError('TOOL_ERROR', 'down'))],
+])('a %s that ends the call also ends it inside wrappers', async (_what, part, execute) => {
+  const passing: Middleware = { wrapRun: (next) => (input, context) => next(input, context) };
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }]);
+  const step = tool({
+    name: 'step',
+    description: '',
+    input: { type: 'object' },
+    execute: execute!,
+  });
+  const agent = new ReActAgent({ name: 'a', model, tools: [step], use: [passing, passing, part] });
+  await expect(agent.call('go')).rejects.toThrow('down');
+});
+
+test('a run also ends if `wrapRun` returns a result of its own', async () => {
+  const answering: Middleware = {
+    wrapRun: (next) => async (input, context) => {
+      try {
+        return await next(input, context);
+      } catch {
+        return { ...(await spare.call('go')), text: 'from the spare' };
+      }
+    },
+  };
+  const spare = new ReActAgent({ name: 'spare', model: new ScriptedModel(['spare']) });
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's', { durability: 'turn' });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ error: new AgentError('MODEL_AUTH', 'no key') }]),
+    memory,
+    use: [answering],
+  });
+  expect((await agent.call('go')).text).toBe('from the spare');
+  expect(agent.interrupt()).toBe(false);
+  expect(await new SessionMemory(store, 's').read()).toHaveLength(1);
+});
+
+test('a call that a busy agent rejects does not run `wrapRun`', async () => {
+  const wrapped: string[] = [];
+  const counting: Middleware = {
+    wrapRun: (next) => (input, context) => {
+      wrapped.push(context.runId);
+      return next(input, context);
+    },
+  };
+  const { agent } = setUp([{ hang: true }], [counting]);
+  const controller = new AbortController();
+  const running = agent.call('go', { signal: controller.signal });
+  expect(await agent.call('go', { throwOnError: false })).toMatchObject({
+    error: { code: 'AGENT_BUSY' },
+  });
+  controller.abort();
+  await running;
+  expect(wrapped).toHaveLength(1);
+});
+
+test('a `mapEvent` that throws fails the call, but does not hide an earlier failure', async () => {
+  const failing: Middleware = {
+    name: 'mapper',
+    mapEvent(event) {
+      if (event.type === 'run-end' || event.type === 'error') throw new Error('down');
+      return event;
+    },
+  };
+  await expect(setUp(['done'], [failing]).agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    message: 'mapEvent of "mapper" failed: down',
+  });
+  const { agent, heard } = setUp([{ error: new AgentError('MODEL_AUTH', 'no key') }], [failing]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
+  expect(heard.at(-1)).toBe('run-end');
+});
+
+test('an invalid result of `wrapRun` and a missing context are rejected', async () => {
+  const wrong = (wrapRun: () => unknown): ReActAgent =>
+    setUp(['done'], [{ wrapRun: () => wrapRun as never }]).agent;
+  await expect(wrong(async () => undefined).call('go')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
+  const without: Middleware = { wrapRun: (next) => (input) => next(input, undefined as never) };
+  await expect(setUp(['done'], [without]).agent.call('go')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
+});
+
+test('after an interrupt, the input is stored only after the guards have changed it', async () => {
+  let judge = (): void => {};
+  const judged = new Promise<void>((resolve) => (judge = resolve));
+  const masking: Middleware = {
+    async guard(input, { signal }) {
+      agent.interrupt();
+      judge();
+      expect(signal.aborted).toBe(false);
+      return input.map((message) => ({ ...message, content: [{ type: 'text', text: '[EMAIL]' }] }));
+    },
+  };
+  const { agent } = setUp(['never'], [masking]);
+  const result = await agent.call('jane@example.com');
+  await judged;
+  expect(result.reason).toBe('interrupted');
+  expect(textOf((await agent.messages())[0]!)).toBe('[EMAIL]');
+});

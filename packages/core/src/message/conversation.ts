@@ -1,0 +1,98 @@
+import type { ToolUse } from './content-block.ts';
+import { toolUsesOf } from './message-text.ts';
+import type { Msg } from './msg.ts';
+import { forModel, openCalls, orderFrom, settledIn } from './tool-pairs.ts';
+
+/**
+ * The conversation of an agent, without the system prompt. A step or a run looks only at new
+ * messages, so that a long conversation does not get slower.
+ */
+export class Conversation {
+  #messages: Msg[] = [];
+  /** Number of messages at the start that are in order, and whose tool calls have results. */
+  #settled = 0;
+  #ids: Set<string> = new Set();
+  #toolUseIds: Set<string> = new Set();
+  /** Further ids of tool calls that the run has used, such as those of removed messages. */
+  readonly #usedIds: Set<string> = new Set();
+
+  get messages(): readonly Msg[] {
+    return this.#messages;
+  }
+
+  /** Takes the messages of the log, which has usually only grown since the last run. */
+  load(messages: readonly Msg[]): void {
+    if (!this.#messages.every((message, index) => message === messages[index])) this.replace([]);
+    this.add(messages.slice(this.#messages.length));
+    this.#usedIds.clear();
+  }
+
+  add(messages: readonly Msg[]): void {
+    for (const message of messages) {
+      this.#messages.push(message);
+      this.#ids.add(message.id);
+      for (const { id } of toolUsesOf(message)) this.#toolUseIds.add(id);
+    }
+  }
+
+  /** Replaces all messages. */
+  replace(messages: readonly Msg[]): void {
+    for (const id of this.#toolUseIds) this.#usedIds.add(id);
+    this.#messages = [];
+    this.#settled = 0;
+    this.#toolUseIds = new Set();
+    this.#ids = new Set();
+    this.add(messages);
+  }
+
+  /** Sorts the messages as models require: each result follows its tool call. */
+  sort(): void {
+    this.#messages = orderFrom(this.#messages, this.#settled, forModel) as Msg[];
+    this.#settled = settledIn(this.#messages, this.#settled);
+  }
+
+  /** Returns whether the conversation has a message with this id. */
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  /**
+   * Returns an id for a new tool call: the given id, or a new id if the session already has the
+   * given one.
+   */
+  toolUseId(given: string | undefined, generateId: () => string): string {
+    const isFree = given && !this.#toolUseIds.has(given) && !this.#usedIds.has(given);
+    const id = isFree ? given : `call_${generateId()}`;
+    this.#usedIds.add(id);
+    return id;
+  }
+
+  /** Returns the tool calls without a result. */
+  openCalls(): readonly ToolUse[] {
+    return openCalls(this.#messages.slice(this.#settled));
+  }
+}
+
+/**
+ * Conversations of ended runs, by their last message. A memory that drops its messages thus also
+ * drops the conversation.
+ */
+const known: WeakMap<Msg, Conversation> = new WeakMap();
+
+/**
+ * Returns a conversation with these messages: the one that an earlier run left, or a new one. Only
+ * one run can have it, because runs change it.
+ */
+export function openConversation(messages: readonly Msg[]): Conversation {
+  const last = messages.at(-1);
+  const conversation = (last && known.get(last)) ?? new Conversation();
+  if (last) known.delete(last);
+  conversation.load(messages);
+  return conversation;
+}
+
+/** Keeps the conversation for the next run, also of another agent with the same memory. */
+export function keepConversation(conversation: Conversation): void {
+  const last = conversation.messages.at(-1);
+  if (last) known.set(last, conversation);
+}

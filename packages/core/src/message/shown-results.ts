@@ -1,0 +1,55 @@
+import type { ContentBlock, ToolResult } from './content-block.ts';
+import type { Msg } from './msg.ts';
+
+const usualLength = 100_000;
+
+/** Cut messages by their originals: token counts and wire forms are cached on a message. */
+const cutMessages = new WeakMap<Msg, { readonly length: number; readonly shown: Msg }>();
+
+/** Returns the messages as the model sees them: long tool results are cut and say so. */
+export function shownResults(
+  messages: readonly Msg[],
+  length: number = usualLength,
+): readonly Msg[] {
+  return messages.map((message) =>
+    message.role === 'tool' ? shownMessage(message, length) : message,
+  );
+}
+
+function shownMessage(message: Msg, length: number): Msg {
+  if (message.content.every((block) => textLength(block) <= length)) return message;
+  const known = cutMessages.get(message);
+  if (known?.length === length) return known.shown;
+  const content = message.content.map((block) =>
+    block.type === 'tool_result' && textLength(block) > length ? cutResult(block, length) : block,
+  );
+  const shown = { ...message, content };
+  cutMessages.set(message, { length, shown });
+  return shown;
+}
+
+/** Returns the length of a result's text. */
+function textLength(block: ContentBlock): number {
+  if (block.type !== 'tool_result') return 0;
+  if (typeof block.output === 'string') return block.output.length;
+  return block.output.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
+}
+
+function cutResult(result: ToolResult, length: number): ToolResult {
+  const note = `[This result is cut. It has ${textLength(result)} characters; these are the first ${length}.]`;
+  if (typeof result.output === 'string')
+    return { ...result, output: `${start(result.output, length)}\n${note}` };
+  let left = length;
+  const output = result.output.flatMap((part) => {
+    if (part.type !== 'text') return part;
+    const text = start(part.text, Math.max(0, left));
+    left -= part.text.length;
+    return text ? { ...part, text } : [];
+  });
+  return { ...result, output: [...output, { type: 'text', text: note }] };
+}
+
+/** Returns the start of a text, without half a character at its end. */
+function start(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
+}

@@ -1,0 +1,37 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { Decision } from '../../event/pending-call.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import type { SettledInput } from '../../agent/middleware.ts';
+
+/**
+ * Returns the input with all its decisions. A tool result in the messages counts as a decision
+ * (AgentScope: resume with tool results), unless the messages contain its tool call. Throws
+ * `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are for the
+ * same one. Also throws if tool results come with other messages.
+ */
+export function decidedInput(input: SettledInput, open: readonly ToolUse[]): SettledInput {
+  const { messages } = input;
+  const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
+  const results = messages.flatMap(toolResultsOf).filter(({ toolUseId }) => !own.has(toolUseId));
+  const given = results.map(
+    (result) => ({ ...result, name: result.name || undefined, type: 'result' }) as Decision,
+  );
+  const decisions = [...input.decisions, ...given];
+  checkDecisions(decisions, open);
+  if (!given.length) return { ...input, decisions };
+  const isResult = ({ type }: { readonly type: string }): boolean => type === 'tool_result';
+  if (!messages.every(({ content }) => content.every(isResult)))
+    throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
+  return { ...input, messages: [], decisions };
+}
+
+function checkDecisions(decisions: readonly Decision[], open: readonly ToolUse[]): void {
+  const undecided = new Map(open.map((call) => [call.id, call.name]));
+  for (const { toolUseId: id, name } of decisions) {
+    const isOfAnotherTool = name !== undefined && undecided.get(id) !== name;
+    if (!isOfAnotherTool && undecided.delete(id)) continue;
+    const message = `Tool call "${id}" is not open, belongs to another tool, or has two decisions.`;
+    throw new AgentError('INVALID_DECISION', message);
+  }
+}

@@ -1,0 +1,64 @@
+import { checkOptions } from '../../error/check-fields.ts';
+import type { CallState } from '../../event/call-state.ts';
+import { waitsForApproval, type Decision } from '../../event/pending-call.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import { openCalls } from '../../message/tool-pairs.ts';
+import type { Agent } from '../../agent/agent.ts';
+
+export interface DecideForMessageOptions {
+  /** Decisions that the user has made about open tool calls. */
+  readonly given?: readonly Decision[];
+  /**
+   * Returns whether nobody can finish the tool call, because the page or process of the tool has
+   * ended. Such a tool call is closed as interrupted. Default: returns false.
+   */
+  readonly isGone?: (toolUse: ToolUse, state: CallState) => boolean;
+}
+
+/**
+ * Returns decisions about all open tool calls, for a chat in which the user writes a new message
+ * instead of deciding. Pass them to the agent call as `options.decisions`. Tool calls that wait for
+ * approval are rejected, unless `given` has a decision about them. Returns an empty list if a tool
+ * call waits for something else. The agent then refuses the message, or closes the tool calls
+ * (`patchToolCalls`).
+ */
+export async function decideForMessage(
+  { memory, tools, status }: Pick<Agent, 'memory' | 'tools' | 'status'>,
+  options: DecideForMessageOptions = {},
+): Promise<readonly Decision[]> {
+  checkOptions('INVALID_INPUT', 'decideForMessage()', options, 'given:array|? isGone:function|?');
+  const { given = [], isGone = () => false } = options;
+  const open = openCalls(await memory.read());
+  if (!open.length) return [];
+  await memory.restore?.(status, tools);
+  const waits = open.some(({ id }) => {
+    const { pending } = status.calls.get(id) ?? {};
+    return pending && waitsForApproval(pending);
+  });
+  const decisions = open.map((toolUse): Decision | undefined => {
+    const state = status.calls.get(toolUse.id);
+    const own = given.find(({ toolUseId }) => toolUseId === toolUse.id) ?? state?.decision;
+    if (own) return own;
+    const tool = tools.find(toolUse.name);
+    // A memory without a log does not know what its tool calls wait for.
+    const mayWait = !state && typeof tool === 'object' && !!tool.needsApproval;
+    if (mayWait || (state?.pending && waitsForApproval(state.pending))) return rejected(toolUse);
+    // The tool call waits until the other tool calls of its reply have decisions.
+    if (waits && state && !state.started && !state.pending) return rejected(toolUse);
+    return state && isGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
+  });
+  const known = decisions.filter((decision) => decision !== undefined);
+  return known.length === open.length ? known : [];
+}
+
+function rejected({ id: toolUseId }: ToolUse): Decision {
+  const reason = 'the user wrote a new message instead of deciding';
+  return { toolUseId, type: 'reject', reason };
+}
+
+function interrupted({ id: toolUseId }: ToolUse, { started, pending }: CallState): Decision {
+  const mayHaveRun = started || pending !== undefined;
+  const effect = mayHaveRun ? 'finished; its effect is unknown' : 'ran';
+  const output = `Interrupted before it ${effect}. The page or process that ran it has ended.`;
+  return { toolUseId, type: 'result', output, state: 'interrupted' };
+}

@@ -1,0 +1,40 @@
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import { withEditedCall } from '../../message/edited-call.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { jsonForm } from '../../message/json/json-form.ts';
+import type { JsonValue } from '../../message/json/json.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
+
+/**
+ * Applies a person's edit and returns the edited tool call. The log, the model and the readers get
+ * the new arguments before validation. A validation error then matches the arguments that they see.
+ * Preset parameters, which the model does not see, go only to the tool. `isReviewed`: the
+ * `pre-acting` hooks have already run, so only readers get the event.
+ */
+export async function editCall(
+  { raw: _raw, ...toolUse }: ToolUse,
+  given: JsonValue,
+  isReviewed: boolean,
+  context: RunContext,
+  steps: Steps,
+): Promise<ToolUse> {
+  const { id } = toolUse;
+  const input = jsonForm(given, 'The edited arguments')!;
+  const edited: ToolUse = { ...toolUse, input };
+  const shown = withoutHidden(context, edited.name, input);
+  const message = context.messages.find((one) => toolUsesOf(one).some((call) => call.id === id));
+  const changed = message && withEditedCall(message, id, shown);
+  if (changed && changed !== message) await steps.replace(changed);
+  if (isReviewed) await steps.show('pre-acting', { toolUse: { ...edited, input: shown } });
+  return edited;
+}
+
+function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {
+  const tool = tools.find(name);
+  const preset = typeof tool === 'object' && tool.preset;
+  if (!preset || !isRecord(input) || Array.isArray(input)) return input;
+  const isShown = ([key]: readonly [string, JsonValue]): boolean => !Object.hasOwn(preset, key);
+  return Object.fromEntries(Object.entries(input).filter(isShown));
+}

@@ -1,0 +1,88 @@
+import type { Middleware, OpenCall } from '../../agent/middleware.ts';
+import { isEnding } from '../../agent/next.ts';
+import { perRun } from '../../agent/per-run.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import { allowTools } from '../../tool/set/allow-tools.ts';
+import { toolsIn } from '../../tool/set/tools-in.ts';
+import { errorResult } from '../../tool/tool-result.ts';
+
+declare module '../../agent/kernel-options.ts' {
+  interface FeatureOptions {
+    readonly limits?: RunLimits;
+  }
+}
+
+/** Limits that count what one agent call uses. */
+export interface RunLimits {
+  /**
+   * Maximum number of tool calls in one agent call. Default: no limit (Arc Reactor:
+   * `maxToolCalls`). Tool calls that do not run also count. At the limit, the model gets no tools,
+   * and its answer ends the agent call with reason `limit`. A tool call beyond the limit gets an
+   * error result. A pending tool call counts in the agent call that requested it, not in the agent
+   * call that resumes it.
+   */
+  readonly toolCalls?: number;
+  /**
+   * Maximum number of input and output tokens of one agent call, as the provider reports them.
+   * Default: no limit. The loop checks the limit before each model request. At the limit, `onLimit`
+   * gives the answer.
+   */
+  readonly tokens?: number;
+}
+
+/** Enforces `limits.toolCalls` and `limits.tokens`. `ReActAgent` has this middleware. */
+export function runLimits(): Middleware {
+  const runs = perRun(() => ({ toolCalls: 0 }));
+  const hasCallsLeft = ({ runId, options }: RunContext): boolean =>
+    (runs.get(runId)?.toolCalls ?? 0) < (options.limits?.toolCalls ?? Infinity);
+  return {
+    name: 'limits',
+    wrapRun: runs.wrapRun,
+    wrapRequest: (next) => (draft, context) => {
+      const { usage, options } = context;
+      const isOver = usage.inputTokens + usage.outputTokens >= (options.limits?.tokens ?? Infinity);
+      const limited = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
+      if (hasCallsLeft(context)) return next(limited, context);
+      context.setTools(onlyAnswers(context));
+      return next({ ...limited, tools: context.toolSchemas }, context);
+    },
+    wrapReply: (next) => async (reply, context) => {
+      const made = await next(reply, context);
+      const isAnswer = isEnding(made) && made.reason === 'stop';
+      if (!isAnswer || hasCallsLeft(context)) return made;
+      const isStored = made.message && context.messages.includes(made.message);
+      return isStored ? made : { ...made, reason: 'limit' };
+    },
+    wrapRound: (next) => (round, context) => {
+      const run = runs.get(context.runId)!;
+      const counted = (call: OpenCall): OpenCall => {
+        if (call.state.toolUse || call.result?.state === 'denied' || !counts(call, context))
+          return call;
+        const isOver = !hasCallsLeft(context);
+        if (!isOver) run.toolCalls += 1;
+        return isOver && !call.result ? { ...call, result: overLimit(call, run.toolCalls) } : call;
+      };
+      return next({ calls: round.calls.map(counted) }, context);
+    },
+  };
+}
+
+/** Returns whether a tool call counts. A call that gives the answer does not. */
+function counts({ toolUse }: OpenCall, { tools }: RunContext): boolean {
+  const tool = tools.find(toolUse.name);
+  return typeof tool !== 'object' || !tool.takesAnswer;
+}
+
+function overLimit({ toolUse }: OpenCall, count: number): NonNullable<OpenCall['result']> {
+  const message = `The limit of ${count} tool calls is reached. Answer with what you have.`;
+  return errorResult(toolUse, message);
+}
+
+/** Returns the tools of the run, of which only those that take the answer can be called. */
+function onlyAnswers({ tools }: RunContext): RunContext['tools'] {
+  const left = toolsIn(tools).filter(({ takesAnswer }) => takesAnswer);
+  return allowTools(
+    tools,
+    left.map(({ name }) => name),
+  );
+}

@@ -1,0 +1,199 @@
+import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
+import type { Ending, Next } from '../../agent/next.ts';
+import type { ModelReply } from '../../agent/read-reply.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
+import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import { maskSecrets } from '../../error/mask-secrets.ts';
+import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
+import { textOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ModelRequest } from '../../model/chat-model.ts';
+import type { ReplyPiece } from '../../model/reply-assembler.ts';
+
+declare module '../../agent/kernel-options.ts' {
+  interface FeatureOptions {
+    /**
+     * Function that gives the answer at the limit of iterations or tokens.
+     * @default summarize()
+     */
+    readonly onLimit?: OnLimit;
+    /**
+     * Returns the text of the answer if `onLimit` fails. `summaryFallback()` sets it. Default: the
+     * agent call fails.
+     */
+    readonly onLimitError?: (error: AgentErrorData, limit: string) => string;
+  }
+}
+
+/**
+ * A reply at a limit. `incomplete`: an interrupt or abort ended it; `message` is the part that
+ * readers have, if any. `output` is the typed value, and `error` says why the model did not write
+ * the answer. Both become part of the result.
+ */
+export type LimitReply =
+  | {
+      readonly type: 'complete';
+      readonly message: Msg;
+      readonly output?: unknown;
+      readonly error?: AgentErrorData;
+    }
+  | { readonly type: 'incomplete'; readonly message?: Msg };
+
+/** What a function at a limit may do to the run. */
+export interface LimitSteps extends Omit<Steps, 'ask'> {
+  /** Messages of the request that the limit refused, fitted to the model's context window. */
+  readonly refused: RequestDraft;
+  /**
+   * Sends one extra model request without tools, after the `pre-summary` hooks. The request does
+   * not count as an iteration, and its messages are not stored. `adapt` changes the request after
+   * the hooks.
+   */
+  ask(
+    messages: readonly Msg[],
+    adapt?: (request: ModelRequest) => ModelRequest,
+  ): Promise<ModelReply>;
+}
+
+/**
+ * Function that returns the last reply of an agent call at its limit of iterations or tokens. All
+ * tool calls have results before the loop calls it.
+ */
+export type OnLimit = (context: RunContext, steps: LimitSteps) => Promise<LimitReply>;
+
+export interface SummarizeOptions {
+  /**
+   * Prompt of the last model request, sent as a user message and not stored. The default prompt
+   * asks for an answer from the findings so far.
+   */
+  readonly prompt?: string;
+  /**
+   * Returns the messages to send instead of the conversation and the prompt. They are not stored.
+   */
+  readonly messages?: (context: RunContext, steps: LimitSteps) => readonly Msg[];
+}
+
+/**
+ * Returns a function that asks the model once more, without tools, for an answer from the findings
+ * so far (AgentScope: `summarizing`). If the model's reply has no text, the answer is a fixed text
+ * that names the limit.
+ */
+export function summarize(options: SummarizeOptions = {}): OnLimit {
+  checkOptions('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
+  const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
+    options;
+  return async (context, steps) => {
+    const asked = messages?.(context, steps);
+    const usual = [...steps.refused.messages, steps.message('user', prompt)];
+    const reply = await steps.ask(asked ?? usual);
+    if (reply.type === 'incomplete') return reply;
+    // Some models call tools that the request did not offer. A last message with open tool calls
+    // would make the history invalid.
+    const content = reply.message.content.filter((block) => block.type !== 'tool_use');
+    const isSaid = content.some((block) => 'source' in block) || textOf(reply.message).trim();
+    if (!isSaid) return fixedText(noSummary(limitOf(context)), steps);
+    const message = await steps.revise('post-summary', { ...reply.message, content });
+    return { type: 'complete', message };
+  };
+}
+
+/**
+ * Gives a last answer at the limit of iterations or tokens, with the agent's `onLimit`. `ReActAgent`
+ * has this middleware. `onLimit`: for an agent call with its own way to answer.
+ */
+export function lastAnswer(onLimit?: OnLimit): Middleware {
+  return {
+    name: 'lastAnswer',
+    wrapRequest: (next) => async (draft, context, steps) => {
+      const made = await next(draft, context);
+      if (!('reason' in made) || !made.refused) return made;
+      return answerAt(made.reason, made.refused, { context, steps, onLimit });
+    },
+  };
+}
+
+interface Answering {
+  readonly context: RunContext;
+  readonly steps: Steps;
+  readonly onLimit: OnLimit | undefined;
+}
+
+async function answerAt(
+  reason: Ending['reason'],
+  refused: RequestDraft,
+  { context, steps, onLimit: own }: Answering,
+): Promise<Next> {
+  const { onLimit = summarize(), onLimitError } = context.options;
+  let stopped: Next | undefined;
+  const limitSteps: LimitSteps = {
+    ...steps,
+    refused,
+    async ask(messages, adapt = (request) => request) {
+      const { event, next } = await steps.modify('pre-summary', { messages });
+      stopped = next;
+      if (next) return { type: 'incomplete' };
+      const { toolChoice: _toolChoice, ...generate } = context.generate;
+      const request = adapt({ ...generate, messages: event.messages, tools: [] });
+      return steps.ask(request, toSummaryChunk);
+    },
+  };
+  let reply: LimitReply;
+  try {
+    reply = await (own ?? onLimit)(context, limitSteps);
+  } catch (thrown) {
+    const given = AgentError.from(thrown);
+    if (own || !onLimitError || context.stopped || notTheModels.test(given.code)) throw thrown;
+    const error = { ...given.toJSON(), message: maskSecrets(given.message) };
+    const answer = await fixedText(onLimitError(error, limitOf(context)), limitSteps);
+    reply = { ...answer, error };
+  }
+  if (stopped) return stopped;
+  if (reply.type === 'complete') {
+    const { type: _type, ...ending } = reply;
+    return { reason, ...ending };
+  }
+  // The loop ends the agent call before its next request.
+  if (reply.message) await steps.append([reply.message]);
+  return { to: 'model' };
+}
+
+/** Codes of failures that the model did not cause. The agent call fails with them. */
+const notTheModels =
+  /^(ABORTED|CALL_TIMEOUT|CONFIGURATION|LIMIT_EXCEEDED|(GUARD|HOOK|STORAGE|SESSION)_.*)$/;
+
+/** Returns the name of the limit that was reached. */
+function limitOf({ iteration, options }: RunContext): string {
+  const { iterations = 10, tokens } = options.limits ?? {};
+  return iteration >= iterations ? `Maximum iterations (${iterations})` : `Maximum tokens (${tokens})`;
+}
+
+function noSummary(limit: string): string {
+  return `${limit} reached. Unable to generate summary.`;
+}
+
+/**
+ * Returns an answer that the model did not write. Sends a `step-reset` first, because the text that
+ * the model streamed is no longer valid.
+ */
+async function fixedText(
+  text: string,
+  steps: LimitSteps,
+): Promise<{ readonly type: 'complete'; readonly message: Msg }> {
+  const given = steps.message('assistant', text);
+  await steps.emit('step-reset', { reason: 'no-summary' });
+  await steps.emit('summary-chunk', { blockId: `${given.id}:0`, delta: text });
+  return { type: 'complete', message: await steps.revise('post-summary', given) };
+}
+
+/**
+ * Converts text to a `summary-chunk`. Keeps resets and the provider's tools. Drops everything else,
+ * because a summary has only text.
+ */
+function toSummaryChunk(
+  piece: ReplyPiece,
+): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
+  if (piece.type === 'step-reset' || piece.type === 'hosted-tool-chunk') return piece;
+  if (piece.type !== 'reasoning-chunk' || piece.kind !== 'text') return undefined;
+  return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };
+}

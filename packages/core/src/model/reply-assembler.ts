@@ -1,0 +1,188 @@
+import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
+import { hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
+import type { JsonObject } from '../message/json/json.ts';
+import { mediaKind } from '../message/media/media-kind.ts';
+import { isWholeObject, parseJson } from '../message/json/parse-json.ts';
+import type { ModelDelta } from './chat-model.ts';
+import type { Usage } from './usage.ts';
+
+/** An unfinished text or thinking block. Only the field with the name of `type` is set. */
+interface OpenBlock {
+  readonly type: 'text' | 'thinking';
+  text: string;
+  thinking: string;
+  signature?: string;
+  providerMetadata?: JsonObject;
+}
+
+interface OpenText {
+  /** Unique within the session. */
+  readonly blockId: string;
+  readonly block: OpenBlock;
+}
+
+interface OpenCall {
+  readonly id: string;
+  name: string;
+  raw: string;
+  providerMetadata?: JsonObject;
+}
+
+/** Event for one delta of the model, without the fields of `AgentEventBase`. */
+export type ReplyPiece =
+  | { readonly type: 'step-reset'; readonly reason: string }
+  | {
+      readonly type: 'reasoning-chunk';
+      readonly blockId: string;
+      readonly kind: 'text' | 'thinking';
+      readonly delta: string;
+    }
+  | {
+      readonly type: 'tool-input-chunk';
+      readonly toolUseId: string;
+      readonly name: string;
+      readonly delta: string;
+    }
+  | {
+      readonly type: 'hosted-tool-chunk';
+      readonly blockId: string;
+      readonly hostedTool: HostedTool;
+    };
+
+export interface ReplyAssemblerOptions {
+  readonly messageId: string;
+  /**
+   * Returns the id for a tool call: the model's id, or a new id if the session already has the
+   * model's id.
+   */
+  toolUseId(given: string | undefined): string;
+}
+
+/**
+ * Builds the blocks of a reply from its deltas. The order of the blocks is AgentScope's: text and
+ * thinking as they came, then media, then tool calls.
+ */
+export class ReplyAssembler {
+  readonly #options: ReplyAssemblerOptions;
+  #texts: OpenText[] = [];
+  /** The same, by the id of their deltas. */
+  #byId: Record<OpenBlock['type'], Map<string, OpenText>> = textsById();
+  #media: MediaBlock[] = [];
+  #calls: Map<number, OpenCall> = new Map();
+  #blocks = 0;
+  finishReason: string | undefined;
+  usage: Usage | undefined;
+  metadata: JsonObject | undefined;
+
+  constructor(options: ReplyAssemblerOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a delta. Returns `undefined` if there is nothing to show. */
+  add(delta: ModelDelta): ReplyPiece | undefined {
+    if (delta.type === 'tool-input') return this.#addToolInput(delta);
+    if (delta.type === 'reset') {
+      this.#texts = [];
+      this.#byId = textsById();
+      this.#media = [];
+      this.#calls = new Map();
+      return { type: 'step-reset', reason: delta.reason };
+    }
+    if (delta.type === 'file') {
+      const { mediaType, data } = delta;
+      this.#media.push({ type: mediaKind(mediaType), source: { type: 'base64', mediaType, data } });
+    } else if (delta.type === 'finish') {
+      this.finishReason = delta.reason;
+      this.usage = delta.usage;
+      this.metadata = delta.metadata;
+    } else return this.#addText(delta);
+    return undefined;
+  }
+
+  /**
+   * Whether the reply ended inside a tool call. Without a `finish` delta, empty arguments may be the
+   * start of others.
+   */
+  get isIncomplete(): boolean {
+    const calls = [...this.#calls.values()];
+    return this.finishReason === undefined && !calls.every(({ raw }) => isWholeObject(raw));
+  }
+
+  /**
+   * Returns the blocks so far. `partial`: the reply was cut. Its tool calls may be incomplete and
+   * are left out.
+   */
+  content(options: { readonly partial: boolean }): readonly ContentBlock[] {
+    const texts = this.#texts
+      .map((open) => open.block)
+      .filter((block) => block[block.type] || block.signature || block.providerMetadata);
+    const calls = options.partial ? [] : [...this.#calls.values()].map(toolUseBlock);
+    return [...texts, ...this.#media, ...calls];
+  }
+
+  #addText(delta: Extract<ModelDelta, { type: 'text' | 'thinking' }>): ReplyPiece | undefined {
+    const { type, id: deltaId } = delta;
+    let open = this.#byId[type].get(deltaId);
+    if (!open) {
+      open = {
+        blockId: `${this.#options.messageId}:${this.#blocks++}`,
+        block: { type, [type]: '' } as unknown as OpenBlock,
+      };
+      this.#texts.push(open);
+      this.#byId[type].set(deltaId, open);
+    }
+    const { block, blockId } = open;
+    block[type] += delta.delta;
+    if (type === 'thinking' && delta.signature)
+      block.signature = (block.signature ?? '') + delta.signature;
+    addMetadata(block, delta.providerMetadata);
+    if (delta.delta) return { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta };
+    const hostedTool = hostedToolOf(delta);
+    return hostedTool && { type: 'hosted-tool-chunk', blockId, hostedTool };
+  }
+
+  #addToolInput(delta: Extract<ModelDelta, { type: 'tool-input' }>): ReplyPiece | undefined {
+    let call = this.#calls.get(delta.index);
+    if (!call) {
+      call = { id: this.#options.toolUseId(delta.id), name: '', raw: '' };
+      this.#calls.set(delta.index, call);
+    }
+    const { id, name } = call;
+    call.name ||= delta.name ?? '';
+    call.raw += delta.delta;
+    addMetadata(call, delta.providerMetadata);
+    if (delta.id && delta.id !== id) addMetadata(call, { id: delta.id });
+    // If the name comes after some arguments, its chunk contains all arguments so far. A name
+    // without arguments also makes a chunk, so that readers see the tool call.
+    return call.name && (!name || delta.delta)
+      ? {
+          type: 'tool-input-chunk',
+          toolUseId: id,
+          name: call.name,
+          delta: name ? delta.delta : call.raw,
+        }
+      : undefined;
+  }
+}
+
+function textsById(): Record<OpenBlock['type'], Map<string, OpenText>> {
+  return { text: new Map(), thinking: new Map() };
+}
+
+function addMetadata(
+  target: { providerMetadata?: JsonObject },
+  metadata: JsonObject | undefined,
+): void {
+  if (metadata) target.providerMetadata = { ...target.providerMetadata, ...metadata };
+}
+
+function toolUseBlock({ raw, ...call }: OpenCall): ContentBlock {
+  // An empty text means a tool call without arguments.
+  const input = raw.trim() ? parseJson(raw) : {};
+  return {
+    type: 'tool_use',
+    ...call,
+    input: input ?? null,
+    ...(raw && raw !== JSON.stringify(input) && { raw }),
+  };
+}

@@ -1,0 +1,163 @@
+import { Agent, type WaitingCall } from '../agent/agent.ts';
+import type { AgentInput } from '../agent/call-input.ts';
+import { kernelFields, type OptionFields } from '../agent/check-options.ts';
+import type { AgentStream } from '../agent/driver/agent-stream.ts';
+import type {
+  FeatureOptions,
+  KernelCallOptions,
+  KernelLimits,
+  KernelOptions,
+} from '../agent/kernel-options.ts';
+import type { UseList } from '../agent/middleware.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-fields.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import { checkDecision } from '../event/check-decision.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
+import type { Decision } from '../event/pending-call.ts';
+import { isMessage } from '../message/is-message.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ReturnDirect } from '../middleware/answer/direct-answers.ts';
+import { decideBeside } from '../middleware/approval/decide-beside.ts';
+import { claimed, type Claim } from '../middleware/guard/claims.ts';
+import { instructions } from '../middleware/guard/instructions.ts';
+import type { RunLimits } from '../middleware/limits/run-limits.ts';
+import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
+import { joinCall } from '../middleware/steering/join-call.ts';
+import type { GivenTools } from '../tool/typed-tool.ts';
+import { standard } from './standard.ts';
+
+export type AgentLimits = KernelLimits & RunLimits;
+
+/** `G`: type of the tools. */
+export interface AgentOptions<G extends GivenTools = GivenTools>
+  extends Omit<KernelOptions<G>, 'whenBusy' | 'limits'>, Omit<FeatureOptions, 'limits'> {
+  /** Limits of an agent call. They override a preset's values, field by field. */
+  readonly limits?: AgentLimits;
+  /**
+   * What happens to a new agent call while another one runs. `reject` (default): the new call fails
+   * with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn. `inject`: the
+   * running call takes the messages of the new call once the guards accept them. Both calls resolve
+   * with the same result. If a guard rejects the messages, only the new call is rejected. With
+   * `inject`, a new call with decisions or instructions waits for its turn. A new call also waits
+   * for its turn if the running call ends without its messages.
+   */
+  readonly whenBusy?: 'reject' | 'queue' | 'inject';
+}
+
+export interface CallOptions<T = unknown> extends KernelCallOptions {
+  /** Whether tool results become the answer of this agent call. Overrides the agent's setting. */
+  readonly returnDirect?: ReturnDirect;
+  /**
+   * Decisions about all open tool calls, if the input is a new message. The agent carries out the
+   * decisions first. Without a new message, the decisions are ignored.
+   */
+  readonly decisions?: readonly Decision[];
+  /**
+   * Messages to place after the system prompt in all model requests of this agent call. The guards
+   * judge them with the input. They are never stored.
+   */
+  readonly instructions?: readonly Msg[];
+  /**
+   * More texts of a client that the model will read, such as the schemas of the client's tools. The
+   * guards judge them with the input. For hosts.
+   */
+  readonly claims?: readonly Claim[];
+  /** Output mode that gives the result a typed value. Example: `structured(schema)`. */
+  readonly output?: NoSchema & OutputMode<T>;
+}
+
+/**
+ * An agent that reasons, acts and observes until it has an answer. It is the kernel's `Agent` with
+ * the middleware of `standard()`, which comes before that in `use`. One instance has one
+ * conversation. TypeScript infers `G`, the type of the tools.
+ *
+ * @example
+ * const agent = new ReActAgent({
+ *   name: 'assistant',
+ *   systemPrompt: 'Answer in one sentence.',
+ *   model: openai({ model: 'gpt-5-mini', apiKey }),
+ *   tools: [weather],
+ * });
+ * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
+ */
+export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G> {
+  /** Throws `CONFIGURATION` for an option of the wrong type. */
+  constructor(given: AgentOptions<G>) {
+    const { use = [] } = given;
+    super({ ...given, use: [standard(), ...use] } as KernelOptions<G>, fields);
+  }
+
+  /** Same as `call` of the kernel's `Agent`, with the options of its features. */
+  override async call<T = unknown>(
+    input?: AgentInput,
+    options: CallOptions<T> = {},
+  ): Promise<AgentResult<T>> {
+    return super.call<T>(input, withParts(options));
+  }
+
+  /** Same as `stream` of the kernel's `Agent`, with the options of its features. */
+  override stream<T = unknown>(
+    input?: AgentInput,
+    options: CallOptions<T> = {},
+  ): AgentStream<T> {
+    return super.stream<T>(input, withParts(options));
+  }
+
+  /**
+   * Asks the running agent call to stop at its next interrupt point: before a model request,
+   * between model deltas or after tools. Running tools finish. The answer is then `message` or the
+   * agent's recovery message. A request may also ask for a pause, or add messages. Returns false if
+   * no call runs. With `pauseWhenIdle`, a pause without a running call applies to the next call and
+   * returns true. Throws `INVALID_INPUT` for an invalid request.
+   */
+  override interrupt(request: string | Msg | InterruptRequest = {}): boolean {
+    if (super.interrupt(request)) return true;
+    const isPause = (request as InterruptRequest).mode === 'pause';
+    if (!isPause || !this.options.pauseWhenIdle) return false;
+    this.status.pauseNext = true;
+    return true;
+  }
+
+  protected override join(call: WaitingCall): Promise<AgentResult | undefined> {
+    const { decisions } = call.input;
+    const isInject = (this.options as AgentOptions).whenBusy === 'inject';
+    const mayJoin = isInject && !decisions.length && !call.options.use;
+    return mayJoin ? joinCall(this.use, call) : super.join(call);
+  }
+}
+
+const featureFields =
+  'onLimit,onLimitError:function|? pauseWhenIdle,holdRound:boolean|? ' +
+  'returnDirect:boolean|function|? retrievalRole:user|system|?';
+
+const fields: OptionFields = {
+  of: 'ReActAgent',
+  agent: `${kernelFields.agent.replace('reject|queue', 'reject|queue|inject')} ${featureFields}`,
+  limits: `${kernelFields.limits} toolCalls,tokens:count|?`,
+  call: `${kernelFields.call} returnDirect:boolean|function|?`,
+};
+
+/** The options of an agent call that become middleware of the call. */
+const partFields = 'claims,decisions,instructions:array|? output:array|?';
+
+/** Returns the options for the kernel, with the features of the call as its middleware. */
+function withParts(options: CallOptions): KernelCallOptions {
+  checkOptions('INVALID_INPUT', 'call()', options, `${fields.call} ${partFields}`, fields.agent);
+  const { claims, decisions, instructions: given, output, ...rest } = options;
+  for (const [index, item] of decisions?.entries() ?? [])
+    checkDecision(item, `Item ${index} of \`decisions\``);
+  for (const [index, item] of given?.entries() ?? []) {
+    if (isMessage(item)) continue;
+    const message = `Item ${index} of \`instructions\` is no message. Create messages with systemMessage('…').`;
+    throw new AgentError('INVALID_INPUT', message);
+  }
+  const parts: UseList = [
+    ...(rest.use ?? []),
+    ...(claims?.length ? [claimed(claims)] : []),
+    ...(decisions?.length ? [decideBeside(decisions)] : []),
+    ...(given?.length ? [instructions(given)] : []),
+    ...(output ? [output] : []),
+  ];
+  return parts.length ? { ...rest, use: parts } : rest;
+}
