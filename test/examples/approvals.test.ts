@@ -7,7 +7,7 @@ import { ReActAgent, tool, type Decision } from '@isoloop/core';
 import * as z from 'zod';
 // #endregion
 // #region human-in-the-loop
-import { humanInTheLoop } from '@isoloop/core/middleware';
+import { approvals } from '@isoloop/core/middleware';
 // #endregion
 import { assistantMessage, InMemoryMemory, toolResultsOf, userMessage } from '@isoloop/core';
 
@@ -162,7 +162,7 @@ test('an agent repeats an interrupted tool call, reports it or asks about it, as
   expect(ran).toEqual(['read_page', 'book_room']);
 });
 
-test('humanInTheLoop() asks a person before a tool runs', async () => {
+test('approvals() asks a person before a tool runs', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'send_mail', input: { to: 'Bob' } }, { name: 'read_page' }] },
     'Sent.',
@@ -174,7 +174,7 @@ test('humanInTheLoop() asks a person before a tool runs', async () => {
     `${question} ${JSON.stringify(input)}` === 'A mail goes out. {"to":"Bob"}';
 
   // #region human-in-the-loop
-  const people = humanInTheLoop({
+  const people = approvals({
     approvalOn: { send_mail: 'A mail goes out.', 'delete_*': true },
     decide: async ({ name, input, reason = name }) =>
       (await askOnPage(reason, input)) ? { type: 'approve' } : { type: 'reject' },

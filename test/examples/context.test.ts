@@ -122,9 +122,11 @@ test('a custom context policy can remove messages', async () => {
 
   // #region context-policy
   const withoutDrafts: Middleware = {
-    fit({ messages, promptId }) {
-      const kept = messages.filter(({ id, metadata }) => id === promptId || !metadata?.['draft']);
-      return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // zero: `fitContext()` counts the tokens
+    wrapRequest: (next) => (draft, context) => {
+      const messages = draft.messages.filter(
+        ({ id, metadata }) => id === context.promptId || !metadata?.['draft'],
+      );
+      return next({ ...draft, messages }, context);
     },
   };
   const agent = new ReActAgent({

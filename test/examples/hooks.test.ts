@@ -215,7 +215,10 @@ test('the README’s table lists all events and which of them hooks can change',
     name: 'a',
     model,
     use: [
-      { fit: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }) },
+      {
+        wrapRequest: (next) => (draft, context) =>
+          next({ ...draft, fitted: { removed: 1, before: 2, after: 1 } }, context),
+      },
       ...hooks,
       patchToolCalls(),
     ],

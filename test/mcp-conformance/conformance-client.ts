@@ -7,7 +7,7 @@ import {
   type CrossAppAccessContext,
   type OAuthClientProvider,
 } from '@modelcontextprotocol/client';
-import { ReActAgent } from '../../packages/core/src/agent/react-agent.ts';
+import { ReActAgent } from '../../packages/core/src/preset/react-agent.ts';
 import { AgentError } from '../../packages/core/src/error/agent-error.ts';
 import { mcpTools, type McpTools } from '../../packages/core/src/mcp.ts';
 import { toolResultsOf } from '../../packages/core/src/message/message-text.ts';

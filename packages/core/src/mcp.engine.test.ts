@@ -6,7 +6,7 @@ import type { AgentEvent } from './event/agent-event.ts';
 import type { ToolResult } from './message/content-block.ts';
 import type { JsonObject } from './message/json/json.ts';
 import { toolResultsOf } from './message/message-text.ts';
-import { humanInTheLoop } from './middleware/approval/approvals.ts';
+import { approvals } from './middleware/approval/approvals.ts';
 import { mcpTools, type McpTools } from './mcp.ts';
 import { jsonSchema } from './schema/json-schema.ts';
 import { ScriptedModel } from './testing/scripted-model.ts';
@@ -50,7 +50,7 @@ test('approval rules know the tools of a server, even after its connection was c
     name: 'a',
     model: new ScriptedModel([{ toolCalls: [{ name: 'calc_add', input: { a: 1, b: 2 } }] }]),
     tools: joinTools([], tools),
-    use: [humanInTheLoop({ approvalOn: { calc_echo: true, 'calc_a*': true } })],
+    use: [approvals({ approvalOn: { calc_echo: true, 'calc_a*': true } })],
   });
   expect((await agent.call('Add')).pending).toMatchObject([{ name: 'calc_add' }]);
   await tools.close();

@@ -1,7 +1,7 @@
-import { AgentError, ReActAgent, textOf, tool, userMessage, type Msg } from '@isoloop/core';
+import { AgentError, ReActAgent, textOf, tool, userMessage, type Middleware } from '@isoloop/core';
 import { keepDataParts } from '@isoloop/core/ai-sdk';
 import { joinTools } from '@isoloop/core/tools';
-import { humanInTheLoop, type Rejection } from '@isoloop/core/middleware';
+import { approvals } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import {
@@ -42,12 +42,15 @@ const here = tool({
 /** A tool without `execute`: the chat sends its result. */
 const color = tool({ name: 'color', description: 'Asks for a color', input: { type: 'object' } });
 
-function guard(input: readonly Msg[]): readonly Msg[] | Rejection {
-  const text = input.map(textOf).join();
-  if (text === 'bad')
-    return { error: new AgentError('GUARD_REJECTED', 'Not here.', { details: { text } }).toJSON() };
-  return text.startsWith('long') ? [userMessage('short')] : input;
-}
+const guard: Middleware = {
+  wrapInput: (next) => async (input, context) => {
+    const text = input.messages.map(textOf).join();
+    if (text === 'bad')
+      throw new AgentError('GUARD_REJECTED', 'Not here.', { details: { text } });
+    const messages = text.startsWith('long') ? [userMessage('short')] : input.messages;
+    return next({ ...input, messages }, context);
+  },
+};
 
 exposeAgent({
   main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
@@ -67,8 +70,8 @@ exposeAgent({
       ...(guarded && { whenBusy: 'inject' }),
       use: [
         keepDataParts(),
-        ...(guarded ? [{ guard }] : []),
-        humanInTheLoop({
+        ...(guarded ? [guard] : []),
+        approvals({
           approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),
           decide: page.decide,
         }),

@@ -1,7 +1,7 @@
 import { AgentError, ReActAgent, tool } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
 import { joinTools } from '@isoloop/core/tools';
-import { humanInTheLoop } from '@isoloop/core/middleware';
+import { approvals } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import {
   exposeAgent,
@@ -143,7 +143,7 @@ const factory: AgentFactory = async ({ sessionId, options, page }) => {
     memory: new IndexedDbMemory(sessionId, { store: weak ? weakStore(database) : store }),
     tools: joinTools([note, ask], page.tools),
     use: [
-      humanInTheLoop({
+      approvals({
         approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),
         decide: page.decide,
       }),

@@ -75,12 +75,8 @@ describe('streaming', () => {
         { name: 'successfulTurns' },
         { name: 'lastTurns' },
         {
-          fit: ({ messages }) => ({
-            messages: messages.slice(-1),
-            removed: 0,
-            before: 0,
-            after: 0,
-          }),
+          wrapRequest: (next) => (draft, context) =>
+            next({ ...draft, messages: draft.messages.slice(-1), head: 0 }, context),
         },
       ],
     });

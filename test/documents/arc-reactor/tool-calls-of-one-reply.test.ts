@@ -1,5 +1,5 @@
 import { outputText, tool, type AgentHook, type JsonValue, type Tool } from '@isoloop/core';
-import { humanInTheLoop } from '@isoloop/core/middleware';
+import { approvals } from '@isoloop/core/middleware';
 import { metrics } from '@isoloop/core/observe';
 import { describe, expect, test, vi } from 'vitest';
 import { useClock } from '../test-support.ts';
@@ -192,7 +192,7 @@ describe('tool calls of one reply', () => {
             },
           },
         },
-        humanInTheLoop({
+        approvals({
           approvalOn: { send: true, pay: true },
           decide({ name }) {
             asked.push(name);
@@ -213,7 +213,7 @@ describe('tool calls of one reply', () => {
     const ran: JsonValue[] = [];
     const { agent } = make([calls('pay', 'look'), 'Paid.', 'Hello.'], {
       tools: [named('pay', ran), named('look')],
-      use: [humanInTheLoop({ approvalOn: { pay: true } })],
+      use: [approvals({ approvalOn: { pay: true } })],
     });
     const asked = await agent.call('Pay.');
     expect([asked.reason, asked.toolsUsed, ran]).toEqual(['suspended', ['look'], []]);

@@ -1,7 +1,7 @@
 import { MemoryStore, SessionMemory } from '@isoloop/core';
 import { clearToolResults, summarization } from '@isoloop/core/context';
 import { piiGuard } from '@isoloop/core/guards';
-import { humanInTheLoop, modelCallLimit, toolCallLimit } from '@isoloop/core/middleware';
+import { approvals, modelCallLimit, toolCallLimit } from '@isoloop/core/middleware';
 import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
@@ -64,7 +64,7 @@ describe('limits and the context', () => {
       {
         tools: [noting(log, 'pay')],
         use: [
-          humanInTheLoop({
+          approvals({
             approvalOn: { pay: true },
             decide: ({ toolUseId }) => ({ type: toolUseId === '1' ? 'reject' : 'approve' }),
           }),
@@ -175,7 +175,7 @@ describe('limits and the context', () => {
     const log: string[] = [];
     const { model, agent } = alibaba([calls('pay'), calls('look')], {
       tools: [noting(log, 'pay'), noting(log, 'look')],
-      use: [humanInTheLoop({ approvalOn: { pay: true } }), modelCallLimit({ run: 2 })],
+      use: [approvals({ approvalOn: { pay: true } }), modelCallLimit({ run: 2 })],
     });
     await agent.call('q');
 
@@ -190,7 +190,7 @@ describe('limits and the context', () => {
     const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
     const { model, agent } = alibaba([calls('look'), value], {
       tools: [noting(log, 'look', { returnDirect: true })],
-      use: [humanInTheLoop({ approvalOn: { '*': true, look: false } })],
+      use: [approvals({ approvalOn: { '*': true, look: false } })],
     });
 
     const { reason, output } = await agent.call('q', {

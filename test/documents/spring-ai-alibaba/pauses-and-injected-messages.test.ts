@@ -1,5 +1,5 @@
 import { agentTool, MemoryStore, SessionMemory, textOf, toolUsesOf } from '@isoloop/core';
-import { humanInTheLoop, type PositionHook } from '@isoloop/core/middleware';
+import { approvals, type PositionHook } from '@isoloop/core/middleware';
 import { describe, expect, test } from 'vitest';
 import { alibaba, calls, lines, noting, notingHook, sent } from './test-support.ts';
 
@@ -90,7 +90,7 @@ describe('pauses and injected messages', () => {
   test('messages that a hook injects beside an approval wait until the tool calls have results', async () => {
     const { model, agent } = alibaba([calls('pay'), 'ok'], {
       tools: [noting([], 'pay')],
-      use: [humanInTheLoop({ approvalOn: { pay: true } })],
+      use: [approvals({ approvalOn: { pay: true } })],
       preset: {
         hooks: [
           {

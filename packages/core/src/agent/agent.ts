@@ -81,7 +81,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
   /** State that `saveState` and `loadState` use. */
   readonly status: AgentStatus;
   /** The options of the agent, completed with the defaults of its middleware. */
-  protected readonly options: KernelOptions<G> & Partial<AgentDefaults>;
+  protected readonly options: KernelOptions & Partial<AgentDefaults>;
   readonly #parts: AgentParts;
   readonly #setup: RunSetup;
   readonly #fields: OptionFields;

@@ -1,5 +1,6 @@
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
+import type { Middleware } from '../agent/middleware.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
@@ -102,7 +103,10 @@ test('a typed handler gets each event before `onEvent` of the same hook', async 
       limits: { iterations: 1 },
 
       use: [
-        { fit: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }) },
+        {
+          wrapRequest: (next) => (draft, context) =>
+            next({ ...draft, fitted: { removed: 1, before: 2, after: 1 } }, context),
+        },
         patchToolCalls(),
       ],
     },
@@ -120,13 +124,8 @@ test('a request contains system prompt, recalled messages, history and input, an
   const { agent, model } = setUp(['one', 'two'], [], {
     systemPrompt: 'Be brief.',
     use: [
-      {
-        recall: async (given) => {
-          asked.push(given.map(textOf));
-          return [systemMessage('You know: tea.')];
-        },
-      },
-      { recall: async () => [systemMessage('And milk.')] },
+      recalling([systemMessage('You know: tea.')], (given) => asked.push(given.map(textOf))),
+      recalling([systemMessage('And milk.')]),
     ],
   });
   await agent.call('first');
@@ -735,3 +734,20 @@ test('a tool call that a hook rejects does not run, and the others do', async ()
     ['success', '{"n":3}'],
   ]);
 });
+
+/** Returns middleware that adds messages before the conversation. */
+function recalling(
+  recalled: readonly Msg[],
+  onAsk?: (input: readonly Msg[]) => void,
+): Middleware {
+  return {
+    wrapSettle: (next) => (input, context) => {
+      onAsk?.(input.messages);
+      return next(input, context);
+    },
+    wrapRequest: (next) => (draft, context) => {
+      const messages = draft.messages.toSpliced(draft.head, 0, ...recalled);
+      return next({ ...draft, messages, head: draft.head + recalled.length }, context);
+    },
+  };
+}

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import type { Middleware } from '../agent/middleware.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { createMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
@@ -75,12 +75,14 @@ test('a message that is deleted with `later` comes back if the next run is refus
   const store = new CountingStore();
   const memory = new SessionMemory(store, 's');
   let isClosed = false;
-  const guard = async (input: readonly Msg[]): Promise<readonly Msg[]> => {
-    if (isClosed) throw new Error('The guard is down.');
-    return input;
+  const guard: Middleware = {
+    wrapInput: (next) => async (input, context) => {
+      if (isClosed) throw new Error('The guard is down.');
+      return next(input, context);
+    },
   };
   const model = new ScriptedModel(['Hi.', 'New.']);
-  const agent = new ReActAgent({ name: 'a', memory, model, use: [{ guard }] });
+  const agent = new ReActAgent({ name: 'a', memory, model, use: [guard] });
   await agent.call('Hello');
   const [question, answer] = await memory.read();
   const { writes } = store;

@@ -20,7 +20,7 @@ import { byModel } from './selection/by-model.ts';
 import { selectTools } from './selection/select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { concurrency } from './limits/concurrency-limit.ts';
-import { humanInTheLoop } from './approval/approvals.ts';
+import { approvals } from './approval/approvals.ts';
 import { evictLargeResults } from './results/evict-large-results.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { metrics } from './observe/metrics.ts';
@@ -108,7 +108,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     }),
     evictLargeResults({ store: new MemoryStore(), maxTokens: 200, headLines: 3 }),
     patchToolCalls(),
-    humanInTheLoop({ approvalOn: { pay: 'Moves money.' } }),
+    approvals({ approvalOn: { pay: 'Moves money.' } }),
     piiGuard({ output: true, toolResults: true }),
     retry({ sleep, afterFirstDelta: true }),
     circuitBreaker(),

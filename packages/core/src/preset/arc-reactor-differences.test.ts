@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { ReActAgent } from './react-agent.ts';
 import type { Hook } from '../event/hook.ts';
 import { toolResultsOf } from '../message/message-text.ts';
-import { humanInTheLoop } from '../middleware/approval/approvals.ts';
+import { approvals } from '../middleware/approval/approvals.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { arcReactor } from './arc-reactor.ts';
@@ -32,7 +32,7 @@ test('with arcReactor(), a call that continues a suspended call counts tool call
 
 test('tool calls that are approved within one run count toward the same limit', async () => {
   const model = new ScriptedModel([...pays(2), 'done']);
-  const approve = humanInTheLoop({ decide: () => ({ type: 'approve' }) });
+  const approve = approvals({ decide: () => ({ type: 'approve' }) });
   const limits = { toolCalls: 2 };
   const use = [arcReactor(), approve];
   const agent = new ReActAgent({ name: 'a', model, tools: [pay], use, limits });

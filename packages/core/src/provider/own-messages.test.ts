@@ -6,6 +6,7 @@ import { outputGuards } from '../middleware/guard/output/output-guards.ts';
 import { outputLength } from '../middleware/guard/output/output-length.ts';
 import { assistantMessage, systemMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
+import { asOwn } from '../message/own-message.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { errorHints } from '../middleware/resilience/error-hints.ts';
 import { reflexion } from '../middleware/resilience/reflexion.ts';
@@ -49,7 +50,17 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a message that middleware recalls': {
     replies: ['ok'],
-    agent: { use: [{ recall: () => [userMessage('Ann likes tea.')] }] },
+    agent: {
+      use: [
+        {
+          wrapRequest: (next) => (draft, context) => {
+            const recalled = asOwn(userMessage('Ann likes tea.'));
+            const messages = draft.messages.toSpliced(draft.head, 0, recalled);
+            return next({ ...draft, messages, head: draft.head + 1 }, context);
+          },
+        },
+      ],
+    },
     own: /^Ann likes tea\.$/,
   },
   "the summary's prompt": {

@@ -7,6 +7,7 @@ import {
   toChatCompletion,
   toResponse,
 } from '@isoloop/core/openai';
+import type { Middleware } from '@isoloop/core';
 import { jsonMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
@@ -79,8 +80,8 @@ const limits = (given: NonNullable<AgentOptions['limits']>): Case => ({
   ...calls('echo'),
   agent: { limits: given },
 });
-const guard = (): never => {
-  throw new AgentError('GUARD_REJECTED', 'No.');
+const guard: Middleware = {
+  wrapInput: () => () => Promise.reject(new AgentError('GUARD_REJECTED', 'No.')),
 };
 
 const complete = ['completed', undefined, 'stop', 'stop'];
@@ -112,7 +113,7 @@ test.each<[string, Case, readonly unknown[]]>([
   ['the limit of iterations', limits({ iterations: 1 }), length],
   ['the limit of tokens', limits({ tokens: 1 }), length],
   ['the limit of tool calls', limits({ toolCalls: 0 }), length],
-  ['a rejection', { agent: { use: [{ guard }] } }, filtered],
+  ['a rejection', { agent: { use: [guard] } }, filtered],
   ['an interrupt', { replies: slow, at: 'interrupt' }, cut],
 ])('%s ends with the words of each format', async (_what, given, [status, reason, chat, ui]) => {
   const sent = await run(given);

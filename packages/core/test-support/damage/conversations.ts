@@ -1,4 +1,4 @@
-import { ReActAgent } from '../../src/agent/react-agent.ts';
+import { ReActAgent } from '../../src/preset/react-agent.ts';
 import { EchoMemory } from '../../src/memory/branch/echo-memory.ts';
 import type { KeyValueStore } from '../../src/memory/key-value-store.ts';
 import { MemoryStore } from '../../src/memory/memory-store.ts';

@@ -1,7 +1,7 @@
 import { agentTool, MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
 import type { AgentOptions, Tool } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
-import { humanInTheLoop } from '@isoloop/core/middleware';
+import { approvals } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { joinTools, Toolkit } from '@isoloop/core/tools';
@@ -23,21 +23,17 @@ function child(options: Partial<AgentOptions>, replies: readonly ScriptedReply[]
 }
 
 const { pay } = payments();
-const approve = (): false => false;
+const ruled = approvals({ approvalOn: { free: true } });
 const asking: readonly (readonly [what: string, options: Partial<AgentOptions>])[] = [
   ['a tool that needs approval', { tools: [free, pay] }],
   ['a tool that may need approval', { tools: [{ ...free, needsApproval: () => false }] }],
   ['an external tool that needs approval', { tools: [{ ...color, needsApproval: true }] }],
-  ['middleware with `approve`', { tools: [free], use: [{ approve }] }],
+  ['a rule of approvals()', { tools: [free], use: [ruled] }],
+  ['a rule of approvals() in a nested list', { tools: [free], use: [[ruled]] }],
   [
-    'middleware with `approve` in a nested list',
-    { tools: [free], use: [[{ name: 'mine', approve }]] },
+    'approvals() with `decide`',
+    { tools: [free], use: [approvals({ decide: () => undefined })] },
   ],
-  [
-    'a rule of humanInTheLoop()',
-    { tools: [free], use: [humanInTheLoop({ approvalOn: { free: true } })] },
-  ],
-  ['middleware with `decide`', { tools: [free], use: [{ decide: () => undefined }] }],
   ['middleware with a tool that needs approval', { use: [{ tools: [pay] }] }],
   [
     'a tool that needs approval in an inactive group',
@@ -53,8 +49,8 @@ const asking: readonly (readonly [what: string, options: Partial<AgentOptions>])
   ],
   ['a child agent with a tool that needs approval', { tools: [child({ tools: [pay] })] }],
   [
-    'a child agent with middleware that has `approve`',
-    { tools: [child({ tools: [free], use: [{ approve }] })] },
+    'a child agent with a rule of approvals()',
+    { tools: [child({ tools: [free], use: [ruled] })] },
   ],
   [
     'a child of a child agent with a tool that needs approval',

@@ -7,6 +7,7 @@ import type OpenAI from 'openai';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../test-support/both-bindings.ts';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
+import { guarding } from '../../test-support/guarding.ts';
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>;
 type Input = OpenAI.Responses.ResponseInput;
@@ -148,12 +149,10 @@ for (const place of places) {
   test.each(ways)(
     `${place}: turns that a guard rejected are left out of the chain, with %s`,
     async (way) => {
-      const guard = {
-        guard: (input: readonly Msg[]) => {
-          if (!input.some((message) => textOf(message) === 'bad')) return input;
-          throw new AgentError('GUARD_REJECTED', 'No.');
-        },
-      };
+      const guard = guarding((input) => {
+        if (!input.some((message) => textOf(message) === 'bad')) return input;
+        throw new AgentError('GUARD_REJECTED', 'No.');
+      });
       const bound = open(['One.', 'Two.'], { use: [guard] });
       const client = bound.client();
       let last = await ask(sessionOf(bound), way, { model: 'offline', input: 'First?' });
@@ -228,15 +227,13 @@ test('a developer message in a later request reaches the model', async () => {
 
 test('the guards of the agent judge instructions', async () => {
   const seen: string[] = [];
-  const guard = {
-    guard: (input: readonly Msg[]) => {
-      seen.push(...input.map(textOf));
-      return input.map((message) => ({
-        ...message,
-        content: [{ type: 'text', text: textOf(message).replace('secret', '***') }] as const,
-      }));
-    },
-  };
+  const guard = guarding((input) => {
+    seen.push(...input.map(textOf));
+    return input.map((message) => ({
+      ...message,
+      content: [{ type: 'text', text: textOf(message).replace('secret', '***') }] as const,
+    }));
+  });
   const target = testEndpoint(['ok'], { use: [guard] }, {}, bindings);
   const instructions = 'The secret is 7.';
   const body = { model: 'offline', instructions, input: 'Hi', store: true };
@@ -283,12 +280,12 @@ test("AI SDK's model continues a chain, with instructions and citations", async 
 });
 
 test('the guards judge the new messages of a request without a session', async () => {
-  const guard = (input: readonly Msg[]) => {
+  const guard = guarding((input) => {
     if (input.some((message) => textOf(message) === 'bad'))
       throw new AgentError('GUARD_REJECTED', 'No.');
     return input;
-  };
-  const target = testEndpoint(['ok'], { use: [{ guard }] });
+  });
+  const target = testEndpoint(['ok'], { use: [guard] });
   const post = async (path: string, body: object): Promise<string> =>
     (await target.post(path, { model: 'offline', ...body })).text();
   const input = [

@@ -1,6 +1,6 @@
-import { AgentError, tool, type Msg } from '@isoloop/core';
+import { AgentError, tool } from '@isoloop/core';
 import { hasApprovalResponse, keepDataParts } from '@isoloop/core/ai-sdk';
-import { humanInTheLoop } from '@isoloop/core/middleware';
+import { approvals } from '@isoloop/core/middleware';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
@@ -9,6 +9,7 @@ import {
 import type { UIMessage } from 'ai';
 import { beforeEach, expect, test } from 'vitest';
 import { boundEndpoint, places, textOf, type TestChat } from '../../test-support/both-bindings.ts';
+import { guarding } from '../../test-support/guarding.ts';
 import { color, payments } from '../../test-support/payments.ts';
 
 let { paid, pay } = payments();
@@ -58,8 +59,11 @@ test.for(places)(
   '%s: an edit or another answer that a guard refuses leaves the conversation as it was',
   async (place) => {
     let isClosed = false;
-    const refusal = { error: new AgentError('GUARD_REJECTED', 'Too many requests.').toJSON() };
-    const use = [{ guard: async (input: readonly Msg[]) => (isClosed ? refusal : input) }];
+    const guard = guarding((input) => {
+      if (isClosed) throw new AgentError('GUARD_REJECTED', 'Too many requests.');
+      return input;
+    });
+    const use = [guard];
     const { chat: open, messages } = boundEndpoint(place, ['One.', 'Two.', 'New.'], { use });
     const chat = open();
     for (const text of ['A', 'B']) await chat.sendMessage({ text });
@@ -251,7 +255,7 @@ test.for(places)(
   '%s: edited arguments of an approved call reach the model, the page, the events and the history',
   async (place) => {
     const edit = { type: 'edit', input: { sum: 7 } } as const;
-    const agentOptions = { tools: [pay], use: [humanInTheLoop({ decide: () => edit })] };
+    const agentOptions = { tools: [pay], use: [approvals({ decide: () => edit })] };
     const replies = [wantsToPay, 'Done.'];
     const { chat: open, messages, model } = boundEndpoint(place, replies, agentOptions);
     const chat = open();

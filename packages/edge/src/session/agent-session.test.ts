@@ -19,6 +19,7 @@ import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createAgentHandler } from '../agent-handler.ts';
 import { boundTo, factories, sessions, type SessionEnv } from '../../test-support/agent-session.ts';
+import { guarding } from '../../test-support/guarding.ts';
 import type { SessionAgent } from '../handler-options.ts';
 import {
   ask,
@@ -723,15 +724,11 @@ test('the session also closes the agent of a rejected request', async () => {
 });
 
 test('a message that a guard rejects does not become a title', async () => {
-  const no = new AgentError('GUARD_REJECTED', 'No.').toJSON();
-  const session = open(['Yes.'], {
-    use: [
-      {
-        guard: async (input) =>
-          textOfMessage(input[0]!).includes('secret') ? { error: no } : input,
-      },
-    ],
+  const guard = guarding((input) => {
+    if (textOfMessage(input[0]!).includes('secret')) throw new AgentError('GUARD_REJECTED', 'No.');
+    return input;
   });
+  const session = open(['Yes.'], { use: [guard] });
   await session.chat([ask('My secret')]);
   await expect.poll(() => session.list()).toMatchObject([{ sessionId: session.id }]);
   expect(JSON.stringify(await session.list())).not.toContain('secret');

@@ -21,7 +21,7 @@ export interface ApprovalQuestion {
 
 /**
  * Creates a part for the option `page` of `connectAgent` that lets the page decide about tool calls
- * while the run waits. The agent in the worker needs `humanInTheLoop({ decide: page.decide })`. If
+ * while the run waits. The agent in the worker needs `approvals({ decide: page.decide })`. If
  * `decide` returns nothing or the page disconnects, the tool call suspends.
  */
 export function pageApprovals(

@@ -166,7 +166,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   ],
   [
     'open calls in a reply that was cut',
-    [begin(), user('u'), asks('a', { partial: 'paused' }), end('suspended')],
+    [begin(), user('u'), asks('a', { partial: 'suspended' }), end('suspended')],
     { type: 'open-calls' },
   ],
   [
@@ -181,13 +181,13 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   ],
   // Logs that end with a partial reply.
   [
-    'paused in a reply',
-    [begin(), user('u'), half('paused'), end('suspended')],
+    'suspended in a reply',
+    [begin(), user('u'), half('suspended'), end('suspended')],
     { type: 'partial', cut: ['half'] },
   ],
   [
-    'paused in a reply after tools',
-    [begin(), user('u'), ...closed, half('paused'), end('suspended')],
+    'suspended in a reply after tools',
+    [begin(), user('u'), ...closed, half('suspended'), end('suspended')],
     { type: 'partial', cut: ['half'] },
   ],
   [
@@ -202,12 +202,12 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   ],
   [
     'half a reply before an observed question',
-    [begin(), user('u'), half('paused'), end('suspended'), user('u2')],
+    [begin(), user('u'), half('suspended'), end('suspended'), user('u2')],
     { type: 'unanswered' },
   ],
   [
     'half a reply before a system message',
-    [begin(), user('u'), half('paused'), end('suspended'), system],
+    [begin(), user('u'), half('suspended'), end('suspended'), system],
     { type: 'partial', cut: ['half'] },
   ],
   [
@@ -297,7 +297,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   // All other logs. Nothing can be continued.
   ['empty', [], { type: 'nothing' }],
   ['only a system message', [system], { type: 'nothing' }],
-  ['only half a reply', [half('paused')], { type: 'nothing' }],
+  ['only half a reply', [half('suspended')], { type: 'nothing' }],
   ...['stop', 'return-direct', 'max-iterations', 'limit', 'stopped-by-hook'].map(
     (reason) =>
       [

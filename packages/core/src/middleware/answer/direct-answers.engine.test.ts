@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { outputLength } from '../guard/output/output-length.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Hook } from '../../event/hook.ts';
 import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
@@ -346,10 +347,12 @@ test('outputLength() cuts a direct answer, or marks it as too short', async () =
   expect((await run(silent.agent, 'go')).result.text).toBe('(nothing)');
 });
 
-test('`wrapAnswer` can discard a direct answer, so that the model answers', async () => {
-  const { agent } = setUp([calls('find'), 'the model’s'], {
-    use: [{ wrapAnswer: () => () => undefined }],
-  });
+test('`wrapReply` can discard a direct answer, so that the model answers', async () => {
+  const discard: Middleware = {
+    wrapReply: (next) => async (reply, context) =>
+      reply.reason === 'return-direct' ? { to: 'model' } : next(reply, context),
+  };
+  const { agent } = setUp([calls('find'), 'the model’s'], { use: [discard] });
   expect((await run(agent, 'go')).result.text).toBe('the model’s');
 });
 

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Middleware } from '../../agent/middleware.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
@@ -111,13 +113,12 @@ test('`reactMemory` of an interrupted call contains the partial text; aborted an
 
 test('`reactMemory` of a call that a guard rejects is empty, even if earlier calls have steps', async () => {
   let refuses = false;
-  const error = {
-    name: 'AgentError',
-    code: 'GUARD_REJECTED',
-    message: 'No.',
-    retryable: false,
-  } as const;
-  const guard = { guard: async (given: readonly Msg[]) => (refuses ? { error } : given) };
+  const guard: Middleware = {
+    wrapInput: (next) => async (input, context) => {
+      if (refuses) throw new AgentError('GUARD_REJECTED', 'No.');
+      return next(input, context);
+    },
+  };
   const { agent } = setUp([calls('look'), 'One.'], { use: [guard] });
   await agent.call('first');
   refuses = true;

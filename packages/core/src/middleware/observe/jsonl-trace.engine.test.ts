@@ -53,14 +53,11 @@ test('the trace has the error of a failed summary, without its secrets', async (
   const { trace, lines } = collect();
   const error = new AgentError('MODEL_SERVER', 'down, apiKey=a1b2c3d4e5');
   const model = new ScriptedModel([{ error }]);
-  const fit: Middleware['fit'] = ({ messages }) => ({
-    messages,
-    removed: 0,
-    before: 1,
-    after: 1,
-    error,
-  });
-  const use = [trace, summaryFallback(), { fit }];
+  const fit: Middleware = {
+    wrapRequest: (next) => (draft, context) =>
+      next({ ...draft, fitted: { removed: 0, before: 1, after: 1, error } }, context),
+  };
+  const use = [trace, summaryFallback(), fit];
   await new ReActAgent({ name: 'a', model, limits: { iterations: 0 }, use }).call('go');
   await trace.settled();
   const shown = { code: 'MODEL_SERVER', message: 'down, apiKey=***' };

@@ -14,7 +14,7 @@ import { wrapModel } from '../../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { humanInTheLoop } from '../approval/approvals.ts';
+import { approvals } from '../approval/approvals.ts';
 import { metrics, type Metrics, type ModelMetric } from './metrics.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { toolRetry } from '../resilience/tool-retry.ts';
@@ -184,7 +184,7 @@ test("the time until an approval is not part of the tool's time, and a rejected 
     limits: { parallelTools: 1 },
     use: [
       metrics(recorder, { now: () => time }),
-      humanInTheLoop({
+      approvals({
         decide: ({ name }) => {
           time += 1_000;
           if (name === 'left') return undefined;
@@ -219,8 +219,8 @@ test('metrics() measures a model request that failed and a model request that an
 test('a guard rejection is labeled with its stage and category', async () => {
   const error = new AgentError('GUARD_REJECTED', 'No.', {
     details: { stage: 'length', category: 'INVALID_INPUT' },
-  }).toJSON();
-  const { agent, of } = setUp([], { use: [{ guard: async () => ({ error }) }] });
+  });
+  const { agent, of } = setUp([], { use: [{ wrapInput: () => () => Promise.reject(error) }] });
   await agent.call('go');
   expect(of('guardRejection')).toMatchObject([
     { stage: 'length', category: 'INVALID_INPUT', userId: 'u' },

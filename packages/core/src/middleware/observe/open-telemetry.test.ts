@@ -69,14 +69,11 @@ test('the span of a call shows a failed summary at a limit, and a context policy
     attributes: { 'isoloop.reason': 'max-iterations', 'error.type': 'MODEL_SERVER' },
     status: { code: SpanStatusCode.ERROR, message: 'down, apiKey=***' },
   });
-  const fit: Middleware['fit'] = ({ messages }) => ({
-    messages,
-    removed: 0,
-    before: 1,
-    after: 1,
-    error,
-  });
-  const { agent, spans } = setUp(['fine'], { use: [{ fit }] });
+  const fit: Middleware = {
+    wrapRequest: (next) => (draft, context) =>
+      next({ ...draft, fitted: { removed: 0, before: 1, after: 1, error } }, context),
+  };
+  const { agent, spans } = setUp(['fine'], { use: [fit] });
   await agent.call('go');
   expect(named(spans(), 'invoke_agent a')[0]).toMatchObject({
     events: [

@@ -112,10 +112,10 @@ test('the same text is the same message object, and context policies and hooks g
     {
       use: [
         {
-          fit: (request) => (
-            before.push(countMessage(request.messages[0]!)),
-            { messages: request.messages, removed: 0, before: 0, after: 0 }
-          ),
+          wrapRequest: (next) => (draft, context) => {
+            before.push(countMessage(draft.messages[0]!));
+            return next(draft, context);
+          },
         },
       ],
     },

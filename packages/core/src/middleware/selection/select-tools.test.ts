@@ -378,9 +378,9 @@ test('selects by a question that a hook changed, and the context policy gets onl
     {
       use: [
         {
-          fit: async ({ messages, tools }) => {
-            counted.push(tools.length);
-            return { messages, removed: 0, before: 0, after: 0 };
+          wrapRequest: (next) => (draft, context) => {
+            counted.push(draft.tools.length);
+            return next(draft, context);
           },
         },
         { on: { 'pre-call': (event) => ({ ...event, input: [userMessage('b')] }) } },

@@ -12,7 +12,7 @@ import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
-import { humanInTheLoop } from '../approval/approvals.ts';
+import { approvals } from '../approval/approvals.ts';
 import { listCheckpoints, returnToCheckpoint } from './checkpoints.ts';
 import { replace } from '../../state/state-key.ts';
 import { stateKeys } from './state-keys.ts';
@@ -29,7 +29,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
     }),
   );
   const model = new ScriptedModel(replies);
-  const use = [springAiAlibaba(), humanInTheLoop({ approvalOn: { pay: true } })];
+  const use = [springAiAlibaba(), approvals({ approvalOn: { pay: true } })];
   const memory = new SessionMemory(new MemoryStore(), 's');
   const agent = new ReActAgent({ name: 'a', model, tools, use, memory, ...options });
   return { agent, model, ran };

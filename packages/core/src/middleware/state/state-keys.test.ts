@@ -127,10 +127,11 @@ test('`inputKey` gets the guarded input, and `outputKey` gets the answer’s val
   const agent = setUp(['{"n":1}', 'Two.', { error: new Error('down') }], state, {
     use: [
       {
-        guard: (given) =>
-          Promise.resolve(
-            given.map((message) => ({ ...message, content: [{ type: 'text', text: 'hidden' }] })),
-          ),
+        wrapInput: (next) => (input, context) => {
+          const content = [{ type: 'text', text: 'hidden' }] as const;
+          const messages = input.messages.map((message) => ({ ...message, content }));
+          return next({ ...input, messages }, context);
+        },
       },
     ],
   });

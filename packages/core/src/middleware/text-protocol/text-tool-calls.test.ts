@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentTool } from '../agent-tool/agent-tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import type { Middleware } from '../../agent/middleware.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval/retrieval.ts';
@@ -337,11 +336,9 @@ test('in a resumed run, a correction belongs to the turn of the question', async
 test('a resumed run recalls memories for the question, not for a correction', async () => {
   const ask = tool({ name: 'ask', description: '', input: {} });
   const asked: string[] = [];
-  const extensions: Middleware[] = [
-    { recall: async (input) => (asked.push(...input.map(textOf)), []) },
-  ];
+  const retriever = { retrieve: async (query: string) => (asked.push(query), []) };
   const { agent } = setUp(['{"tool_name":"x"}', json('ask'), 'one'], {
-    use: [...extensions],
+    use: [retrieval({ retriever })],
     tools: [ask],
   });
   const [pending] = (await agent.call('first')).pending;

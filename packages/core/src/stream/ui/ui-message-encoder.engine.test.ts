@@ -7,6 +7,7 @@ import {
 } from 'ai';
 import { expect, test } from 'vitest';
 import { AgentError, ReActAgent, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
+import { approvals } from '@isoloop/core/middleware';
 import {
   createUiMessageEncoder,
   fromUiMessage,
@@ -439,7 +440,7 @@ const edited = { type: 'edit', input: { city: 'Rome' } } as const;
 test('an edit by the approver is the input of the tool part before any output', async () => {
   const chunks = await chunksOf(
     [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'Mild.'],
-    { agent: { tools: [guarded], use: [{ decide: () => edited }] } },
+    { agent: { tools: [guarded], use: [approvals({ decide: () => edited })] } },
   );
   const inputs = chunks.flatMap((chunk) =>
     chunk.type === 'tool-input-available' ? [chunk.input] : [chunk.type],

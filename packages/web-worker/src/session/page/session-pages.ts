@@ -1,6 +1,6 @@
 import type { ChatModel, ReActAgent, ToolSet } from '@isoloop/core';
 import type { DecideForMessageOptions } from '@isoloop/core/adapter';
-import type { HumanInTheLoopOptions, Verdict } from '@isoloop/core/middleware';
+import type { ApprovalsOptions, Verdict } from '@isoloop/core/middleware';
 import type { ApprovalQuestion } from '../../page/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
 import type { Asker, PageOffer } from '../../wire/protocol.ts';
@@ -17,10 +17,10 @@ export interface PageSide {
    */
   readonly tools: ToolSet;
   /**
-   * Function that asks `pageApprovals()` on the page. Use it in `humanInTheLoop({ decide:
+   * Function that asks `pageApprovals()` on the page. Use it in `approvals({ decide:
    * page.decide })`. If no page decides, the tool call suspends.
    */
-  readonly decide: Required<HumanInTheLoopOptions>['decide'];
+  readonly decide: Required<ApprovalsOptions>['decide'];
   /** Model of `pageModel()`. Throws `CONFIGURATION` if no page offers a model. */
   readonly model: ChatModel;
 }
