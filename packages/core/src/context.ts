@@ -14,5 +14,11 @@ export { twoPhaseTrim } from './middleware/context/two-phase-trim.ts';
 export type { TrimOptions, Trimmed } from './middleware/context/two-phase-trim.ts';
 export { weightedHistory } from './middleware/context/weighted-history.ts';
 export type { WeightedHistoryOptions } from './middleware/context/weighted-history.ts';
-export type { ContextPolicy, ContextRequest, FittedContext } from './middleware/context/context-policy.ts';
+export { contextPolicy } from './middleware/context/context-policy.ts';
+export type {
+  ContextMiddleware,
+  ContextPolicy,
+  ContextRequest,
+  FittedContext,
+} from './middleware/context/context-policy.ts';
 export type { SummaryStore } from './memory/summary-store.ts';

@@ -1,4 +1,4 @@
-import type { ContextRequest } from '../src/loop/context-policy.ts';
+import type { ContextRequest } from '../src/middleware/context/context-policy.ts';
 import type { ContentBlock, ToolUse } from '../src/message/content-block.ts';
 import { createMessage } from '../src/message/create-message.ts';
 import type { Msg, Role } from '../src/message/msg.ts';

@@ -33,13 +33,16 @@ export interface CallInput {
  * Splits the input into messages and decisions. Throws `INVALID_INPUT` for a blank text, for an
  * item that is neither a message nor a decision, or for two messages with the same id.
  */
-export function toCallInput(input: AgentInput = [], context: MessageContext): CallInput {
+export function toCallInput(
+  input: AgentInput = [],
+  { generateId, now }: Required<MessageContext>,
+): CallInput {
   if (typeof input === 'string' && !input.trim())
     throw new AgentError('INVALID_INPUT', 'The input is empty.');
   const given: readonly unknown[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat();
   const items = given.map((item) =>
-    isPlainMessage(item) ? createMessage(item.role, item.content, context) : item,
+    isPlainMessage(item) ? createMessage(item.role, item.content, { generateId, now }) : item,
   );
   const decisions: Decision[] = [];
   for (const [index, item] of items.entries()) {

@@ -47,7 +47,7 @@ interface Words {
  */
 export function checkInterrupt(
   given: string | Msg | InterruptRequest,
-  context: MessageContext,
+  context: Required<MessageContext>,
 ): InterruptRequest {
   const request = toInterruptRequest(given) as Words & InterruptRequest;
   const [message] = toMessages(request.message, context);
@@ -63,7 +63,7 @@ export function checkInterrupt(
  */
 export function toMessages(
   input: AgentInput | undefined,
-  context: MessageContext,
+  context: Required<MessageContext>,
 ): readonly Msg[] {
   const { messages, decisions } = toCallInput(input, context);
   if (decisions.length)

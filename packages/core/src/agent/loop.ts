@@ -12,6 +12,7 @@ import { readReply, releasedPart } from './read-reply.ts';
 import { closeCalls, openCallsOf, pendingCallsOf, runCalls } from './round.ts';
 import { runOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
+import type { Fitted } from './steps.ts';
 
 /** Number of steps that a step of the loop counts in `run.pace`. */
 const stepsOfNext = 25;
@@ -226,8 +227,7 @@ export async function makeRequest(
   if (!limit) run.iteration += 1;
   const asked: Jump[] = [];
   try {
-    if (fitted && (fitted.removed || fitted.before !== fitted.after || fitted.error))
-      await run.tell('context-fitted', fitted);
+    if (fitted) await tellFitted(run, fitted);
     if (limit) return { reason: limit, refused: given };
     const control = controlOf(asked, 'pre-reasoning');
     const event = await run.modify('pre-reasoning', { messages, tools, options }, control);
@@ -240,6 +240,12 @@ export async function makeRequest(
     if (!limit && run.waits.isAbort(thrown)) run.iteration -= 1;
     throw thrown;
   }
+}
+
+/** Tells what wrappers have left out. Leaves out fields that a wrapper keeps for other wrappers. */
+async function tellFitted(run: Run, { removed, before, after, error }: Fitted): Promise<void> {
+  if (removed || before !== after || error)
+    await run.tell('context-fitted', { removed, before, after, ...(error && { error }) });
 }
 
 /**

@@ -1,5 +1,10 @@
 import { checkOptions } from '../../error/check-fields.ts';
-import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
+import {
+  contextPolicy,
+  type ContextMiddleware,
+  type ContextRequest,
+  type FittedContext,
+} from './context-policy.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { findCut } from './find-cut.ts';
@@ -28,7 +33,7 @@ export interface FitContextOptions extends WindowOptions {
  * Throws `CONFIGURATION` for an option of the wrong kind, a number below 0, or a window that is not
  * larger than `reserveOutput`.
  */
-export function fitContext(options: FitContextOptions = {}): ContextPolicy {
+export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
   const fields = `step:count|? reference:boolean|? ${windowFields}`;
   checkOptions('CONFIGURATION', 'fitContext()', options, fields);
   const { reference = false, profile = arc } = options;
@@ -38,11 +43,11 @@ export function fitContext(options: FitContextOptions = {}): ContextPolicy {
   );
   const counted = (request: ContextRequest): ContextRequest =>
     reference ? { ...request, tools: [] } : request;
-  return {
+  return contextPolicy({
     name: 'fitContext',
     fit: (request) => trimRequest(counted(request), meter, options),
     count: (request) => meter.count(counted(request)),
-  };
+  });
 }
 
 /** Returns a profile that counts only texts, tool calls and tool results. */

@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
 import { noUsage } from '../../model/usage.ts';
-import { fitInTurn } from './fit-request.ts';
+import { fitInTurn } from '../../../test-support/in-turn.ts';
 import { fitContext } from './fit-context.ts';
 import { lastTurns } from './history-views.ts';
 

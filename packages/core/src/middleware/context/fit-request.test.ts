@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import type { ContextPolicy, ContextRequest } from './context-policy.ts';
+import { contextPolicy, type ContextRequest } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { systemMessage, userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
@@ -10,12 +10,13 @@ import { countMessage } from '../../tokens/count-message.ts';
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
+import { recalling } from '../recall/recalling.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });
 
 test('a context policy gets the whole request, and its usage is part of the call’s usage', async () => {
   const seen: ContextRequest[] = [];
-  const context: ContextPolicy = {
+  const context = contextPolicy({
     fit(request) {
       seen.push(request);
       return {
@@ -26,17 +27,16 @@ test('a context policy gets the whole request, and its usage is part of the call
         usage: { inputTokens: 100, outputTokens: 1 },
       };
     },
-  };
+  });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']);
-  const recall = async () => [userMessage('You know Ann.')];
+  const recall = recalling(async () => [userMessage('You know Ann.')]);
   const agent = new ReActAgent({
     name: 'a',
     systemPrompt: 'Be kind.',
     sessionId: 's1',
     model,
     tools: [look],
-
-    use: [context, { recall }],
+    use: [recall, context],
   });
   const stream = agent.stream('go');
   const types = [];
@@ -64,7 +64,7 @@ test('an interrupt aborts the signal of a context policy, and no model request i
     name: 'a',
     model,
     use: [
-      {
+      contextPolicy({
         fit: ({ messages, signal }) =>
           new Promise((resolve) => {
             signal!.addEventListener('abort', () => {
@@ -73,7 +73,7 @@ test('an interrupt aborts the signal of a context policy, and no model request i
             });
             agent.interrupt('Stopped.');
           }),
-      },
+      }),
     ],
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'Stopped.' });
@@ -97,19 +97,20 @@ test.each<[string, (request: ContextRequest) => unknown]>([
   ['invalid messages', () => [{ role: 'user' }]],
 ])('a context policy that leaves %s fails the call before the model request', async (_, cut) => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
-  const context: ContextPolicy = {
+  const context = contextPolicy({
     fit: (request) =>
       request.messages.length < 3
         ? { messages: request.messages, removed: 0, before: 0, after: 0 }
         : { messages: cut(request) as readonly Msg[], removed: 1, before: 2, after: 1 },
-  };
+  });
   const agent = new ReActAgent({ name: 'a', model, tools: [look], use: [context] });
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
     message: expect.stringContaining('policy') as string,
   });
   expect(model.requests).toHaveLength(1);
-  const nothing = new ReActAgent({ name: 'a', model, use: [{ fit: () => undefined as never }] });
+  const noResult = contextPolicy({ fit: () => undefined as never });
+  const nothing = new ReActAgent({ name: 'a', model, use: [noResult] });
   await expect(nothing.call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message: expect.stringContaining('The result of a context policy') as string,
@@ -119,13 +120,13 @@ test.each<[string, (request: ContextRequest) => unknown]>([
 test('fitContext() counts the tokens that an output mode adds to the messages', async () => {
   const before: number[] = [];
   const fitting = fitContext({ window: 9_000 });
-  const context: ContextPolicy = {
+  const context = contextPolicy({
     async fit(request) {
       const fitted = await fitting.fit(request);
       before.push(fitted.before);
       return fitted;
     },
-  };
+  });
   const model = new ScriptedModel(['{"n":1}', 'Two.']);
   const agent = new ReActAgent({ name: 'a', systemPrompt: 'Be kind.', model, use: [context] });
   await agent.call('go', { output: structured(z.object({ n: z.number() }), { mode: 'prompt' }) });

@@ -12,7 +12,8 @@ import type { Msg } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { inTurn } from '../../../test-support/in-turn.ts';
-import type { ContextPolicy, FittedContext } from './context-policy.ts';
+import { recalling } from '../recall/recalling.ts';
+import type { ContextMiddleware, FittedContext } from './context-policy.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });
@@ -23,7 +24,7 @@ const lineOf = (message: Msg): string =>
 
 function setUp(
   replies: readonly ScriptedReply[],
-  context: ContextPolicy,
+  context: ContextMiddleware,
   options: Partial<AgentOptions> = {},
 ) {
   const model = new ScriptedModel(replies);
@@ -32,7 +33,7 @@ function setUp(
     model,
     tools: [look],
     ...options,
-    use: [context, ...(options.use ?? [])],
+    use: [...(options.use ?? []), context],
   });
   return {
     agent,
@@ -228,7 +229,7 @@ test('all views keep the system prompt and recalled messages, and `context-fitte
     inTurn(successfulTurns(), lastTurns(1), answersOnly()),
     {
       systemPrompt: 'Be kind.',
-      use: [{ recall: async () => [recalled] }],
+      use: [recalling(async () => [recalled])],
     },
   );
   await agent.call('one');
@@ -316,7 +317,7 @@ test('in a request without a prompt id, the last turn is the current turn', () =
     userMessage('two'),
     assistantMessage('2'),
   ];
-  const view = (policy: ContextPolicy): readonly string[] =>
+  const view = (policy: ContextMiddleware): readonly string[] =>
     (policy.fit({ messages, tools: [] }) as FittedContext).messages.map(textOf);
   expect(view(lastTurns(0))).toEqual(['two', '2']);
   expect(view(lastTurns(1))).toEqual(['one', '1', 'two', '2']);

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { ContextPolicy } from './context-policy.ts';
+import type { ContextMiddleware } from './context-policy.ts';
 import { isText, messageParts, turnView } from './turn-view.ts';
 import { answerOf, isAnswered } from '../../message/turns.ts';
 
@@ -8,7 +8,7 @@ import { answerOf, isAnswered } from '../../message/turns.ts';
  * was aborted or interrupted, or stopped at a tool call. Arc Reactor also keeps only successful
  * runs. Input that a guard rejects is never part of the history.
  */
-export function successfulTurns(): ContextPolicy {
+export function successfulTurns(): ContextMiddleware {
   return turnView('successfulTurns', (turns) => turns.filter(isAnswered));
 }
 
@@ -17,7 +17,7 @@ export function successfulTurns(): ContextPolicy {
  * OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless `count` is a whole number of 0
  * or more.
  */
-export function lastTurns(count: number): ContextPolicy {
+export function lastTurns(count: number): ContextMiddleware {
   if (!Number.isInteger(count) || count < 0)
     throw new AgentError(
       'CONFIGURATION',
@@ -30,7 +30,7 @@ export function lastTurns(count: number): ContextPolicy {
  * Shows only the question and the answer text of each earlier turn. Leaves out tool calls, tool
  * results and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
  */
-export function answersOnly(): ContextPolicy {
+export function answersOnly(): ContextMiddleware {
   const partOf = messageParts();
   return turnView('answersOnly', (turns) =>
     turns.map((turn) => {

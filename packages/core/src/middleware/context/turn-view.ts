@@ -1,7 +1,7 @@
 import type { ContentBlock } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
-import type { ContextPolicy } from './context-policy.ts';
+import { contextPolicy, type ContextMiddleware, type ContextPolicy } from './context-policy.ts';
 import { requestCounter } from './meter/request-counter.ts';
 import { headOf } from './meter/request-head.ts';
 import { turnsOf } from '../../message/turns.ts';
@@ -25,7 +25,7 @@ interface Split {
 export function turnView(
   name: string,
   view: (turns: readonly Turn[]) => readonly Turn[],
-): ContextPolicy {
+): ContextMiddleware {
   const countGiven = requestCounter(arc);
   const countShown = requestCounter(arc);
   let last: Split | undefined;
@@ -63,7 +63,7 @@ export function turnView(
       after: countShown({ ...request, messages: fitted }),
     };
   };
-  return { name, fit };
+  return contextPolicy({ name, fit });
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
-import type { ContextPolicy } from './context-policy.ts';
+import type { ContextMiddleware } from './context-policy.ts';
 import { TextHistory } from '../../message/text-history.ts';
 import { isText, messageParts, turnView, type PartOf, type Turn } from './turn-view.ts';
 import { answerOf, stepsStart } from '../../message/turns.ts';
@@ -64,7 +64,7 @@ interface Piece {
  * this policy. Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with
  * `CONFIGURATION` if `order` throws or does not return a number.
  */
-export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPolicy {
+export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMiddleware {
   const fields =
     'shortWeight:count|? reactWeight:count|? order:function|? max:count|? unit:characters|tokens|? profile:countText()|?';
   checkOptions('CONFIGURATION', 'weightedHistory()', options, `${fields} reference:boolean|?`);

@@ -3,7 +3,7 @@ import { checkOptions } from '../../../error/check-fields.ts';
 import { checkWhole } from '../../../error/check-values.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import type { ContextPolicy } from '../context-policy.ts';
+import { contextPolicy, type ContextMiddleware, type ContextPolicy } from '../context-policy.ts';
 import { contextEditing } from './context-editing.ts';
 import { requestCounter } from '../meter/request-counter.ts';
 import { headOf } from '../meter/request-head.ts';
@@ -48,7 +48,7 @@ export interface ClearToolResultsOptions {
  * replied to yet stays too, unless `clearAtLeast` or `clearToolInputs` is set. Throws
  * `CONFIGURATION` for an option of the wrong kind.
  */
-export function clearToolResults(options: ClearToolResultsOptions = {}): ContextPolicy {
+export function clearToolResults(options: ClearToolResultsOptions = {}): ContextMiddleware {
   const fields =
     'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? ' +
     'clearAtLeast:count|? clearToolInputs:boolean|? profile:countText()|?';
@@ -95,7 +95,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       after: countCleared({ ...request, messages: fitted }),
     };
   };
-  return { name: 'clearToolResults', fit };
+  return contextPolicy({ name: 'clearToolResults', fit });
 }
 
 /** Clears results as Spring AI Alibaba's context editing interceptor does. */
@@ -104,7 +104,7 @@ function editContext({
   exclude,
   every: _every,
   ...rest
-}: ClearToolResultsOptions): ContextPolicy {
+}: ClearToolResultsOptions): ContextMiddleware {
   return contextEditing({
     ...rest,
     ...(above !== undefined && { trigger: above }),

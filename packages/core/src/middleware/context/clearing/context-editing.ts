@@ -5,7 +5,7 @@ import { toolResultsOf, toolUsesOf } from '../../../message/message-text.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import { countMessage } from '../../../tokens/count-message.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import type { ContextPolicy } from '../context-policy.ts';
+import { contextPolicy, type ContextMiddleware, type ContextPolicy } from '../context-policy.ts';
 import { requestCounter } from '../meter/request-counter.ts';
 import { headOf } from '../meter/request-head.ts';
 import { mapContent, resultClearer } from './result-clearer.ts';
@@ -44,7 +44,7 @@ export interface ContextEditingOptions {
  * after this policy to shorten the request further. Throws `CONFIGURATION` for an option of the
  * wrong kind.
  */
-export function contextEditing(options: ContextEditingOptions = {}): ContextPolicy {
+export function contextEditing(options: ContextEditingOptions = {}): ContextMiddleware {
   const fields =
     'trigger:count|? keep:count|? clearAtLeast:count|? clearToolInputs:boolean|? placeholder:string|? excludeTools:array|? profile:countText()|?';
   checkOptions('CONFIGURATION', 'clearToolResults()', options, fields);
@@ -98,7 +98,7 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
       after: countCleared({ ...request, messages: fitted }),
     };
   };
-  return { name: 'clearToolResults', fit };
+  return contextPolicy({ name: 'clearToolResults', fit });
 }
 
 /**

@@ -14,6 +14,7 @@ import type { Msg } from '../../../message/msg.ts';
 import { requestFaults } from '../../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
+import { recalling } from '../../recall/recalling.ts';
 import type { ContextRequest, FittedContext } from '../context-policy.ts';
 import { fitContext } from '../fit-context.ts';
 import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
@@ -373,7 +374,7 @@ test('in an agent, summarizeHistory() uses the agent’s window and model, count
     name: 'a',
     model,
     systemPrompt: 'Be kind.',
-    use: [{ recall: async () => [userMessage('You know Ann.')] }, policy],
+    use: [recalling(async () => [userMessage('You know Ann.')]), policy],
   });
   const events: unknown[] = [];
   const usages: number[] = [];

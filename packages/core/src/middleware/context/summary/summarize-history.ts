@@ -9,7 +9,12 @@ import { Deadline } from '../../../model/deadline.ts';
 import { addUsage, noUsage, type Usage } from '../../../model/usage.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import type { ContextPolicy, ContextRequest, FittedContext } from '../context-policy.ts';
+import {
+  contextPolicy,
+  type ContextMiddleware,
+  type ContextRequest,
+  type FittedContext,
+} from '../context-policy.ts';
 import { findCut, groupOf } from '../find-cut.ts';
 import { trimRequest } from '../fit-context.ts';
 import {
@@ -75,7 +80,7 @@ export interface SummarizeHistoryOptions extends WindowOptions {
   readonly onError?: (error: AgentError) => void;
 }
 
-export interface HistorySummarizer extends ContextPolicy {
+export interface HistorySummarizer extends ContextMiddleware {
   /**
    * Deletes a session's summary from memory and from the store. Call `forget` when you delete the
    * session's log.
@@ -234,12 +239,12 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
     };
   };
 
-  return {
+  return contextPolicy({
     name: 'summarization',
     fit,
     count: (request) => meter.count(request),
-    forget: (sessionId) => state.delete(sessionId),
-  };
+    forget: (sessionId: string) => state.delete(sessionId),
+  });
 }
 
 const where = 'summarization()';

@@ -15,6 +15,7 @@ import type { StopReason } from '../../../event/agent-result.ts';
 import { addToSystemPrompt } from '../../../agent/run-context.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
 import type { RunContext } from '../../../agent/run-context.ts';
+import { recalling, type Recall } from '../recalling.ts';
 import {
   checkLongTermOptions,
   type LongTermMemoryOptions,
@@ -77,9 +78,9 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     return readRecords(found, (error) => given.signal?.aborted || report(error, 'recall'));
   };
 
-  const recall = async (input: readonly Msg[], run: RunContext): Promise<readonly Msg[]> => {
-    const { sessionId, signal } = run;
-    inputs.set(sessionId, input);
+  const recall: Recall = async (input, run) => {
+    const { runId, sessionId, signal } = run;
+    inputs.set(runId, input);
     const question = input.findLast((message) => message.role === 'user');
     const query = question ? textOf(question).trim() : '';
     if (!query) return [];
@@ -111,10 +112,11 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     }
   };
 
-  const onRunEnd = ({ sessionId, result }: EventOf<'run-end'>, { messages }: RunContext): void => {
+  const onRunEnd = ({ result }: EventOf<'run-end'>, context: RunContext): void => {
     const { message: answer, reason } = result;
-    const given = inputs.get(sessionId);
-    inputs.delete(sessionId);
+    const { runId, sessionId, messages } = context;
+    const given = inputs.get(runId);
+    inputs.delete(runId);
     // A hook may stop the agent call before its answer. The call that continues it records the turn.
     const isAnswer = answer.content.length > 0 && !toolUsesOf(answer).length;
     if (!given || !isAnswer || !answered.includes(reason)) return;
@@ -133,11 +135,11 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   return {
     name: 'longTermMemory',
     ...(mode !== 'tools' && {
-      recall,
+      ...recalling(recall),
       onError: 'ignore' as const,
       on: {
-        'run-end': (event: EventOf<'run-end'>, _control: object, run: RunContext) =>
-          onRunEnd(event, run),
+        'run-end': (event: EventOf<'run-end'>, _control: object, context: RunContext) =>
+          onRunEnd(event, context),
       },
     }),
     ...(mode !== 'auto' && {

@@ -14,6 +14,7 @@ import { contextToken, provide } from '../../../tool/context-token.ts';
 import { tool } from '../../../tool/tool.ts';
 import type { AgentOptions } from '../../../preset/react-agent.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
+import { recalling } from '../recalling.ts';
 import { recentQuestions, retrieval } from './retrieval.ts';
 import type { RetrievalOptions } from './retrieval-options.ts';
 
@@ -503,9 +504,7 @@ test('recentQuestions() adds the previous questions to the search', async () => 
       return [doc('found')];
     },
   };
-  const other = {
-    recall: async () => [userMessage('recalled', { metadata: { bypassHistory: true } })],
-  };
+  const other = recalling(async () => [userMessage('recalled')]);
   const extension = retrieval({ retriever, query: recentQuestions() });
   const agent = new ReActAgent({
     name: 'a',

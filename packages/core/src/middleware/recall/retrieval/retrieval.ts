@@ -10,14 +10,24 @@ import type { ContextToken } from '../../../tool/context-token.ts';
 import { tool, type Tool } from '../../../tool/tool.ts';
 import { addToSystemPrompt } from '../../../agent/run-context.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
-import { runOf } from '../../../agent/run-context.ts';
-import type { RunContext } from '../../../agent/run-context.ts';
+import { recalling, type Recall } from '../recalling.ts';
 import { findDocuments } from './find-documents.ts';
 import {
   checkRetrievalOptions,
   type RetrievalCall,
   type RetrievalOptions,
 } from './retrieval-options.ts';
+
+declare module '../../../agent/kernel-options.ts' {
+  interface FeatureOptions {
+    /**
+     * Place of the documents of a `retrieval()` without its own `role`. `system`: in the system
+     * prompt.
+     * @default 'user'
+     */
+    readonly retrievalRole?: 'user' | 'system';
+  }
+}
 
 /**
  * Finds documents for an agent's answers (Arc Reactor: RAG). Put this middleware in the agent's
@@ -34,12 +44,13 @@ export function retrieval(options: RetrievalOptions): Middleware {
   const { mode = 'auto', query = lastQuestion, generateId, now } = options;
   const context: MessageContext = { ...(generateId && { generateId }), ...(now && { now }) };
 
-  const recall = async (input: readonly Msg[], given: RunContext): Promise<readonly Msg[]> => {
-    const { runId, sessionId, userId, agentPath, signal, request: messages } = given;
-    const about = { runId, sessionId, userId, agentPath, signal, messages };
+  const recall: Recall = async (input, given) => {
+    const { sessionId, signal, request: messages } = given;
     try {
       const call: RetrievalCall = {
-        ...about,
+        sessionId,
+        signal,
+        messages,
         get: (token) => provide(given.toolContext, token),
       };
       const text = await findDocuments(
@@ -49,20 +60,20 @@ export function retrieval(options: RetrievalOptions): Middleware {
         (error) => report(error, options),
       );
       if (!text) return [];
-      const { role = runOf(given).setup.options.retrievalRole } = options;
+      const { role = given.options.retrievalRole } = options;
       if (role !== 'system')
         return [createMessage('user', text, { ...context, name: 'retrieved_context' })];
       addToSystemPrompt(given, text);
       return [];
     } catch (error) {
-      if (!about.signal.aborted) report(error, options);
+      if (!signal.aborted) report(error, options);
       return [];
     }
   };
 
   return {
     name: 'retrieval',
-    ...(mode !== 'tool' && { recall }),
+    ...(mode !== 'tool' && recalling(recall)),
     ...(mode !== 'auto' && { tools: [searchTool(options)] }),
   };
 }

@@ -1,0 +1,159 @@
+import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Fitted, Steps } from '../../agent/steps.ts';
+import type { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ChatModel, RunInfo, ToolSchema } from '../../model/chat-model.ts';
+import type { Usage } from '../../model/usage.ts';
+
+/**
+ * The next model request, before a context policy fits it. An agent sets all optional fields. Other
+ * callers may omit them.
+ */
+export interface ContextRequest {
+  /** The system prompt if there is one, then recalled messages, then the conversation. */
+  readonly messages: readonly Msg[];
+  /**
+   * Id of the newest user message. A policy must keep this message. Absent if there is no user
+   * message.
+   */
+  readonly promptId?: string | undefined;
+  readonly tools: readonly ToolSchema[];
+  /**
+   * Number of messages before the conversation, such as the system prompt. A policy must keep these
+   * messages. Default: the number of leading system messages.
+   */
+  readonly head?: number;
+  /**
+   * Message that other middleware adds to the request later, such as the instruction of an output
+   * mode. Policies count its tokens but do not return it.
+   */
+  readonly beside?: Msg | undefined;
+  /** The model of the next request. */
+  readonly model?: ChatModel;
+  readonly sessionId?: string;
+  /** Run of this request. A policy passes it to its own model requests. */
+  readonly run?: RunInfo;
+  /** Signal that aborts when the agent call is aborted or interrupted. */
+  readonly signal?: AbortSignal;
+}
+
+export interface FittedContext {
+  /** The fitted messages. The same array if nothing was removed. */
+  readonly messages: readonly Msg[];
+  /** Number of removed messages. */
+  readonly removed: number;
+  /** Estimated tokens of the request before fitting, including system prompt and tools. */
+  readonly before: number;
+  /** Estimated tokens of the request after fitting, including system prompt and tools. */
+  readonly after: number;
+  /**
+   * The new `head`, if later policies must keep more messages at the beginning, such as a summary.
+   * Default: the `head` of the request.
+   */
+  readonly head?: number;
+  /** Usage of the policy's own model requests. It becomes part of the usage of the agent call. */
+  readonly usage?: Usage | undefined;
+  /** Error that the policy worked around, such as that of a summary. Events and results have it. */
+  readonly error?: AgentError | undefined;
+  /** Whether to skip the remaining policies. */
+  readonly done?: boolean;
+}
+
+/** Fits model requests into the context window. `contextPolicy()` makes middleware of it. */
+export interface ContextPolicy {
+  /** Returns the messages of the request that the model gets. `context`: absent without an agent. */
+  fit(request: ContextRequest, context?: RunContext): FittedContext | Promise<FittedContext>;
+  /**
+   * Counts the tokens of a request. `context-fitted` has the counts of the last policy with
+   * `count`.
+   */
+  count?(request: ContextRequest): number;
+}
+
+/** Middleware that fits each model request. Example: `fitContext()`. */
+export interface ContextMiddleware extends Middleware, ContextPolicy {}
+
+/** What the policies so far have done to a draft. */
+interface PolicyWork extends Fitted {
+  /** The messages before the first policy. */
+  readonly given?: readonly Msg[];
+  /** The last policy with `count`. */
+  readonly counter?: ContextPolicy | undefined;
+  /** Number of messages after the draft's `head` that later policies must keep. */
+  readonly kept?: number;
+  readonly done?: boolean | undefined;
+}
+
+/**
+ * Makes middleware of a context policy. Several policies run in list order, each on the result of
+ * the policy before it. A result that is no `FittedContext` makes the agent call fail with
+ * `CONFIGURATION`.
+ */
+export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>>(
+  policy: P,
+): P & ContextMiddleware {
+  return {
+    ...policy,
+    wrapRequest: (next) => async (draft, context, steps) => {
+      const earlier: PolicyWork | undefined = draft.fitted;
+      if (earlier?.done) return next(draft, context);
+      return next(await fitDraft(policy, draft, context, steps), context);
+    },
+  };
+}
+
+/** Returns the draft with the messages that the policy leaves. */
+async function fitDraft(
+  policy: ContextPolicy,
+  draft: RequestDraft,
+  context: RunContext,
+  steps: Steps,
+): Promise<RequestDraft> {
+  const { runId, sessionId, userId, agentPath, promptId, model, signal } = context;
+  const { messages, tools, beside } = draft;
+  const earlier: PolicyWork | undefined = draft.fitted;
+  const head = draft.head + (earlier?.kept ?? 0);
+  const run = { runId, sessionId, userId, agentPath };
+  const request = { messages, head, tools, promptId, model, sessionId, run, beside, signal };
+  const result = await policy.fit(request, context);
+  checkFields('CONFIGURATION', 'The result of a context policy', result, resultFields);
+  const { usage, error } = result;
+  context.addUsage(usage);
+  const failed = error && { error: error.toJSON() };
+  if (failed) steps.warn(failed.error);
+  const fitted: PolicyWork = {
+    ...earlier,
+    ...sizesOf(policy, request, result, earlier),
+    ...failed,
+    removed: (earlier?.removed ?? 0) + result.removed,
+    given: earlier?.given ?? messages,
+    counter: policy.count ? policy : earlier?.counter,
+    kept: (result.head ?? head) - draft.head,
+    done: result.done,
+  };
+  return { ...draft, messages: result.messages, fitted };
+}
+
+const resultFields = 'messages:array removed:count before:count after:count';
+
+/** Returns the tokens before the first policy and after this one, both by the same policy. */
+function sizesOf(
+  policy: ContextPolicy,
+  request: ContextRequest,
+  result: FittedContext,
+  earlier: PolicyWork | undefined,
+): Pick<Fitted, 'before' | 'after'> {
+  const { messages, before, after } = result;
+  if (policy.count) {
+    const given = { ...request, messages: earlier?.given ?? request.messages };
+    return { before: policy.count(given), after };
+  }
+  if (!earlier) return { before, after };
+  if (!earlier.counter?.count) return { before: earlier.before, after };
+  // A counter is fast if the list grows. It counts from the beginning if two lists alternate.
+  const isSame = messages === request.messages;
+  const left = isSame ? earlier.after : earlier.counter.count({ ...request, messages });
+  return { before: earlier.before, after: left };
+}
