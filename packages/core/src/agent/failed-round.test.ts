@@ -11,6 +11,7 @@ import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { tool, type Tool } from '../tool/tool.ts';
+import { approvals } from '../middleware/approval/approvals.ts';
 import type { Middleware } from './middleware.ts';
 
 const input = { type: 'object' } as const;
@@ -207,7 +208,7 @@ test('a tool call for which a person is asked stays pending if another tool fail
   const answers = [new Promise<undefined>(() => {}), { type: 'approve' } as const];
   const late = named('bad', { execute: (...given) => asking.then(() => fatal.execute!(...given)) });
   const { agent } = setUp([named('pay', { needsApproval: true }), late], {
-    use: [{ decide: () => (asked(), answers.shift()) }],
+    use: [approvals({ decide: () => (asked(), answers.shift()) })],
   });
   const { pending } = await agent.call('Go', { throwOnError: false });
   expect(pending).toMatchObject([{ toolUseId: 'pay', kind: 'approval' }]);

@@ -18,6 +18,8 @@ import { bySimilarity } from '../middleware/selection/by-similarity.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import type { CallOptions } from '../loop/run/run-setup.ts';
+import { approvals } from '../middleware/approval/approvals.ts';
+import type { Step } from './middleware.ts';
 import type { Middleware } from './middleware.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -79,18 +81,36 @@ const cases: readonly Case[] = [
     name: 'a pre-call hook that only observes',
     options: (hang) => ({ preCall: 'notification', use: [{ on: { 'pre-call': () => hang() } }] }),
   },
-  { name: 'a guard', options: adding((hang) => ({ guard: () => hang() })) },
-  { name: 'recall', options: adding((hang) => ({ recall: async () => (await hang()) ?? [] })) },
+  ...(['wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'] as const).map(
+    (name): Case => ({
+      name,
+      options: adding((hang) => ({
+        [name]: (next: Step<unknown, unknown>): Step<unknown, unknown> =>
+          async (given, context) => {
+            await hang();
+            return next(given, context);
+          },
+      })),
+    }),
+  ),
   {
-    name: 'fit',
+    name: 'wrapRound',
     options: adding((hang) => ({
-      fit: async ({ messages }) => (await hang()) ?? { messages, removed: 0, before: 0, after: 0 },
+      wrapRound: (next) => async (round, context) => {
+        await hang();
+        return next(round, context);
+      },
     })),
+    calls: ['look'],
   },
-  { name: 'approve', options: adding((hang) => ({ approve: () => hang() })), calls: ['look'] },
+  {
+    name: 'a rule of approvals',
+    options: adding((hang) => approvals({ approvalOn: { look: { when: () => hang() } } })),
+    calls: ['look'],
+  },
   {
     name: 'decide',
-    options: (hang) => ({ ...withTool({ needsApproval: true }), use: [{ decide: () => hang() }] }),
+    options: (hang) => ({ ...withTool({ needsApproval: true }), use: [approvals({ decide: () => hang() })] }),
     calls: ['look'],
   },
   {
@@ -147,15 +167,6 @@ const cases: readonly Case[] = [
       },
     })),
     calls: ['look'],
-  },
-  {
-    name: 'wrapAnswer',
-    options: adding((hang) => ({
-      wrapAnswer: (next) => async (context, steps) => {
-        await hang();
-        return next(context, steps);
-      },
-    })),
   },
   {
     name: 'wrapModel',

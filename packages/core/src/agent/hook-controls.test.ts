@@ -14,6 +14,7 @@ import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { RunContext } from './run-context.ts';
+import { approvals } from '../middleware/approval/approvals.ts';
 import type { AgentHook, Middleware, UseList } from './middleware.ts';
 
 type EventType = AgentEvent['type'];
@@ -104,11 +105,14 @@ function asking(type: EventType, name: ControlName, given: readonly unknown[] = 
 
 /** Middleware that makes a run emit its rarer events. */
 const eventful: Readonly<Partial<Record<EventType, Middleware>>> = {
-  'context-fitted': { fit: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }) },
+  'context-fitted': {
+    wrapRequest: (next) => (draft, context) =>
+      next({ ...draft, fitted: { removed: 1, before: 2, after: 1 } }, context),
+  },
   'step-reset': {
     on: { 'post-summary': (event) => ({ ...event, message: { ...event.message } }) },
   },
-  suspended: { approve: () => true },
+  suspended: approvals({ approvalOn: { '*': true } }),
 };
 
 test.for(

@@ -11,7 +11,7 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import type { ChatModel } from '../model/chat-model.ts';
-import { humanInTheLoop } from '../middleware/approval/approvals.ts';
+import { approvals, type ApprovalsOptions } from '../middleware/approval/approvals.ts';
 import type { Middleware } from './middleware.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
@@ -224,12 +224,12 @@ test('an interrupt while `decide` decides about a tool call prevents its start',
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
     tools: [{ ...gate, needsApproval: true }],
     use: [
-      {
+      approvals({
         decide: () => {
           agent.interrupt();
           return { type: 'approve' };
         },
-      },
+      }),
     ],
   });
   expect((await agent.call('go')).reason).toBe('interrupted');
@@ -238,13 +238,13 @@ test('an interrupt while `decide` decides about a tool call prevents its start',
   await expectWhole(agent, model);
 });
 
-test('an interrupt during humanInTheLoop() ends the wait for decisions, and no tool call starts', async () => {
+test('an interrupt during approvals() ends the wait for decisions, and no tool call starts', async () => {
   const { gate, signals } = gated();
   const asked: AbortSignal[] = [];
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'next'], {
     tools: [gate],
     use: [
-      humanInTheLoop({
+      approvals({
         approvalOn: { gated: true },
         decide: (_pending, { signal }) => {
           asked.push(signal);
@@ -270,15 +270,15 @@ test('an interrupt during humanInTheLoop() ends the wait for decisions, and no t
 test('a pause during `decide` suspends the call, with the tool calls that need a decision as pending', async () => {
   const { gate, signals, open } = gated();
   const store = new MemoryStore();
-  const host = (replies: readonly ScriptedReply[], decide: Middleware['decide']) =>
+  const host = (replies: readonly ScriptedReply[], decide: ApprovalsOptions['decide']) =>
     setUp(replies, {
       tools: [{ ...gate, needsApproval: true }],
       memory: new SessionMemory(store, 's'),
-      use: [{ decide: decide! }],
+      use: [approvals({ decide: decide! })],
     });
   const first = host(
     [{ toolCalls: [{ name: 'gated' }] }],
-    (_pending, _run, signal) =>
+    (_pending, { signal }) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(new Error('no longer needed')));
         first.agent.interrupt({ mode: 'pause' });
@@ -497,16 +497,26 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
 );
 
 test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
-  '%s ends the wait for a slow recall and keeps the input',
+  '%s ends the wait for slow work before the first request and keeps the input',
   async (how) => {
-    let onRecall!: (signal: AbortSignal) => void;
-    const recalling = new Promise<AbortSignal>((resolve) => (onRecall = resolve));
+    let onSettled!: (signal: AbortSignal) => void;
+    const settling = new Promise<AbortSignal>((resolve) => (onSettled = resolve));
     const { agent, model } = setUp(['hello'], {
-      use: [{ recall: (_input, { signal }) => new Promise(() => onRecall(signal)) }],
+      use: [
+        {
+          wrapSettle: (next) => async (input, context) => {
+            const first = await next(input, context);
+            const { signal } = context;
+            onSettled(signal);
+            await new Promise((resolve) => signal.addEventListener('abort', resolve));
+            return first;
+          },
+        },
+      ],
     });
     const controller = new AbortController();
     const result = agent.call('go', { signal: controller.signal });
-    const signal = await recalling;
+    const signal = await settling;
     cuts[how](agent, controller);
     expect(signal.aborted).toBe(true);
     expect((await result).reason).toBe(
@@ -516,18 +526,6 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
     expect(textOf((await agent.messages())[0]!)).toBe('go');
   },
 );
-
-test('after an interrupt, no further recall runs', async () => {
-  let recalls = 0;
-  const recall = async (): Promise<[]> => {
-    recalls += 1;
-    agent.interrupt();
-    return [];
-  };
-  const { agent } = setUp([], { use: [{ recall }, { recall }] });
-  expect((await agent.call('go')).reason).toBe('interrupted');
-  expect(recalls).toBe(1);
-});
 
 test('a call that was paused before its first model request continues with the next call', async () => {
   const { agent, model } = setUp(['one'], {
@@ -559,7 +557,7 @@ test('after a pause, the next call removes the partial reply, emits a step-reset
   expect(first.result).toMatchObject({
     reason: 'suspended',
     text: 'one two ',
-    message: { metadata: { partial: 'paused' } },
+    message: { metadata: { partial: 'suspended' } },
   });
   expect((await agent.messages()).map(textOf)).toEqual(['count', 'one two ']);
   const { events, result } = await read(agent.stream());

@@ -1,5 +1,4 @@
 import { AgentError } from '../error/agent-error.ts';
-import { missingPart } from '../error/missing-part.ts';
 import {
   requiredFor,
   toInterruptRequest,
@@ -8,6 +7,7 @@ import {
 import type { MessageContext } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { toCallInput, type AgentInput } from './call-input.ts';
+import { requirePart } from './check-options.ts';
 import type { Run } from './run.ts';
 
 /** How an interrupt ends a run. */
@@ -30,7 +30,12 @@ export function interruptRun(run: Run, given: string | Msg | InterruptRequest): 
     if (isTaken !== undefined) return isTaken;
   }
   const part = requiredFor(request);
-  if (part) throw missingPart(part, `interrupt({ mode: '${request.mode}' })`);
+  if (part) {
+    requirePart(run.setup.use, part, `interrupt({ mode: '${request.mode}' })`);
+    // The middleware has not begun.
+    run.earlyRequests.push(request);
+    return true;
+  }
   const { message } = request as { readonly message?: Msg };
   run.stopWith({ reason: 'interrupted', message });
   return true;

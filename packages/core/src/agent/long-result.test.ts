@@ -167,9 +167,9 @@ test('context policies get the cut result, and only tool results are cut', async
     systemPrompt: long,
     use: [
       {
-        fit: ({ messages }) => {
-          seen.push(JSON.stringify(messages).length);
-          return { messages, removed: 0, before: 0, after: 0 };
+        wrapRequest: (next) => (draft, context) => {
+          seen.push(JSON.stringify(draft.messages).length);
+          return next(draft, context);
         },
       },
     ],

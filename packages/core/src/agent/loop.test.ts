@@ -101,9 +101,9 @@ test('a step-reset event names its reason', async () => {
   ]);
 });
 
-test('a recall that fails ends the call with an error', async () => {
+test('an error in wrapSettle ends the call with an error', async () => {
   const { agent, model } = setUp(['hello'], {
-    use: [{ recall: () => Promise.reject(new Error('gone')) }],
+    use: [{ wrapSettle: () => () => Promise.reject(new Error('gone')) }],
   });
   await expect(agent.call('go')).rejects.toThrow('gone');
   expect(model.requests).toEqual([]);

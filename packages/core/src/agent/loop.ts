@@ -10,7 +10,7 @@ import type { RequestDraft, Reply, Round, SettledInput } from './middleware.ts';
 import { controlOf, firstOf, hookRejection, isEnding, type Ending, type Jump, type Next } from './next.ts';
 import { readReply, releasedPart } from './read-reply.ts';
 import { closeCalls, openCallsOf, pendingCallsOf, runCalls } from './round.ts';
-import { runOf, type RunContext } from './run-context.ts';
+import { liveRunOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
 import type { Fitted } from './steps.ts';
 
@@ -67,7 +67,6 @@ async function begin(run: Run, input: CallInput | undefined): Promise<Next> {
 async function settle(run: Run, given: CallInput): Promise<Next> {
   const { setup } = run;
   const input = await (run.admitted ?? setup.admit(given, run.uninterrupted));
-  run.signal.throwIfAborted();
   await run.restore();
   run.load(await run.waits.read(setup.memory.read()));
   const asked: Jump[] = [];
@@ -101,13 +100,14 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
  * loop can ask the model. This is the innermost step of `wrapSettle`.
  */
 export async function settleInput(input: SettledInput, context: RunContext): Promise<Next> {
-  const run = runOf(context);
+  const run = liveRunOf(context);
   const { messages, decisions } = input;
   checkNew(messages, run.messages);
   checkOpenCalls(run, input);
   const left = messages.length || decisions.length ? undefined : resumption(run);
   if (left && !run.stopped) await removeLeftovers(run, left);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
+  keepStates(run);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
   await run.note([{ kind: 'run-begin', runId: run.id }, ...notes], { now: !messages.length });
@@ -120,6 +120,14 @@ export async function settleInput(input: SettledInput, context: RunContext): Pro
   if (left?.answer) return storedAnswer(run, left.answer);
   const isActing = decisions.length > 0 || left?.type === 'open-calls';
   return { to: isActing ? 'tools' : 'model' };
+}
+
+/** Makes sure that the agent has a state of each open call, for the notes about it. */
+function keepStates(run: Run): void {
+  const { calls } = run.setup.status;
+  for (const { toolUse, state, isKnown } of openCallsOf(run)) {
+    if (!isKnown) calls.set(toolUse.id, state);
+  }
 }
 
 function isPrompt({ role, metadata }: Msg): boolean {
@@ -203,8 +211,9 @@ async function reason(run: Run, isAsked = false): Promise<Next> {
 function draft(run: Run, isAsked: boolean): RequestDraft {
   const { iterations = 10, resultLength } = run.setup.limits;
   const head = run.systemMessage ? [run.systemMessage] : [];
+  run.ownMessages = shownResults([...head, ...run.messages], resultLength);
   return {
-    messages: shownResults([...head, ...run.messages], resultLength),
+    messages: run.ownMessages,
     head: head.length,
     tools: run.schemas(),
     options: run.generate,
@@ -221,7 +230,7 @@ export async function makeRequest(
   given: RequestDraft,
   context: RunContext,
 ): Promise<ModelRequest | Next> {
-  const run = runOf(context);
+  const run = liveRunOf(context);
   const { messages, tools, options, fitted, limit } = given;
   run.setHead(messages.slice(0, given.head));
   if (!limit) run.iteration += 1;
@@ -253,7 +262,7 @@ async function tellFitted(run: Run, { removed, before, after, error }: Fitted): 
  * step of `wrapReply`.
  */
 export async function takeReply(given: Reply, context: RunContext): Promise<Next> {
-  const run = runOf(context);
+  const run = liveRunOf(context);
   if (given.reason !== 'stop') return answer(run, given.message, { reason: given.reason });
   const asked: Jump[] = [];
   const control = controlOf(asked, 'post-reasoning');
@@ -281,7 +290,7 @@ async function act(run: Run): Promise<Next> {
 
 /** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */
 export async function runRound({ calls }: Round, context: RunContext): Promise<Next> {
-  const run = runOf(context);
+  const run = liveRunOf(context);
   const asked = await runCalls(run, calls);
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
@@ -323,7 +332,7 @@ async function jump(
  * readers have, marked with `metadata.partial`. After an interrupt, the answer is the message of
  * the interrupt or the recovery message (AgentScope: `handleInterrupt`).
  */
-async function recover(run: Run, partial?: Msg): Promise<Ending> {
+export async function recover(run: Run, partial?: Msg): Promise<Ending> {
   if (run.signal.aborted) run.waits.lenient = true;
   if (partial) await run.append([partial]);
   const last = run.messages.findLast(({ role }) => role !== 'tool');
@@ -378,14 +387,13 @@ export function resultOf(run: Run, ending: Ending): AgentResult {
   const { refused: _refused, isStored: _isStored, ...ended } = ending;
   const { message = run.message('assistant', []) } = ending;
   const { memory, now } = run.setup;
-  const used = [...run.toolCalls.values()].filter(({ hasRun }) => hasRun);
   return {
     text: textOf(message),
     ...(ended as Omit<typeof ended, 'message'>),
     message,
     ...(run.warnings[0] && { warnings: run.warnings }),
     usage: run.usage,
-    toolsUsed: [...new Set(used.map(({ name }) => name))],
+    toolsUsed: [...new Set(run.toolsUsed.values())],
     durationMs: now() - run.startedAt,
     iterations: run.iteration,
     pending: pendingCallsOf(run),

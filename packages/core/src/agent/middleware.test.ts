@@ -4,13 +4,15 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
-import type { Middleware, Rejection } from './middleware.ts';
+import type { Middleware } from './middleware.ts';
+import type { RunContext } from './run-context.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 
 function setUp(
@@ -36,18 +38,31 @@ async function eventsOf(agent: ReActAgent, input: string): Promise<AgentEvent[]>
   return events;
 }
 
-const rejection: Rejection = {
-  error: new AgentError('GUARD_REJECTED', 'Not here.', { details: { stage: 'x' } }).toJSON(),
-};
+const rejection = new AgentError('GUARD_REJECTED', 'Not here.', { details: { stage: 'x' } });
+
+/** Middleware that checks or changes the messages of an input. */
+function checking(
+  check: (messages: readonly Msg[], context: RunContext) => Promise<readonly Msg[]>,
+): Middleware {
+  return {
+    wrapInput: (next) => async (input, context) =>
+      next({ ...input, messages: await check(input.messages, context) }, context),
+  };
+}
+
+/** Middleware that rejects an input with the message "bad". */
+const noBad = checking(async (messages) => {
+  if (messages.some((message) => textOf(message) === 'bad')) throw rejection;
+  return messages;
+});
 
 test('guards change the input one after the other, before the input is stored or emitted', async () => {
   const seen: unknown[] = [];
-  const redact = (from: string, to: string): Middleware => ({
-    guard: async (input, { sessionId, userId }) => {
+  const redact = (from: string, to: string): Middleware =>
+    checking(async (input, { sessionId, userId }) => {
       seen.push([textOf(input[0]!), sessionId, userId]);
       return [userMessage(textOf(input[0]!).replace(from, to))];
-    },
-  });
+    });
   const { agent, model } = setUp(['ok'], [redact('1234', '#'), redact('#', '[card]')], {
     sessionId: 's',
     userId: 'u',
@@ -65,20 +80,17 @@ test('guards change the input one after the other, before the input is stored or
 
 test("an input that a guard rejects ends the call with the guard's message, nothing is stored or requested, and the next call works", async () => {
   const recalled: string[] = [];
-  const first: Middleware = {
-    guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
-  };
   const second: Middleware = {
-    guard: async (input) => {
+    ...checking(async (input) => {
       recalled.push(`guard ${textOf(input[0]!)}`);
       return input;
-    },
-    recall: async (input) => {
-      recalled.push(textOf(input[0]!));
-      return [];
+    }),
+    wrapSettle: (next) => (input, context) => {
+      recalled.push(textOf(input.messages[0]!));
+      return next(input, context);
     },
   };
-  const { agent, model } = setUp(['fine'], [first, second]);
+  const { agent, model } = setUp(['fine'], [noBad, second]);
   const events = await eventsOf(agent, 'bad');
   expect(events.map(({ type }) => type)).toEqual(['run-start', 'reasoning-chunk', 'run-end']);
   expect(events.at(-1)).toMatchObject({
@@ -95,13 +107,15 @@ test("an input that a guard rejects ends the call with the guard's message, noth
   expect(recalled).toEqual(['guard good', 'good']);
 });
 
-test('`recall` gets the conversation with the input at its end, and the provided context', async () => {
+test('after `next`, `wrapSettle` sees the conversation with the input at its end, and the provided context', async () => {
   const [City, Day] = [contextToken<string>('city'), contextToken<string>('day')];
   const seen: unknown[] = [];
   const looking: Middleware = {
-    recall: async (_input, { request, toolContext }) => {
+    wrapSettle: (next) => async (input, context) => {
+      const first = await next(input, context);
+      const { request, toolContext } = context;
       seen.push([request.map(textOf), toolContext.get(City), toolContext.get(Day)]);
-      return [];
+      return first;
     },
   };
   const options = {
@@ -125,11 +139,7 @@ test('an input that a guard rejects leaves open tool calls unchanged', async () 
     needsApproval: true,
     execute: () => 'paid',
   });
-  const guard: Middleware = {
-    guard: async (input) =>
-      input.some((message) => textOf(message) === 'bad') ? rejection : input,
-  };
-  const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [guard], {
+  const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [noBad], {
     tools: [pay],
     use: [patchToolCalls()],
   });
@@ -142,14 +152,14 @@ test('an input that a guard rejects leaves open tool calls unchanged', async () 
 });
 
 test('a guard that throws fails the call, and nothing is stored', async () => {
-  const { agent } = setUp([], [{ guard: () => Promise.reject(new Error('down')) }]);
+  const { agent } = setUp([], [checking(() => Promise.reject(new Error('down')))]);
   await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'INTERNAL', message: 'down' });
   expect(await agent.messages()).toEqual([]);
 });
 
 test('an abort while a guard checks the input aborts the call, and nothing is stored', async () => {
   const controller = new AbortController();
-  const guard: Middleware = { guard: async (input) => (controller.abort(), input) };
+  const guard = checking(async (input) => (controller.abort(), input));
   const { agent, model } = setUp([], [guard]);
   expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({
     reason: 'aborted',
@@ -159,12 +169,9 @@ test('an abort while a guard checks the input aborts the call, and nothing is st
 });
 
 test('guards also check a call that is injected into a running call', async () => {
-  const guard: Middleware = {
-    guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
-  };
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
-  const { agent, model } = setUp([[{ wait, text: 'one' }], 'two'], [guard], { whenBusy: 'inject' });
+  const { agent, model } = setUp([[{ wait, text: 'one' }], 'two'], [noBad], { whenBusy: 'inject' });
   const calls = [agent.call('first'), agent.call('bad'), agent.call('good')];
   open();
   expect((await Promise.all(calls)).map(({ text }) => text)).toEqual(['one', 'Not here.', 'one']);
@@ -174,7 +181,7 @@ test('guards also check a call that is injected into a running call', async () =
 test.each([{ iterations: 10 }, { iterations: 0 }])(
   'a model that fails with a rejection ends the call with the rejection’s message: limits %o',
   async (limits) => {
-    const rejected = AgentError.fromJSON(rejection.error);
+    const rejected = rejection;
     const model = modelOf(
       [
         [text('Wrong')],

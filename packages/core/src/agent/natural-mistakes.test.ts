@@ -95,7 +95,7 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
     agentWith({ use: [{ wrapModel: async (next: unknown) => next }] }),
     "wrapModel(): result must be a model such as openai({ model: 'gpt-5' }); got an object.",
   ],
-  ...['wrapRun', 'wrapTool', 'wrapAnswer', 'wrapLimit'].map(
+  ...['wrapRun', 'wrapTool', 'wrapInput', 'wrapRequest'].map(
     (key): [string, () => unknown, string] => [
       `${key} that returns nothing`,
       agentWith({ use: [{ [key]: () => {} }] }),
@@ -126,12 +126,11 @@ test.each<[option: string, make: (given: object) => unknown, advice: string]>([
   expect(() => make({ [option]: 1 })).toThrow(`has no option \`${option}\`. ${advice}`);
 });
 
-test.each<[part: string, given: Middleware, message: string]>([
-  ['guard', { guard: () => true as never }, 'guard(): result must be an array; got a boolean.'],
-  ['guard', { guard: () => 'no' as never }, 'guard(): result must be an array; got a string.'],
-  ['recall', { recall: () => 'x' as never }, 'recall(): result must be an array; got a string.'],
+test.each<[part: string, given: object, message: string]>([
+  ['wrapInput', { wrapInput: () => () => true }, 'wrapInput(): result must be an object; got a boolean.'],
+  ['wrapSettle', { wrapSettle: () => () => {} }, 'wrapSettle(): result must be an object; got nothing.'],
 ])('a %s that returns a value of a wrong kind fails the call', async (_part, given, message) => {
-  const agent = new ReActAgent({ name: 'a', model, use: [given] });
+  const agent = new ReActAgent({ name: 'a', model, use: [given as Middleware] });
   const error = expect.objectContaining({ code: 'CONFIGURATION', message });
   await expect(agent.call('hi')).rejects.toThrow(error);
 });

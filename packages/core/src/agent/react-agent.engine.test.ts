@@ -423,20 +423,18 @@ test('leaving the stream of a detached run does not affect the run', async () =>
   expect((await stream.result).text).toBe('one two three');
 });
 
-test('the context policy also fits the summary request at the limit of iterations', async () => {
+test('wrapRequest also prepares the summary request at the limit of iterations', async () => {
   const seen: number[] = [];
   const { agent, model } = setUp([{ toolCalls: [call(1, 1)] }, 'done'], {
     limits: { iterations: 1 },
     use: [
       {
-        fit: ({ messages }) => {
+        wrapRequest: (next) => (draft, context) => {
+          const { messages } = draft;
           seen.push(messages.length);
-          return {
-            messages: messages.slice(0, 1),
-            removed: messages.length - 1,
-            before: 2,
-            after: messages.length > 1 ? 1 : 2,
-          };
+          const after = messages.length > 1 ? 1 : 2;
+          const fitted = { removed: messages.length - 1, before: 2, after };
+          return next({ ...draft, messages: messages.slice(0, 1), fitted }, context);
         },
       },
     ],

@@ -137,8 +137,7 @@ async function admit(
   }
   const { pending: _pending, ...left } = calls.get(toolUse.id) ?? {};
   calls.set(toolUse.id, { ...left, toolUse: checked.toolUse, started: false });
-  if (checked.ok && !checked.tool.takesAnswer)
-    run.toolCalls.set(toolUse.id, { name: checked.tool.name, hasRun: false });
+  noteUse(run, checked);
   return { call, checked };
 }
 
@@ -181,9 +180,9 @@ async function review(
   first: Checked,
   asked: Jump[],
 ): Promise<Checked | ToolResult | undefined> {
-  let refusal: string | undefined;
+  let refusal: { readonly reason: string } | undefined;
   let checked = first;
-  const reject = (reason: string): void => void (refusal ??= reason);
+  const reject = (reason: string): void => void (refusal ??= { reason });
   const { stop } = controlOf(asked, 'pre-acting');
   const renew = async (given: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
     if (given.toolUse === checked.toolUse) return given;
@@ -203,7 +202,7 @@ async function review(
   }
   await run.push([event]);
   if (asked.some(({ at }) => at === 'pre-acting')) return undefined;
-  return refusal === undefined ? checked : deniedResult(first.toolUse, refusal);
+  return refusal ? deniedResult(first.toolUse, refusal.reason) : checked;
 }
 
 function problemOf(checked: Checked): { readonly problem?: string } {
@@ -235,6 +234,7 @@ async function start(
     if (mayNotStart()) return undefined;
     const ready = await checkAgain(run, checked);
     if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
+    noteUse(run, ready);
     return await runTool(ready, {
       ...run.about,
       ...sink,
@@ -276,7 +276,6 @@ async function begin(run: Run, toolUse: ToolUse, mayNotStart: () => boolean): Pr
     await run.write(run.setup.memory.note?.([note], { now: true }));
     if (mayNotStart()) return false;
     takeNote(calls, note);
-    markRun(run, toolUse.id);
   }
   return !mayNotStart();
 }
@@ -295,13 +294,14 @@ async function take(run: Run, item: ToolQueueItem, asked: Jump[]): Promise<void>
   if (!outcome) return;
   const { toolUse: ran = toolUse } = run.setup.status.calls.get(toolUse.id) ?? {};
   if (isSuspension(outcome)) return suspend(run, ran, outcome);
-  if (outcome.state !== 'denied') markRun(run, toolUse.id);
+  if (outcome.state === 'denied') run.toolsUsed.delete(toolUse.id);
   await conclude(run, ran, outcome, { asked });
 }
 
-function markRun(run: Run, id: string): void {
-  const call = run.toolCalls.get(id);
-  if (call) call.hasRun = true;
+/** Counts a tool as used. One that gives the answer is not used. */
+function noteUse(run: Run, checked: Checked): void {
+  if (!checked.ok || checked.tool.takesAnswer) return;
+  run.toolsUsed.set(checked.toolUse.id, checked.tool.name);
 }
 
 /** Keeps what an open tool call waits for in the agent's state. */
@@ -311,7 +311,8 @@ function suspend(run: Run, toolUse: ToolUse, outcome: Suspension): void {
   const { id: toolUseId, name, input } = toolUse;
   const reason = suspended ? { reason: suspended } : {};
   const pending: PendingCall = { toolUseId, name, input, kind, ...reason, ...about };
-  if (kind !== 'approval') markRun(run, toolUseId);
+  // A tool that still waits for an approval may never run.
+  if (kind === 'approval') run.toolsUsed.delete(toolUseId);
   takeNote(run.setup.status.calls, { kind: 'suspended', calls: [{ pending, toolUse }] });
 }
 

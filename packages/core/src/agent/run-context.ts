@@ -228,6 +228,13 @@ export function runOf(context: RunContext): Run {
   return RunView.runOf(context);
 }
 
+/** Returns the run of a context. A wrapper that hung may ask for it after the end of the run. */
+export function liveRunOf(context: RunContext): Run {
+  const run = runOf(context);
+  run.throwIfOver();
+  return run;
+}
+
 /** Appends a text to the system prompt, or sets it if there is none. */
 export function addToSystemPrompt(context: RunContext, text: string): void {
   if (!text.trim()) return;

@@ -57,8 +57,6 @@ export interface RunSetup extends AgentParts {
   readonly use: readonly Middleware[];
   /** The middleware with `mapEvent`. */
   readonly mappers: readonly Middleware[];
-  /** Whether a middleware may change model requests. */
-  readonly changesRequests: boolean;
   readonly systemMessage: Msg | undefined;
   /**
    * Converts a system prompt to a message. Returns the same message for the same text, and nothing
@@ -86,12 +84,11 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     ...parts,
     use,
     mappers: use.filter(({ mapEvent }) => mapEvent),
-    changesRequests: use.some(({ wrapRequest }) => wrapRequest),
     systemMessage: toSystemMessage(systemPrompt),
     toSystemMessage,
     model: wrapped(use, 'wrapModel', bounded, abortableModel),
     call: wrapped(use, 'wrapRun', (input, context) => loop(runOf(context), input), boundedCall),
-    admit: wrappedStep(use, 'wrapInput', async (input) => input),
+    admit: wrapped(use, 'wrapInput', async (input) => input, admitting),
     settle: wrappedStep(use, 'wrapSettle', settleInput),
     makeRequest: wrappedStep(use, 'wrapRequest', makeRequest),
     takeReply: wrappedStep(use, 'wrapReply', takeReply),
@@ -106,7 +103,7 @@ function wrappedStep<Given, Made>(
   key: WrapperName,
   inner: Step<Given, Made>,
 ): Step<Given, Made> {
-  return wrapped(use, key, inner, boundedStep<Given, Made>);
+  return wrapped(use, key, inner, (step: OuterStep<Given, Made>) => boundedStep(key, step));
 }
 
 type WrapperName = keyof Middleware & `wrap${string}`;
@@ -131,10 +128,25 @@ function wrapped<Inner, Outer>(
   }, inner);
 }
 
-function boundedStep<Given, Made>(step: OuterStep<Given, Made>): Step<Given, Made> {
+function boundedStep<Given, Made>(
+  key: WrapperName,
+  step: OuterStep<Given, Made>,
+): Step<Given, Made> {
   return async (given, context) => {
     const run = runOf(context);
-    return run.waits.steps(step(given, context, run.steps));
+    const made = await run.waits.steps(step(given, context, run.steps));
+    checkFields('CONFIGURATION', `${key}()`, { result: made }, 'result:object');
+    return made;
+  };
+}
+
+/** Bounds a wrapper of the input. Nothing is stored if the run was aborted meanwhile. */
+function admitting(step: OuterStep<CallInput, CallInput>): Step<CallInput, CallInput> {
+  const admit = boundedStep('wrapInput', step);
+  return async (given, context) => {
+    const input = await admit(given, context);
+    runOf(context).signal.throwIfAborted();
+    return input;
   };
 }
 

@@ -51,6 +51,9 @@ export type RunEnd =
   | { readonly how: 'aborted' }
   | { readonly how: 'failed'; readonly error: AgentError };
 
+/** Handles an interrupt request. Returns `undefined` to leave it to others. */
+export type TakeRequest = (request: InterruptRequest) => boolean | undefined;
+
 export interface RunParts {
   readonly hooks: readonly AgentHook[];
   readonly outbox: Outbox;
@@ -91,12 +94,13 @@ export class Run {
   tools: ToolSet;
   iteration = 0;
   usage: Usage = noUsage;
-  /** Names of the tool calls so far, and whether their tools have run. */
-  readonly toolCalls: Map<string, { readonly name: string; hasRun: boolean }> = new Map();
+  /** Names of the tools that were called, by the id of the tool call. */
+  readonly toolsUsed: Map<string, string> = new Map();
   /** Errors after which the run continued. */
   readonly warnings: AgentErrorData[] = [];
-  /** Functions that may take an interrupt request. They return `undefined` if they do not. */
-  readonly onInterrupt: ((request: InterruptRequest) => boolean | undefined)[] = [];
+  readonly onInterrupt: TakeRequest[] = [];
+  /** Interrupt requests for middleware that has not begun. */
+  readonly earlyRequests: InterruptRequest[] = [];
   /** Work to do before the log gets the end of the run. */
   readonly lastWork: ((context: RunContext) => Promise<void>)[] = [];
   /** Id of the newest user message when the agent call began. */
@@ -107,6 +111,8 @@ export class Run {
   unsaved: Msg | undefined;
   /** Message of the result if the agent call fails. */
   remains: Msg | undefined;
+  /** Messages of the next model request before any middleware. */
+  ownMessages: readonly Msg[] | undefined;
   /** Messages before the conversation, as the last model request had them. */
   #head: readonly Msg[] | undefined;
   readonly #outbox: Outbox;
@@ -214,7 +220,8 @@ export class Run {
    * runs that would have to stop.
    */
   refuse(how: 'rejected' | 'failed', error: AgentError): void {
-    if (this.end.how === 'open' || this.end.how === 'interrupted') this.end = { how, error };
+    const isFree = this.end.how === 'open' || this.end.how === 'interrupted';
+    if (isFree || (how === 'failed' && this.end.how === 'aborted')) this.end = { how, error };
   }
 
   /** Same as `RunContext.interrupt`. */
@@ -423,7 +430,8 @@ export class Run {
   ): Promise<EventOf<K>> {
     const event = this.event(type, fields);
     // A request that no middleware changed is valid. To check a long request would be slow.
-    if (type !== 'pre-reasoning' || this.setup.changesRequests) checkEvent(event);
+    const { messages } = fields as { readonly messages?: readonly Msg[] };
+    if (!messages || messages !== this.ownMessages) checkEvent(event);
     return this.hooks.modify<K>(event, control, renew);
   }
 

@@ -1,7 +1,6 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { StopReason } from '../event/agent-result.ts';
-import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/format/log-record.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
@@ -11,11 +10,12 @@ import { asOwn } from '../message/own-message.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from './call-input.ts';
 import type { Interruption } from './interruption.ts';
-import { controlOf, firstOf, type Jump, type Next } from './next.ts';
+import { recover } from './loop.ts';
+import { controlOf, firstOf, type Ending, type Jump, type Next } from './next.ts';
 import { readReply, type ModelReply, type ToEvent } from './read-reply.ts';
 import { conclude } from './round.ts';
 import type { RunContext } from './run-context.ts';
-import type { Revisable, Run } from './run.ts';
+import type { Revisable, Run, TakeRequest } from './run.ts';
 
 type EventType = AgentEvent['type'];
 
@@ -67,6 +67,11 @@ export interface Steps {
   ask(request: ModelRequest, toEvent: ToEvent): Promise<ModelReply>;
   /** Passes a message that no model wrote through `wrapReply`, as if it were a reply. */
   reply(message: Msg, reason: StopReason): Promise<Next>;
+  /**
+   * Ends a run that was interrupted or aborted. Stores `partial`, the part of a reply that readers
+   * have.
+   */
+  recover(partial?: Msg): Promise<Ending>;
   /** Passes more input through `wrapInput`. */
   admit(input: CallInput): Promise<CallInput>;
   /** Returns the value of `work`, whose time does not count toward the time limit of the call. */
@@ -86,11 +91,8 @@ export interface Steps {
   warn(error: AgentErrorData): void;
   /** Ends the run in this way at its next interrupt point. */
   stopWith(by: Interruption): void;
-  /**
-   * Lets `take` handle the requests of `interrupt()` until the run has its ending. It returns what
-   * `interrupt()` returns, or `undefined` to leave the request to others.
-   */
-  onInterrupt(take: (request: InterruptRequest) => boolean | undefined): void;
+  /** Lets `take` handle the requests of `interrupt()` until the run has its ending. */
+  onInterrupt(take: TakeRequest): void;
   /** Runs `work` before the log gets the end of the run. No interrupt aborts its signal. */
   beforeEnd(work: (context: RunContext) => Promise<void>): void;
 }
@@ -116,6 +118,7 @@ export function stepsOf(run: Run): Steps {
     revise: async (type, message) => alive().revise(type, message),
     ask: async (request, toEvent) => ask(alive(), request, toEvent),
     reply: async (message, reason) => alive().setup.takeReply({ message, reason }, run.context),
+    recover: async (partial) => recover(alive(), partial),
     admit: async (input) => alive().setup.admit(input, run.uninterrupted),
     untimed: async (work) => alive().timeout.untimed(work),
     message(role, content, options) {
@@ -125,9 +128,15 @@ export function stepsOf(run: Run): Steps {
     leave: (message) => void (alive().remains = message),
     warn: (error) => void alive().warnings.push(error),
     stopWith: (by) => alive().stopWith(by),
-    onInterrupt: (take) => void alive().onInterrupt.push(take),
+    onInterrupt: (take) => onInterrupt(alive(), take),
     beforeEnd: (work) => void alive().lastWork.push(work),
   };
+}
+
+function onInterrupt(run: Run, take: TakeRequest): void {
+  run.onInterrupt.push(take);
+  const early = run.earlyRequests.splice(0);
+  run.earlyRequests.push(...early.filter((request) => take(request) === undefined));
 }
 
 async function modify<K extends 'pre-summary'>(

@@ -12,6 +12,7 @@ import { orderFaults } from '../../test-support/order-faults.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
+import { approvals } from '../middleware/approval/approvals.ts';
 import { tool, type ToolOptions } from '../tool/tool.ts';
 
 const on = { name: 'switch_tool_groups', id: 'on', input: { groups: ['web'] } };
@@ -191,7 +192,7 @@ test('a person is asked about a tool call when it starts', async () => {
   const { agent, results } = setUp([on, search], {
     ...sequential,
     more: { needsApproval: true },
-    use: [{ decide: ({ name }) => (asked.push(name), { type: 'approve' }) }],
+    use: [approvals({ decide: ({ name }) => (asked.push(name), { type: 'approve' }) })],
   });
   expect((await agent.call('Go')).text).toBe('Done.');
   expect([asked, await results()]).toEqual([['search'], [isOn, 'search success found']]);
@@ -203,12 +204,12 @@ test('an approved tool does not run if its group was switched off while the pers
     active: true,
     more: { needsApproval: true },
     use: [
-      {
-        decide: (_pending, context) => {
-          context.tools.setActiveGroups?.([]);
+      approvals({
+        decide: () => {
+          agent.tools.setActiveGroups?.([]);
           return { type: 'approve' };
         },
-      },
+      }),
     ],
   });
   await agent.call('Go');

@@ -3,6 +3,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
+import type { Msg } from '../message/msg.ts';
 import { textOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
@@ -243,11 +244,15 @@ test('after an interrupt, the input is stored only after the guards have changed
   let judge = (): void => {};
   const judged = new Promise<void>((resolve) => (judge = resolve));
   const masking: Middleware = {
-    async guard(input, { signal }) {
+    wrapInput: (next) => async (input, context) => {
       agent.interrupt();
       judge();
-      expect(signal.aborted).toBe(false);
-      return input.map((message) => ({ ...message, content: [{ type: 'text', text: '[EMAIL]' }] }));
+      expect(context.signal.aborted).toBe(false);
+      const messages = input.messages.map((message): Msg => ({
+        ...message,
+        content: [{ type: 'text', text: '[EMAIL]' }],
+      }));
+      return next({ ...input, messages }, context);
     },
   };
   const { agent } = setUp(['never'], [masking]);

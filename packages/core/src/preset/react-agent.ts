@@ -84,8 +84,9 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
 export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G> {
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(given: AgentOptions<G>) {
-    const { use = [] } = given;
-    super({ ...given, use: [standard(), ...use] } as KernelOptions<G>, fields);
+    const { use = [] } = given ?? {};
+    const parts = Array.isArray(use) ? [standard(), ...use] : use;
+    super((given && { ...given, use: parts }) as KernelOptions<G>, fields);
   }
 
   /** Same as `call` of the kernel's `Agent`, with the options of its features. */

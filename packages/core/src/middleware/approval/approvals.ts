@@ -273,10 +273,12 @@ async function decideCall(
   const decision = options.decide && (await askNow(call, suspended, given, options));
   if (!decision) return { suspended, kind: 'approval' };
   if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
-  if (decision.type !== 'edit') return start(call, { ...given, decision });
-  const edited = await editCall(toolUse, decision.input, true, context, given.steps);
-  const ready = await given.prepare(edited);
-  if (!ready.ok) return errorResult(edited, ready.problem);
+  let decided = toolUse;
+  if (decision.type === 'edit')
+    decided = await editCall(toolUse, decision.input, true, context, given.steps);
+  // The tools may have changed while the approver was asked.
+  const ready = await given.prepare(decided);
+  if (!ready.ok) return errorResult(decided, ready.problem);
   return start(ready, { ...given, decision });
 }
 

@@ -153,9 +153,7 @@ async function answerAt(
     const { type: _type, ...ending } = reply;
     return { reason, ...ending };
   }
-  // The loop ends the agent call before its next request.
-  if (reply.message) await steps.append([reply.message]);
-  return { to: 'model' };
+  return steps.recover(reply.message);
 }
 
 /** Codes of failures that the model did not cause. The agent call fails with them. */

@@ -18,8 +18,9 @@ export async function joinCall(
   call: WaitingCall,
 ): Promise<AgentResult | undefined> {
   const { running, signal } = call;
-  const injections = use.find(isSteering)?.injectionsOf(running.runId);
-  if (!injections) return undefined;
+  const steering = use.find(isSteering);
+  if (!steering) return undefined;
+  const injections = steering.injectionsOf(running.runId);
   const { messages } = call.input;
   try {
     checkNew(messages, [...running.messages, ...injections.waiting]);
@@ -36,7 +37,8 @@ export async function joinCall(
   const within = abortables(signal);
   const nothing = (): undefined => undefined;
   const refusal = admitted.then(nothing, (error: unknown) => AgentError.from(error));
-  const end = call.result.then(nothing, nothing);
+  const ended = (): void => steering.forget(running.runId);
+  const end = call.result.then(ended, ended);
   try {
     const refused = await within(Promise.race([refusal, end]));
     if (refused) return await call.end(refused);

@@ -25,8 +25,10 @@ interface SteeredRun {
 }
 
 export interface Steering extends Middleware {
-  /** Returns the messages that came in during a run. `undefined` if the run has ended. */
-  injectionsOf(runId: string): Injections | undefined;
+  /** Returns the messages that come in during a run, also before it begins. */
+  injectionsOf(runId: string): Injections;
+  /** Forgets the messages of a run that has ended. */
+  forget(runId: string): void;
 }
 
 /**
@@ -35,17 +37,29 @@ export interface Steering extends Middleware {
  */
 export function steering(): Steering {
   const runs = new Map<string, SteeredRun>();
+  const injectionsByRun = new Map<string, Injections>();
+  const injectionsOf = (runId: string): Injections => {
+    const known = injectionsByRun.get(runId) ?? new Injections();
+    injectionsByRun.set(runId, known);
+    return known;
+  };
+  const forget = (runId: string): void => {
+    runs.delete(runId);
+    injectionsByRun.delete(runId);
+  };
   return {
     name: 'steering',
-    injectionsOf: (runId) => runs.get(runId)?.injections,
+    injectionsOf,
+    forget,
     wrapRun: (next) => async (input, context, steps) => {
-      const run = { context, steps, injections: new Injections() };
-      runs.set(context.runId, run);
+      const { runId } = context;
+      const run = { context, steps, injections: injectionsOf(runId) };
+      runs.set(runId, run);
       steps.onInterrupt((request) => take(run, request));
       try {
         return await next(input, context);
       } finally {
-        runs.delete(context.runId);
+        forget(runId);
       }
     },
     wrapSettle: (next) => async (input, context) => {
@@ -113,7 +127,8 @@ async function afterReply(run: SteeredRun, next: Next): Promise<Next> {
   const isAnswer = message && reason === 'stop' && !context.messages.includes(message);
   if (!isAnswer || !injections.any) return next;
   await injections.judged(context.signal);
-  if (!injections.any && !context.stopped) return next;
+  if (context.stopped) return steps.recover(message);
+  if (!injections.any) return next;
   await steps.append([message]);
   return beforeModel(run, { to: 'model' });
 }
