@@ -153,11 +153,12 @@ function withParts(options: CallOptions): KernelCallOptions {
     const message = `Item ${index} of \`instructions\` is no message. Create messages with systemMessage('…').`;
     throw new AgentError('INVALID_INPUT', message);
   }
+  // What a client sent comes first, so that all guards judge it. Claims are no new messages.
   const parts: UseList = [
-    ...(rest.use ?? []),
-    ...(claims?.length ? [claimed(claims)] : []),
     ...(decisions?.length ? [decideBeside(decisions)] : []),
     ...(given?.length ? [instructions(given)] : []),
+    ...(claims?.length ? [claimed(claims)] : []),
+    ...(rest.use ?? []),
     ...(output ? [output] : []),
   ];
   return parts.length ? { ...rest, use: parts } : rest;

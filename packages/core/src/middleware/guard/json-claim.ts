@@ -1,21 +1,17 @@
 import { unfitClaim, type Claim } from './claims.ts';
-import { createMessage, type MessageContext } from '../../message/create-message.ts';
+import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { mapStrings } from '../../message/json/map-strings.ts';
 
 /** Returns a claim with all strings of a JSON value, such as the schema of a client's tool. */
-export function jsonClaim(
-  value: JsonValue,
-  take: (judged: JsonValue) => void,
-  context?: MessageContext,
-): Claim {
+export function jsonClaim(value: JsonValue, take: (judged: JsonValue) => void): Claim {
   const texts: string[] = [];
   mapStrings(value, (text) => {
     texts.push(text);
     return text;
   });
   const content = texts.map((text) => ({ type: 'text', text }) as const);
-  const message = createMessage('user', content, context);
+  const message = createMessage('user', content);
   return {
     message,
     take(judged) {

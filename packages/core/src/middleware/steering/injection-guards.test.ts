@@ -3,6 +3,7 @@ import type { AgentOptions } from '../../preset/react-agent.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
+import { guardInput } from '../guard/input/guard-input.ts';
 import { inputGuards } from '../guard/input/input-guards.ts';
 import { rateLimit } from '../guard/input/rate-limit.ts';
 import { maskPii } from '../guard/pii/mask-pii.ts';
@@ -12,7 +13,7 @@ import { structured } from '../output/structured.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { Middleware, Rejection } from '../../agent/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import * as z from 'zod';
 
 function gate(): { readonly open: () => void; readonly wait: Promise<void> } {
@@ -21,25 +22,21 @@ function gate(): { readonly open: () => void; readonly wait: Promise<void> } {
   return { open, wait };
 }
 
-const rejection: Rejection = {
-  error: new AgentError('GUARD_REJECTED', 'Not here.', {
-    details: { category: 'OFF_TOPIC' },
-  }).toJSON(),
-};
+const rejection = new AgentError('GUARD_REJECTED', 'Not here.', {
+  details: { category: 'OFF_TOPIC' },
+});
 
 /** Creates a guard that rejects `bad`, shortens `long …`, and awaits `judge` before it decides. */
 function guardWith(judge: (text: string) => Promise<void> | void = () => {}): Middleware {
-  return {
-    async guard(input) {
-      for (const message of input) await judge(textOf(message));
-      if (input.some((message) => textOf(message).startsWith('bad'))) return rejection;
-      return input.map((message) =>
-        textOf(message).startsWith('long ')
-          ? { ...message, content: [{ type: 'text', text: 'short' }] }
-          : message,
-      );
-    },
-  };
+  return guardInput('guard', async (input) => {
+    for (const message of input) await judge(textOf(message));
+    if (input.some((message) => textOf(message).startsWith('bad'))) throw rejection;
+    return input.map((message) =>
+      textOf(message).startsWith('long ')
+        ? { ...message, content: [{ type: 'text', text: 'short' }] }
+        : message,
+    );
+  });
 }
 
 function setUp(
@@ -179,12 +176,10 @@ test('injected messages keep their order of arrival, even if a later message is 
 
 test('if a guard throws, the injected call fails and the running call does not', async () => {
   const { open, wait } = gate();
-  const guard: Middleware = {
-    guard(input) {
-      if (input.some((message) => textOf(message) === 'odd')) throw new Error('guard down');
-      return input;
-    },
-  };
+  const guard = guardInput('guard', (input) => {
+    if (input.some((message) => textOf(message) === 'odd')) throw new Error('guard down');
+    return input;
+  });
   const { agent } = setUp([[{ wait, text: 'one' }]], [guard]);
   const first = agent.call('first');
   await expect(agent.call('odd')).rejects.toMatchObject({ message: 'guard down' });

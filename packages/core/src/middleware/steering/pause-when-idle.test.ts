@@ -1,3 +1,4 @@
+import { guardInput } from '../guard/input/guard-input.ts';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
@@ -63,12 +64,10 @@ test('tools with a decision run before the pause takes effect', async () => {
 test('if a call fails before its first model request, the pause applies to the next call', async () => {
   let bad = true;
   const guard: AgentOptions['use'] = [
-    {
-      guard(input) {
-        if (bad) throw new Error('down');
-        return input;
-      },
-    },
+    guardInput('guard', (input) => {
+      if (bad) throw new Error('down');
+      return input;
+    }),
   ];
   const { agent } = setUp(['Done.'], { use: [springAiAlibaba(), ...guard] });
   agent.interrupt({ mode: 'pause' });

@@ -1,11 +1,11 @@
 import type { Decision } from '../../../event/pending-call.ts';
 import { unfitClaim, type Claim } from '../claims.ts';
-import { createMessage, type MessageContext } from '../../../message/create-message.ts';
+import { createMessage } from '../../../message/create-message.ts';
 import { textOf, toolResultsOf } from '../../../message/message-text.ts';
 import { jsonClaim } from '../json-claim.ts';
 
 /** Returns a claim for each decision with a text. A changed decision replaces the one in the list. */
-export function decisionClaims(decisions: Decision[], context: MessageContext): readonly Claim[] {
+export function decisionClaims(decisions: Decision[]): readonly Claim[] {
   return decisions.flatMap((decision, index): Claim | readonly Claim[] => {
     const replace = (part: object): void => {
       decisions[index] = { ...decision, ...part } as Decision;
@@ -14,19 +14,19 @@ export function decisionClaims(decisions: Decision[], context: MessageContext): 
       case 'approve':
         return [];
       case 'edit': {
-        const claim = jsonClaim(decision.input, (input) => replace({ input }), context);
+        const claim = jsonClaim(decision.input, (input) => replace({ input }));
         return claim.message.content.length ? claim : [];
       }
       case 'reject': {
         if (!decision.reason) return [];
-        const message = createMessage('user', decision.reason, context);
+        const message = createMessage('user', decision.reason);
         return { message, take: (judged) => replace({ reason: textOf(judged ?? fail()) }) };
       }
       case 'result': {
         const { toolUseId, name = '', output, state = 'success' } = decision;
         if (!output.length) return [];
         const result = { type: 'tool_result', toolUseId, name, output, state } as const;
-        const message = createMessage('tool', [result], context);
+        const message = createMessage('tool', [result]);
         return {
           message,
           take: (judged) =>

@@ -1,11 +1,13 @@
 import { expect, test, vi } from 'vitest';
-import type { Rejection } from '../../../agent/middleware.ts';
+import { AgentError } from '../../../error/agent-error.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { toolMessage, userMessage } from '../../../message/create-message.ts';
 import { textOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
-import { stagesOf, inputGuards, type GuardOptions } from './input-guards.ts';
+import type { GuardOptions } from '../guard-options.ts';
+import { checkStages } from './check-stages.ts';
+import { inputGuards } from './input-guards.ts';
 import { inputLength } from './input-length.ts';
 import type { GuardContext, InputStage } from './input-stage.ts';
 import { maskPii } from '../pii/mask-pii.ts';
@@ -26,12 +28,13 @@ function guard(
   messages: readonly Msg[] = input,
   options: GuardOptions = silent,
 ) {
-  return stagesOf(stages, options).check(messages, context);
+  return checkStages(stages, options)(messages, context);
 }
 
-function rejectionOf(verdict: readonly Msg[] | Rejection) {
-  if (!('error' in verdict)) throw new Error('It passed.');
-  return verdict.error;
+async function rejectionOf(judging: Promise<readonly Msg[]>) {
+  const thrown: unknown = await judging.catch((error: unknown) => error);
+  if (!AgentError.is(thrown)) throw new Error('It passed.');
+  return thrown.toJSON();
 }
 
 const pass: InputStage = { name: 'pass', check: (given) => given };
@@ -49,13 +52,13 @@ test('each stage gets the messages that the previous stage returned, and the fir
     name: 'no',
     check: () => ({ category: 'OFF_TOPIC', details: { topic: 3, stage: 'forged' } }),
   };
-  const verdict = await guard([say('a'), say('b'), no, say('c')], [userMessage('x')]);
-  expect(seen).toEqual(['a: x', 'b: x a']);
-  expect(rejectionOf(verdict)).toMatchObject({
+  const judging = guard([say('a'), say('b'), no, say('c')], [userMessage('x')]);
+  expect(await rejectionOf(judging)).toMatchObject({
     code: 'GUARD_REJECTED',
     message: 'The assistant does not help with this topic.',
     details: { category: 'OFF_TOPIC', stage: 'no', topic: 3 },
   });
+  expect(seen).toEqual(['a: x', 'b: x a']);
   expect(await guard([pass, pass])).toBe(input);
 });
 
@@ -77,11 +80,9 @@ test.each(rubbish.map((value) => [value]))(
   'a stage that returns %o rejects the input, and the user sees nothing of that value',
   async (value) => {
     const onError = vi.fn();
-    const error = rejectionOf(
-      await guard([{ name: 'bad', check: () => value as readonly Msg[] }, pass], input, {
+    const error = await rejectionOf(guard([{ name: 'bad', check: () => value as readonly Msg[] }, pass], input, {
         onError,
-      }),
-    );
+      }));
     expect(error).toMatchObject({
       message: 'Security check failed',
       details: { category: 'SYSTEM_ERROR', stage: 'bad' },
@@ -99,30 +100,30 @@ test('a stage that throws rejects the input, even if `onError` throws too', asyn
     },
   };
   expect(
-    rejectionOf(await guard([{ ...bad, check: async () => bad.check(input, context) }])),
+    await rejectionOf(guard([{ ...bad, check: async () => bad.check(input, context) }])),
   ).toMatchObject({
     message: 'Security check failed',
   });
   const onError = (): void => {
     throw new Error('listener');
   };
-  expect(rejectionOf(await guard([bad], input, { onError }))).toMatchObject({
+  expect(await rejectionOf(guard([bad], input, { onError }))).toMatchObject({
     details: { category: 'SYSTEM_ERROR' },
   });
 });
 
 test('rejection messages use the locale or the custom texts', async () => {
   const no: InputStage = { name: 'no', check: () => ({ category: 'UNAUTHORIZED' }) };
-  expect(rejectionOf(await guard([no], input, { locale: 'ko' })).message).toBe(
+  expect((await rejectionOf(guard([no], input, { locale: 'ko' }))).message).toBe(
     '이 작업을 할 권한이 없습니다.',
   );
   const messages = { 'GUARD_REJECTED:UNAUTHORIZED': 'Nur für Mitglieder.' };
-  expect(rejectionOf(await guard([no], input, { messages })).message).toBe('Nur für Mitglieder.');
+  expect((await rejectionOf(guard([no], input, { messages }))).message).toBe('Nur für Mitglieder.');
   const own: InputStage = {
     name: 'own',
     check: () => ({ category: 'UNAUTHORIZED', message: 'Ask Ann.' }),
   };
-  expect(rejectionOf(await guard([own])).message).toBe('Ask Ann.');
+  expect((await rejectionOf(guard([own]))).message).toBe('Ask Ann.');
 });
 
 test('with input guards, call() returns a rejection, stores no input, and the next call works', async () => {
@@ -210,15 +211,15 @@ test('inputLength() counts trimmed text, accepts media without text, and counts 
 test('classify() and permission() accept the input only if the callback explicitly allows the input', async () => {
   const by = (value: unknown) => classify(() => value as 'pass');
   expect(await guard([by('pass')])).toBe(input);
-  expect(rejectionOf(await guard([by('OFF_TOPIC')])).details).toEqual({
+  expect((await rejectionOf(guard([by('OFF_TOPIC')]))).details).toEqual({
     category: 'OFF_TOPIC',
     stage: 'classify',
   });
   expect(
-    rejectionOf(await guard([by({ category: 'INVALID_INPUT', message: 'No.' })])).message,
+    (await rejectionOf(guard([by({ category: 'INVALID_INPUT', message: 'No.' })]))).message,
   ).toBe('No.');
   for (const value of ['yes', '', true, undefined, {}]) {
-    expect(rejectionOf(await guard([by(value)])).details).toMatchObject({
+    expect((await rejectionOf(guard([by(value)]))).details).toMatchObject({
       category: 'SYSTEM_ERROR',
     });
   }
@@ -230,12 +231,12 @@ test('classify() and permission() accept the input only if the callback explicit
 
   const allow = (value: unknown) => permission(() => value as boolean);
   expect(await guard([allow(true)])).toBe(input);
-  expect(rejectionOf(await guard([allow(false)])).details).toMatchObject({
+  expect((await rejectionOf(guard([allow(false)]))).details).toMatchObject({
     category: 'UNAUTHORIZED',
     stage: 'permission',
   });
   for (const value of [1, 'yes', undefined]) {
-    expect(rejectionOf(await guard([allow(value)])).details).toMatchObject({
+    expect((await rejectionOf(guard([allow(value)]))).details).toMatchObject({
       category: 'SYSTEM_ERROR',
     });
   }
@@ -255,7 +256,7 @@ test('maskPii() as an input guard masks personal data before it is stored, also 
   });
   expect(JSON.stringify(await guard([maskPii()], [result]))).toContain('"text":"[EMAIL]"');
   expect(
-    rejectionOf(await guard([maskPii({ strategy: 'block' })], [result])).details,
+    (await rejectionOf(guard([maskPii({ strategy: 'block' })], [result]))).details,
   ).toMatchObject({ category: 'INVALID_INPUT' });
   expect(await guard([maskPii()])).toStrictEqual(input);
 });

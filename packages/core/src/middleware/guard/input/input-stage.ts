@@ -1,23 +1,13 @@
 import type { RunInfo } from '../../../model/chat-model.ts';
-import type { GuardCategory } from '../../../error/error-message.ts';
 import type { Awaitable } from '../../../event/hook.ts';
-import type { JsonObject } from '../../../message/json/json.ts';
 import type { Msg } from '../../../message/msg.ts';
 import type { Usage } from '../../../model/usage.ts';
+import type { StageRejection } from '../rejection.ts';
 
 /** Identity and signal of the agent call whose input is checked. */
 export interface GuardContext extends RunInfo {
   /** Signal that aborts when the agent call is aborted, interrupted or paused. */
   readonly signal: AbortSignal;
-}
-
-/** Rejection by a stage. */
-export interface StageRejection {
-  readonly category: GuardCategory;
-  /** Message for the user. Default: the text for the category. */
-  readonly message?: string;
-  /** Data for programs. The error's `details` contain it, together with `category` and `stage`. */
-  readonly details?: JsonObject;
 }
 
 /** Cost of an agent call that has ended. */

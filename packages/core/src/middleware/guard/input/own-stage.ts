@@ -3,8 +3,8 @@ import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { GuardCategory } from '../../../error/error-message.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { isRejection } from './input-guards.ts';
-import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
+import { isRejection, type StageRejection } from '../rejection.ts';
+import type { GuardContext, InputStage } from './input-stage.ts';
 import { addressesOf, textsOf } from './message-texts.ts';
 
 /** Function that classifies a text. It returns `pass` or the reason for a rejection. */

@@ -1,7 +1,8 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
+import type { StageRejection } from '../rejection.ts';
 import { memoryCounters, type Count, type CounterStore } from './counter-store.ts';
-import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
+import type { GuardContext, InputStage } from './input-stage.ts';
 
 export interface CounterOptions {
   /** Returns the key to count by. Default: the agent's `userId`, or `anonymous`. */

@@ -5,12 +5,12 @@ import type { Middleware } from '../../../agent/middleware.ts';
 import type { ContentBlock, ToolUse } from '../../../message/content-block.ts';
 import { assistantMessage, toolMessage, userMessage } from '../../../message/create-message.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { humanInTheLoop } from '../../approval/approvals.ts';
+import { approvals } from '../../approval/approvals.ts';
 import { waitingTools } from '../../../../test-support/waiting-tools.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
 import { maskPii } from '../pii/mask-pii.ts';
-import { decisionClaims } from './decision-claims.ts';
+import { guardInput } from './guard-input.ts';
 import { injection } from './injection.ts';
 import { inputGuards } from './input-guards.ts';
 import { inputLength } from './input-length.ts';
@@ -62,8 +62,9 @@ test.each(removing)(
   'a guard that %s of edited arguments fails the call, and no tool runs',
   async (_, guard) => {
     const { agent, ran, model } = paying([
-      { guard: (input) => (JSON.stringify(input).includes('secret') ? guard(input) : input) },
-      { claims: decisionClaims },
+      guardInput('no secrets', (input) =>
+        JSON.stringify(input).includes('secret') ? guard(input) : input,
+      ),
     ]);
     await agent.call('Go.');
     const decisions = [result('ok'), edit({ a: 'secret', b: 'c' })];
@@ -137,7 +138,7 @@ test.each<readonly [string, (text: string) => Decision]>([
   const { toolUseId: _id, ...asked } = make(`to ${mail}`) as Exclude<Decision, { type: 'result' }>;
   const masked = paying([
     inputGuards([maskPii()]),
-    humanInTheLoop({ decide: () => asked, onError: (error) => errors.push(error) }),
+    approvals({ decide: () => asked, onError: (error) => errors.push(error) }),
   ]);
   await masked.agent.call('Go.');
   await masked.agent.call([result('ok')]);
@@ -149,7 +150,7 @@ test.each<readonly [string, (text: string) => Decision]>([
   const { toolUseId: _other, ...bad } = make(attack) as Exclude<Decision, { type: 'result' }>;
   const refusing = paying([
     inputGuards([injection()]),
-    humanInTheLoop({ decide: () => bad, onError: (error) => errors.push(error) }),
+    approvals({ decide: () => bad, onError: (error) => errors.push(error) }),
   ]);
   const ended = await refusing.agent.call('Go.');
   expect(ended).toMatchObject({
@@ -164,14 +165,11 @@ test.each<readonly [string, (text: string) => Decision]>([
 test('a verdict without a text starts no guard', async () => {
   const looks: (readonly Msg[])[] = [];
   const { agent, ran } = paying([
-    {
-      guard(input) {
-        looks.push(input);
-        return input;
-      },
-      claims: decisionClaims,
-    },
-    humanInTheLoop({ decide: () => ({ type: 'approve' }) }),
+    guardInput('look', (input) => {
+      looks.push(input);
+      return input;
+    }),
+    approvals({ decide: () => ({ type: 'approve' }) }),
   ]);
   await agent.call('Go.');
   expect([ran, looks.length]).toEqual([[{}], 1]);

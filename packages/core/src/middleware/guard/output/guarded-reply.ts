@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../../message/json/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
+import type { Report } from '../guard-options.ts';
 import { GuardedValue, mapJson, type ToolInput } from './guarded-value.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
 import { replaceFindings } from './replace-findings.ts';
 import { RuleWindow } from './rule-window.ts';
-import { findingsOf, reviewOf, throwRejected, type Report } from './run-rule.ts';
+import { findingsOf, reviewOf, throwRejected } from './run-rule.ts';
 import { unescaped } from './unescaped.ts';
 
 export interface GuardedReplyOptions {

@@ -13,11 +13,12 @@ import type { Msg } from '../../../message/msg.ts';
 import { asOwn } from '../../../message/own-message.ts';
 import { addUsage, type Usage } from '../../../model/usage.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
+import { guardFields, reporter, type GuardOptions } from '../guard-options.ts';
+import { estimateUsage, saidIn } from '../input/unreported-usage.ts';
+import { rejectionError } from '../rejection.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
-import { guardFields, rejectionError, reporter, type GuardOptions } from '../input/input-guards.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
 import { RuleRejection } from './run-rule.ts';
-import { estimateUsage, saidIn } from '../input/unreported-usage.ts';
 
 export interface OutputGuardOptions extends GuardOptions {
   /**
@@ -93,10 +94,11 @@ export function outputGuards(
           ? next.stream(request, context)
           : guard(next, request, context, settingsOf(context), options),
     }),
-    wrapAnswer: (next) => async (context, steps) => {
-      const answer = await next(context, steps);
+    wrapReply: (next) => async (reply, context) => {
+      if (reply.reason === 'stop') return next(reply, context);
       const settings = settingsOf({ signal: context.signal, run: context });
-      return answer && reviewAnswer(answer, settings, options);
+      const message = await reviewAnswer(reply.message, settings, options);
+      return message ? next({ ...reply, message }, context) : { to: 'model' };
     },
   };
 }

@@ -2,7 +2,7 @@ import type { GuardCategory } from '../../../error/error-message.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
 import type { RunInfo } from '../../../model/chat-model.ts';
-import type { StageRejection } from '../input/input-stage.ts';
+import type { StageRejection } from '../rejection.ts';
 
 /**
  * A part of a text that a rule does not allow. It is replaced, or the whole text is rejected.

@@ -1,5 +1,6 @@
+import type { Report } from '../guard-options.ts';
 import type { OutputRule } from './output-rule.ts';
-import { findingsOf, heldFromOf, throwRejected, type Report } from './run-rule.ts';
+import { findingsOf, heldFromOf, throwRejected } from './run-rule.ts';
 
 /** Number of released characters that a rule sees again, for lookbehind in its pattern. */
 const behind = 64;

@@ -1,11 +1,8 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
-import { isRejection } from '../input/input-guards.ts';
-import type { StageRejection } from '../input/input-stage.ts';
+import type { Report } from '../guard-options.ts';
+import { isRejection, type StageRejection } from '../rejection.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
-
-/** Function that gets exceptions of rules. */
-export type Report = (error: unknown, rule: string) => void;
 
 /** Exception that ends the check of a reply and names the rule that rejected it. */
 export class RuleRejection extends Error {

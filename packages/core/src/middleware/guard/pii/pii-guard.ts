@@ -5,8 +5,8 @@ import type { ToolResult } from '../../../message/content-block.ts';
 import { toolMessage } from '../../../message/create-message.ts';
 import type { RunInfo } from '../../../model/chat-model.ts';
 import { toolResultsOf } from '../../../message/message-text.ts';
-import { decisionClaims } from '../input/decision-claims.ts';
-import { stagesOf } from '../input/input-guards.ts';
+import { checkStages } from '../input/check-stages.ts';
+import { guardInput } from '../input/guard-input.ts';
 import { piiFields, piiRule, type MaskPiiOptions } from './mask-pii.ts';
 import { outputFields, outputGuards, type OutputGuardOptions } from '../output/output-guards.ts';
 
@@ -45,15 +45,17 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   const { input = true, output = false, toolResults = false, ...others } = options;
   const { kinds: _kinds, strategy: _strategy, salt: _salt, ...rest } = others;
   const rule = piiRule('piiGuard()', others);
-  const { check } = stagesOf([rule], rest);
-  const { wrapModel, wrapAnswer } = outputGuards([rule], rest);
+  const check = checkStages([rule], rest);
 
   const look = async (result: ToolResult, run: RunInfo): Promise<ToolResult> => {
     const messages = [toolMessage(result)];
     const { signal } = new AbortController();
-    const verdict = await check(messages, { ...run, signal });
-    if ('error' in verdict) return { ...result, output: withheld, state: 'error' };
-    return verdict[0] === messages[0] ? result : toolResultsOf(verdict[0]!)[0]!;
+    try {
+      const [judged] = await check(messages, { ...run, signal });
+      return judged === messages[0] ? result : toolResultsOf(judged!)[0]!;
+    } catch {
+      return { ...result, output: withheld, state: 'error' };
+    }
   };
   const review = async (
     event: EventOf<'post-acting'>,
@@ -63,10 +65,10 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
     return result === event.result ? undefined : { ...event, result };
   };
   return {
+    ...(output && outputGuards([rule], rest)),
+    ...(input && guardInput('piiGuard', check)),
     name: 'piiGuard',
     onError: 'fail',
-    ...(input && { guard: check, claims: decisionClaims }),
-    ...(output && wrapModel && wrapAnswer && { wrapModel, wrapAnswer }),
     // Runs before hooks that read results or store them elsewhere.
     ...(toolResults && { on: { 'post-acting': { handle: review, priority: -10_000 } } }),
   };

@@ -1,0 +1,62 @@
+import type { CallInput } from '../../agent/call-input.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { Msg } from '../../message/msg.ts';
+
+/** Something that a client sent and the model will read, as a message for the guards. */
+export interface Claim {
+  readonly message: Msg;
+  /**
+   * Gets the message after the guards: the same object if they did not change it, or `undefined` if
+   * they removed it. Its text has to be used. Throw if that is not possible, because the unjudged
+   * text must not be used.
+   */
+  readonly take: (judged: Msg | undefined) => void | Promise<void>;
+}
+
+/**
+ * Returns the error for a guard that removed or joined parts of what a client sent, although the
+ * request needs all of them.
+ */
+export function unfitClaim(): AgentError {
+  return new AgentError(
+    'CONFIGURATION',
+    'A guard removed or joined parts of a decision, of the history or of declarations. It may only change their texts, and has to keep the ids of messages, or reject the input.',
+  );
+}
+
+/** Lets the guards judge claims together with the input of one agent call. */
+export function claimed(claims: readonly Claim[]): Middleware {
+  return {
+    wrapInput: (next) => async (input, context) =>
+      isOwnInput(context)
+        ? judgedWith(claims, input, (all) => next(all, context))
+        : next(input, context),
+  };
+}
+
+/**
+ * Returns whether a run admits its own input. Injected messages and verdicts come later, when the
+ * run has read its log.
+ */
+export function isOwnInput({ messages }: RunContext): boolean {
+  return messages.length === 0;
+}
+
+/**
+ * Passes an input through `judge` with the messages of claims before its own. Gives each claim its
+ * judged message, and returns the judged input without these messages.
+ */
+export async function judgedWith(
+  claims: readonly Claim[],
+  input: CallInput,
+  judge: (all: CallInput) => Promise<CallInput>,
+): Promise<CallInput> {
+  const added = claims.map(({ message }) => message);
+  const judged = await judge({ ...input, messages: [...added, ...input.messages] });
+  const byId = new Map(judged.messages.map((message) => [message.id, message]));
+  for (const { message, take } of claims) await take(byId.get(message.id));
+  const ids = new Set(added.map(({ id }) => id));
+  return { ...judged, messages: judged.messages.filter(({ id }) => !ids.has(id)) };
+}
