@@ -10,10 +10,7 @@ import { decisionClaims } from './decision-claims.ts';
  * Returns the messages that may pass, changed or not. A changed message keeps its id. Throw
  * `GUARD_REJECTED` to reject the input; any other exception makes the agent call fail.
  */
-export type InputCheck = (
-  input: readonly Msg[],
-  context: RunContext,
-) => Awaitable<readonly Msg[]>;
+export type InputCheck = (input: readonly Msg[], context: RunContext) => Awaitable<readonly Msg[]>;
 
 /**
  * Creates a guard from your own check of the input. `check` gets all that a client sent and the

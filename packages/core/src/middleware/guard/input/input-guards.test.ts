@@ -80,9 +80,11 @@ test.each(rubbish.map((value) => [value]))(
   'a stage that returns %o rejects the input, and the user sees nothing of that value',
   async (value) => {
     const onError = vi.fn();
-    const error = await rejectionOf(guard([{ name: 'bad', check: () => value as readonly Msg[] }, pass], input, {
+    const error = await rejectionOf(
+      guard([{ name: 'bad', check: () => value as readonly Msg[] }, pass], input, {
         onError,
-      }));
+      }),
+    );
     expect(error).toMatchObject({
       message: 'Security check failed',
       details: { category: 'SYSTEM_ERROR', stage: 'bad' },

@@ -5,7 +5,8 @@ import { userMessage } from '../../../message/create-message.ts';
 import { MemoryStore } from '../../../memory/memory-store.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { memoryCounters, storedCounters, type CounterStore } from './counter-store.ts';
-import { inputGuards, stagesOf } from './input-guards.ts';
+import { checkStages } from './check-stages.ts';
+import { inputGuards } from './input-guards.ts';
 import { rateLimit, type RateLimitOptions } from './rate-limit.ts';
 import { spendCap } from './spend-cap.ts';
 
@@ -89,8 +90,8 @@ test('a store that fails, an invalid count and an invalid key reject the call', 
     spendCap({ limit: 5, store: { add: () => ({ total: 'x' }) as never } }),
   ];
   for (const stage of stages) {
-    const verdict = await stagesOf([stage], { onError: () => {} }).check(input, of('ann'));
-    expect(verdict).toMatchObject({ error: { code: 'GUARD_REJECTED' } });
+    const judging = checkStages([stage], { onError: () => {} })(input, of('ann'));
+    await expect(judging).rejects.toMatchObject({ code: 'GUARD_REJECTED' });
   }
 });
 
