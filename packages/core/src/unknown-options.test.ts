@@ -118,7 +118,7 @@ const entries: Readonly<Record<string, Entry>> = {
       maskPii: (wrong) => guards.maskPii(wrong),
       piiGuard: (wrong) => guards.piiGuard(wrong),
     },
-    others: 'decisionClaims injectionPatterns',
+    others: 'guardInput injectionPatterns',
   },
   './json-schema': {
     exports: jsonSchemas,

@@ -1,5 +1,6 @@
-import { agentTool, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import { AgentError, agentTool, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import { guardInput } from '@isoloop/core/guards';
 import { patchToolCalls } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
@@ -320,22 +321,11 @@ test.for(places)(
 );
 
 test.for(places)('%s: a message that a guard rejects leaves the approval open', async (place) => {
-  const use = [
-    {
-      guard: (input: readonly { readonly content: readonly unknown[] }[]) =>
-        JSON.stringify(input).includes('rude')
-          ? {
-              error: {
-                name: 'AgentError',
-                code: 'GUARD_REJECTED',
-                message: 'No.',
-                retryable: false,
-              },
-            }
-          : input,
-    },
-  ];
-  const bound = boundEndpoint(place, [asked, 'Paid.'], { tools: [pay], use: use as never });
+  const guard = guardInput('guard', (input) => {
+    if (JSON.stringify(input).includes('rude')) throw new AgentError('GUARD_REJECTED', 'No.');
+    return input;
+  });
+  const bound = boundEndpoint(place, [asked, 'Paid.'], { tools: [pay], use: [guard] });
   const chat = bound.chat({ sendAutomaticallyWhen: hasApprovalResponse });
   await chat.sendMessage({ text: 'Pay' });
   await chat.sendMessage({ text: 'rude' });

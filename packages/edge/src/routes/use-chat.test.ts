@@ -1,5 +1,6 @@
 import { AgentError, tool } from '@isoloop/core';
 import { hasApprovalResponse, keepDataParts } from '@isoloop/core/ai-sdk';
+import { guardInput } from '@isoloop/core/guards';
 import { approvals } from '@isoloop/core/middleware';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import {
@@ -9,7 +10,6 @@ import {
 import type { UIMessage } from 'ai';
 import { beforeEach, expect, test } from 'vitest';
 import { boundEndpoint, places, textOf, type TestChat } from '../../test-support/both-bindings.ts';
-import { guarding } from '../../test-support/guarding.ts';
 import { color, payments } from '../../test-support/payments.ts';
 
 let { paid, pay } = payments();
@@ -59,7 +59,7 @@ test.for(places)(
   '%s: an edit or another answer that a guard refuses leaves the conversation as it was',
   async (place) => {
     let isClosed = false;
-    const guard = guarding((input) => {
+    const guard = guardInput('guard', (input) => {
       if (isClosed) throw new AgentError('GUARD_REJECTED', 'Too many requests.');
       return input;
     });

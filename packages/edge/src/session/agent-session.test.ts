@@ -13,13 +13,13 @@ import {
   tool,
   userMessage,
 } from '@isoloop/core';
+import { guardInput } from '@isoloop/core/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createAgentHandler } from '../agent-handler.ts';
 import { boundTo, factories, sessions, type SessionEnv } from '../../test-support/agent-session.ts';
-import { guarding } from '../../test-support/guarding.ts';
 import type { SessionAgent } from '../handler-options.ts';
 import {
   ask,
@@ -724,7 +724,7 @@ test('the session also closes the agent of a rejected request', async () => {
 });
 
 test('a message that a guard rejects does not become a title', async () => {
-  const guard = guarding((input) => {
+  const guard = guardInput('guard', (input) => {
     if (textOfMessage(input[0]!).includes('secret')) throw new AgentError('GUARD_REJECTED', 'No.');
     return input;
   });

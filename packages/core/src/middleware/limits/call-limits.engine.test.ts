@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import type { GuardContext } from '../guard/input/input-stage.ts';
+import { guardInput } from '../guard/input/guard-input.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 
@@ -222,12 +221,15 @@ test('if an abort comes before the timeout, the call ends as aborted', async () 
 test('a guard that exceeds the timeout fails the call, and nothing is stored', async () => {
   let begun!: () => void;
   const guarding = new Promise<void>((resolve) => (begun = resolve));
-  const guard = (given: readonly Msg[], { signal }: GuardContext) =>
-    new Promise<readonly Msg[]>((resolve) => {
-      signal.addEventListener('abort', () => resolve(given));
-      begun();
-    });
-  const { agent } = setUp([], { timeoutMs: 1000 }, { use: [{ guard }] });
+  const guard = guardInput(
+    'guard',
+    (given, { signal }) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve(given));
+        begun();
+      }),
+  );
+  const { agent } = setUp([], { timeoutMs: 1000 }, { use: [guard] });
   const call = agent.call('Hi', { throwOnError: false });
   await guarding;
   vi.advanceTimersByTime(1000);
