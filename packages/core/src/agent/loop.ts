@@ -351,12 +351,14 @@ export async function recover(run: Run, partial?: Msg): Promise<Ending> {
   return answer(run, message, { reason: 'interrupted' });
 }
 
-/** Ends the agent call with a message that the model did not write. */
-async function answer(run: Run, given: Msg, ending: Ending): Promise<Ending> {
+/**
+ * Ends the agent call with a message that the model did not write. `finish` tells its text, because
+ * an abort while a wrapper waits here would lose an answer that readers have.
+ */
+function answer(run: Run, given: Msg, ending: Ending): Ending {
   const message = run.asReply(given);
-  await tellText(run, message);
   const metadata = { ...message.metadata, reason: ending.reason };
-  return { ...ending, message: { ...message, metadata } };
+  return { ...ending, message: { ...message, metadata }, isUntold: true };
 }
 
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
@@ -368,6 +370,7 @@ async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   const { reason } = ending;
   let { message = run.message('assistant', []) } = ending;
   run.unsaved = reason === 'rejected' ? undefined : message;
+  if (ending.isUntold) await tellText(run, message);
   if (reason === 'suspended') await run.tell('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
   if (ending.isStored) await run.tell('post-call', { message });
@@ -384,7 +387,7 @@ async function finish(run: Run, ending: Ending): Promise<AgentResult> {
 
 /** Returns the result of an agent call that ends in this way. */
 export function resultOf(run: Run, ending: Ending): AgentResult {
-  const { refused: _refused, isStored: _isStored, ...ended } = ending;
+  const { refused: _refused, isStored: _isStored, isUntold: _isUntold, ...ended } = ending;
   const { message = run.message('assistant', []) } = ending;
   const { memory, now } = run.setup;
   return {

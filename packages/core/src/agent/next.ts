@@ -22,6 +22,8 @@ export interface Ending {
   readonly message?: Msg | undefined;
   /** Whether an earlier run stored the answer, after its hooks. */
   readonly isStored?: boolean | undefined;
+  /** Whether readers do not have the text of the answer yet, because no model wrote it. */
+  readonly isUntold?: boolean | undefined;
   readonly output?: unknown;
   readonly error?: AgentErrorData | undefined;
   readonly stoppedAt?: StopEvent | undefined;

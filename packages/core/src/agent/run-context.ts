@@ -190,10 +190,10 @@ export class RunView implements RunContext {
 
   async loadState(): Promise<void> {
     this.#run.throwIfOver();
-    const { signal, setup } = this.#run;
+    const { signal, failure, setup } = this.#run;
     // If the agent refuses this call because another call runs, the state of the running call must
     // not change.
-    if (signal.aborted) return;
+    if (signal.aborted || failure) return;
     await setup.memory.restore?.(setup.status, setup.tools);
   }
 
