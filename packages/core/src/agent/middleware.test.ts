@@ -336,7 +336,7 @@ test('if the model restarts its summary, a step-reset is emitted', async () => {
   expect(events.at(-1)).toMatchObject({ result: { text: 'In short', reason: 'max-iterations' } });
 });
 
-test.each(['guard', 'wrapModel', 'wrapTool', 'wrapRun'])(
+test.each(['wrapInput', 'wrapModel', 'wrapTool', 'wrapRun'])(
   'a middleware’s `%s` must be a function',
   (key) => {
     expect(() => setUp([], [{ [key]: 'no' } as Middleware])).toThrow(
