@@ -6,7 +6,7 @@ import type { StageRejection } from '../rejection.ts';
 
 /** Identity and signal of the agent call whose input is checked. */
 export interface GuardContext extends RunInfo {
-  /** Signal that aborts when the agent call is aborted, interrupted or paused. */
+  /** Signal that aborts when the agent call is aborted. An interrupt waits for the check. */
   readonly signal: AbortSignal;
 }
 
