@@ -116,17 +116,12 @@ export function boundedCall(call: OuterStep<CallInput | undefined, AgentResult>)
     const run = runOf(context);
     // A wrapper that hung may call `next` after the end of the run.
     run.throwIfOver();
-    run.waits.depth += 1;
-    const { depth } = run.waits;
     try {
-      const isHeld = (): boolean => run.waits.depth > depth;
-      return await run.waits.code(call(input, context, run.steps), { isHeld });
+      return await run.waits.wrapper(() => call(input, context, run.steps));
     } catch (thrown) {
       if (!run.waits.isAbort(thrown)) throw thrown;
       run.stage = 'over';
       return await cutOff(run);
-    } finally {
-      run.waits.depth = depth - 1;
     }
   };
 }

@@ -20,7 +20,6 @@ const stepsOfNext = 25;
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
 export async function loop(run: Run, input: CallInput | undefined): Promise<AgentResult> {
   run.throwIfOver();
-  run.waits.depth += 1;
   try {
     let next: Next | undefined;
     for (;;) {
@@ -36,10 +35,10 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
     }
   } catch (error) {
     run.waits.lenient = true;
+    // An abort that came earlier must not hide this failure from the wrappers.
+    run.end = { how: 'failed', error: AgentError.from(error) };
     await run.close('error').catch(() => {});
     throw error;
-  } finally {
-    run.waits.depth -= 1;
   }
 }
 
@@ -107,7 +106,7 @@ export async function settleInput(input: SettledInput, context: RunContext): Pro
   const left = messages.length || decisions.length ? undefined : resumption(run);
   if (left && !run.stopped) await removeLeftovers(run, left);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
-  keepStates(run);
+  keepStates(run, input);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
   await run.note([{ kind: 'run-begin', runId: run.id }, ...notes], { now: !messages.length });
@@ -122,11 +121,12 @@ export async function settleInput(input: SettledInput, context: RunContext): Pro
   return { to: isActing ? 'tools' : 'model' };
 }
 
-/** Makes sure that the agent has a state of each open call, for the notes about it. */
-function keepStates(run: Run): void {
+/** Makes sure that the agent has a state of each decided call, for the note about it. */
+function keepStates(run: Run, { decisions }: CallInput): void {
   const { calls } = run.setup.status;
+  const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
   for (const { toolUse, state, isKnown } of openCallsOf(run)) {
-    if (!isKnown) calls.set(toolUse.id, state);
+    if (!isKnown && decided.has(toolUse.id)) calls.set(toolUse.id, state);
   }
 }
 

@@ -372,7 +372,7 @@ test.for(['stop', 'error', 'error as a result'] as const)(
   async (how) => {
     let broken = true;
     const { agent, read, ids } = setUp([calls('free', 'asks', 'free'), 'ok', 'next'], {
-      limits: { parallelTools: 1 },
+      limits: how === 'stop' ? { parallelTools: 1 } : {},
       use: [
         {
           on: {
@@ -524,13 +524,17 @@ test('a tool call that a dead host left open does not run, even if the store fir
       await super.append(messages);
     }
   }
-  for (const input of [undefined, [{ type: 'reject', toolUseId: 'call_1' }] satisfies Decision[]]) {
+  const rejected: Decision[] = [{ type: 'reject', toolUseId: 'call_1' }];
+  for (const [input, state] of [
+    [undefined, 'interrupted'],
+    [rejected, 'denied'],
+  ] as const) {
     full = true;
     const { agent, read, ran, results } = setUp(['ok'], {}, new Full(await left('free').read()));
     await expect(agent.call(input)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
     full = false;
     expect((await read()).result.text).toBe('ok');
-    expect([ran, await results()]).toEqual([[], ['call_1 interrupted']]);
+    expect([ran, await results()]).toEqual([[], [`call_1 ${state}`]]);
   }
 });
 

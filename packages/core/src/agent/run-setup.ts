@@ -87,7 +87,7 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     systemMessage: toSystemMessage(systemPrompt),
     toSystemMessage,
     model: wrapped(use, 'wrapModel', bounded, abortableModel),
-    call: wrapped(use, 'wrapRun', (input, context) => loop(runOf(context), input), boundedCall),
+    call: wrapped(use, 'wrapRun', held((input, context) => loop(runOf(context), input)), boundedCall),
     admit: wrapped(use, 'wrapInput', async (input) => input, admitting),
     settle: wrappedStep(use, 'wrapSettle', settleInput),
     makeRequest: wrappedStep(use, 'wrapRequest', makeRequest),
@@ -103,7 +103,7 @@ function wrappedStep<Given, Made>(
   key: WrapperName,
   inner: Step<Given, Made>,
 ): Step<Given, Made> {
-  return wrapped(use, key, inner, (step: OuterStep<Given, Made>) => boundedStep(key, step));
+  return wrapped(use, key, held(inner), (step: OuterStep<Given, Made>) => boundedStep(key, step));
 }
 
 type WrapperName = keyof Middleware & `wrap${string}`;
@@ -128,13 +128,18 @@ function wrapped<Inner, Outer>(
   }, inner);
 }
 
+/** Makes the wrappers of a step wait for its end. */
+function held<Given, Made>(step: Step<Given, Made>): Step<Given, Made> {
+  return (given, context) => runOf(context).waits.hold(() => step(given, context));
+}
+
 function boundedStep<Given, Made>(
   key: WrapperName,
   step: OuterStep<Given, Made>,
 ): Step<Given, Made> {
   return async (given, context) => {
     const run = runOf(context);
-    const made = await run.waits.steps(step(given, context, run.steps));
+    const made = await run.waits.wrapper(() => step(given, context, run.steps));
     checkFields('CONFIGURATION', `${key}()`, { result: made }, 'result:object');
     return made;
   };

@@ -103,23 +103,22 @@ export function stepsOf(run: Run): Steps {
     run.throwIfOver();
     return run;
   };
+  // The wrapper that takes a step must not end before the step.
+  const step = async <T>(work: () => Promise<T>): Promise<T> => alive().waits.hold(work);
   return {
-    async append(messages, { stored = true } = {}) {
-      if (stored) await alive().append(messages);
-      else alive().conversation.add(messages);
-    },
-    replace: async (message) => replace(alive(), message),
-    rewrite: async (gone, messages) => rewrite(alive(), gone, messages),
-    note: async (notes, options) => alive().note(notes, options),
-    conclude: async (toolUse, result) => conclude(alive(), toolUse, result),
-    emit: async (type, fields) => alive().tell(type, fields),
-    show: async (type, fields) => alive().push([run.event(type, fields)]),
-    modify: async (type, fields) => modify(alive(), type, fields),
-    revise: async (type, message) => alive().revise(type, message),
-    ask: async (request, toEvent) => ask(alive(), request, toEvent),
-    reply: async (message, reason) => alive().setup.takeReply({ message, reason }, run.context),
-    recover: async (partial) => recover(alive(), partial),
-    admit: async (input) => alive().setup.admit(input, run.uninterrupted),
+    append: (messages, options) => step(() => append(run, messages, options)),
+    replace: (message) => step(() => replace(run, message)),
+    rewrite: (gone, messages) => step(() => rewrite(run, gone, messages)),
+    note: (notes, options) => step(() => run.note(notes, options)),
+    conclude: (toolUse, result) => step(() => conclude(run, toolUse, result)),
+    emit: (type, fields) => step(() => run.tell(type, fields)),
+    show: (type, fields) => step(() => run.push([run.event(type, fields)])),
+    modify: (type, fields) => step(() => modify(run, type, fields)),
+    revise: (type, message) => step(() => run.revise(type, message)),
+    ask: (request, toEvent) => step(() => ask(run, request, toEvent)),
+    reply: (message, reason) => step(() => run.setup.takeReply({ message, reason }, run.context)),
+    recover: (partial) => step(() => recover(run, partial)),
+    admit: (input) => step(() => run.setup.admit(input, run.uninterrupted)),
     untimed: async (work) => alive().timeout.untimed(work),
     message(role, content, options) {
       const message = run.message(role, content, options);
@@ -131,6 +130,15 @@ export function stepsOf(run: Run): Steps {
     onInterrupt: (take) => onInterrupt(alive(), take),
     beforeEnd: (work) => void alive().lastWork.push(work),
   };
+}
+
+async function append(
+  run: Run,
+  messages: readonly Msg[],
+  { stored = true }: { readonly stored?: boolean } = {},
+): Promise<void> {
+  if (stored) await run.append(messages);
+  else run.conversation.add(messages);
 }
 
 function onInterrupt(run: Run, take: TakeRequest): void {

@@ -2,8 +2,6 @@ import { onAbort } from './abortable.ts';
 
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
-/** Time that code with `LoopSteps` gets to finish after an abort, in milliseconds. */
-const stepsPatienceMs = 10;
 
 interface WaitOptions {
   /**
@@ -26,6 +24,8 @@ interface WaitOptions {
  */
 export class Waits {
   readonly #signal: AbortSignal;
+  /** Number of wrappers and steps that have begun and not ended. */
+  #depth = 0;
   /** Functions that start the timer of each open wait. */
   readonly #open: Set<() => void> = new Set();
   /** Whether some code had not settled when its wait ended. */
@@ -34,12 +34,6 @@ export class Waits {
   lost = false;
   /** Whether the run is ending. A hook or a write that hangs then no longer makes the run fail. */
   lenient = false;
-
-  /**
-   * Number of wrappers of the agent call that have begun and not ended. The loop counts as a
-   * wrapper.
-   */
-  depth = 0;
 
   /** Stops listening to the signal. Call it if the signal lives longer than these waits. */
   readonly end: () => void;
@@ -52,16 +46,33 @@ export class Waits {
   }
 
   /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
-  code<T>(work: T | PromiseLike<T>, options: Pick<WaitOptions, 'isHeld'> = {}): Promise<T> {
-    return this.#for(work, { strict: true, ...options }) as Promise<T>;
+  code<T>(work: T | PromiseLike<T>): Promise<T> {
+    return this.#for(work, { strict: true }) as Promise<T>;
   }
 
   /**
-   * Same as `code`, for code that uses `LoopSteps`. Waits a little longer, so that the steps end
-   * before the code.
+   * Same as `code`, for a wrapper. Does not end before the inner wrappers and the steps of the run
+   * that they began have ended.
    */
-  steps<T>(work: T | PromiseLike<T>): Promise<T> {
-    return this.#for(work, { strict: true, patienceMs: stepsPatienceMs }) as Promise<T>;
+  async wrapper<T>(begin: () => Promise<T>): Promise<T> {
+    this.#depth += 1;
+    const depth = this.#depth;
+    try {
+      const isHeld = (): boolean => this.#depth > depth;
+      return (await this.#for(begin(), { strict: true, isHeld })) as T;
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  /** Runs a step of the run. The wrappers around it wait for its end. */
+  async hold<T>(step: () => Promise<T>): Promise<T> {
+    this.#depth += 1;
+    try {
+      return await step();
+    } finally {
+      this.#depth -= 1;
+    }
   }
 
   /**
