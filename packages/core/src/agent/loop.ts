@@ -35,8 +35,6 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
     }
   } catch (error) {
     run.waits.lenient = true;
-    // An abort that came earlier must not hide this failure from the wrappers.
-    run.end = { how: 'failed', error: AgentError.from(error) };
     await run.close('error').catch(() => {});
     throw error;
   }

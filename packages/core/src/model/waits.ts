@@ -24,6 +24,8 @@ interface WaitOptions {
  */
 export class Waits {
   readonly #signal: AbortSignal;
+  /** Errors of steps of the run. */
+  readonly #stepErrors: Set<unknown> = new Set();
   /** Number of wrappers and steps that have begun and not ended. */
   #depth = 0;
   /** Functions that start the timer of each open wait. */
@@ -65,11 +67,14 @@ export class Waits {
     }
   }
 
-  /** Runs a step of the run. The wrappers around it wait for its end. */
+  /** Runs a step of the run. The wrappers around it wait for its end, and for its error. */
   async hold<T>(step: () => Promise<T>): Promise<T> {
     this.#depth += 1;
     try {
       return await step();
+    } catch (error) {
+      this.#stepErrors.add(error);
+      throw error;
     } finally {
       this.#depth -= 1;
     }
@@ -139,8 +144,10 @@ export class Waits {
         },
         (error: unknown) => {
           end();
-          // An error after an abort is a consequence of the abort, not a failure.
-          const isFailure = wasAborted || !signal.aborted || patienceMs === storePatienceMs;
+          // An error after an abort is a consequence of the abort, not a failure, unless the store or
+          // a step of the run has failed.
+          const isOfRun = patienceMs === storePatienceMs || this.#stepErrors.has(error);
+          const isFailure = wasAborted || !signal.aborted || isOfRun;
           if (isFailure) reject(error);
           else cut();
         },
