@@ -274,16 +274,13 @@ export async function takeReply(given: Reply, context: RunContext): Promise<Next
 
 /** Runs the open tool calls and returns what follows. */
 async function act(run: Run): Promise<Next> {
-  let next: Next = { to: 'model' };
   try {
-    next = await run.setup.runRound({ calls: openCallsOf(run) }, run.context);
+    return await run.setup.runRound({ calls: openCallsOf(run) }, run.context);
   } catch (error) {
-    // After a failure, such as a full store, the other tools must stop.
+    // After a failure, such as a full store, the other tools must stop. `rescue` closes the calls.
     run.fail(error);
+    throw run.signal.reason;
   }
-  // `rescue` closes the tool calls.
-  run.signal.throwIfAborted();
-  return next;
 }
 
 /** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */

@@ -22,7 +22,8 @@ const agentWith = (options: object) => () => new ReActAgent({ name: 'a', model, 
 
 const agentOptions =
   'name, systemPrompt, recoveryMessage, userId, sessionId, model, tools, toolContext, memory, use, limits, ' +
-  'generate, onLimit, generateId, now, onHookError, whenBusy, preCall, pauseWhenIdle, returnDirect, presetPriority, retrievalRole';
+  'generate, generateId, now, onHookError, whenBusy, preCall, presetPriority, onLimit, onLimitError, ' +
+  'pauseWhenIdle, holdRound, returnDirect, retrievalRole';
 
 test.each<[mistake: string, make: () => unknown, message: string]>([
   [
@@ -149,7 +150,7 @@ test.each<[mistake: string, options: object, message: string]>([
   [
     'output: z.object()',
     { output: z.object({}) },
-    'call(): output must be structured(schema); got an object.',
+    'call(): output must be an output mode such as structured(schema); got an object.',
   ],
   [
     'abortSignal',

@@ -7,7 +7,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { humanInTheLoop } from '../middleware/approval/approvals.ts';
+import { approvals } from '../middleware/approval/approvals.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -84,7 +84,7 @@ test.each<[string, () => Memory | Promise<Memory>, ran: string, pending: string]
 
 const deferring = [
   ['springAiAlibaba()', [springAiAlibaba()]],
-  ['humanInTheLoop()', [humanInTheLoop({ holdRound: true })]],
+  ['approvals()', [approvals({ holdRound: true })]],
 ] as const;
 
 test.each(deferring)(
@@ -132,7 +132,7 @@ test.each([
       ]),
       toolMessage({ type: 'tool_result', ...known }),
     ]);
-    const { agent, ran } = setUp(memory, [humanInTheLoop({ holdRound: true })]);
+    const { agent, ran } = setUp(memory, [approvals({ holdRound: true })]);
     expect((await agent.call()).pending).toMatchObject([{ toolUseId: 'pay', kind: 'approval' }]);
     await agent.call([{ toolUseId: 'pay', type: 'approve' }]);
     expect(ran).toEqual(runs);

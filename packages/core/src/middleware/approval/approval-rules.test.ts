@@ -9,9 +9,9 @@ import { joinTools } from '../../tool/set/join-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
-import { humanInTheLoop, type HumanInTheLoopOptions } from './approvals.ts';
+import { approvals, type ApprovalsOptions } from './approvals.ts';
 
-type Rules = NonNullable<HumanInTheLoopOptions['approvalOn']>;
+type Rules = NonNullable<ApprovalsOptions['approvalOn']>;
 
 function toolsNamed(...names: readonly string[]): readonly Tool[] {
   return names.map((name) =>
@@ -24,7 +24,7 @@ function agentWith(
   { replies = ['Done.'], ...more }: Partial<AgentOptions> & { replies?: ScriptedReply[] } = {},
 ): ReActAgent {
   const model = new ScriptedModel(replies);
-  const use = [...(more.use ?? []), humanInTheLoop({ approvalOn })];
+  const use = [...(more.use ?? []), approvals({ approvalOn })];
   return new ReActAgent({ name: 'a', model, ...more, use });
 }
 
@@ -38,7 +38,7 @@ test('a rule for an unknown tool fails the call before anything is stored', asyn
   );
   await expect(agent.call('go')).rejects.toMatchObject(unknown);
   await expect(agent.call('go')).rejects.toThrow(
-    'humanInTheLoop(): approvalOn names tools that the agent does not have: "mial_send". It has: mail_send.',
+    'approvals(): approvalOn names tools that the agent does not have: "mial_send". It has: mail_send.',
   );
   await expect(agent.stream('go').result).rejects.toMatchObject(unknown);
   expect(await agent.call('go', { throwOnError: false })).toMatchObject({
@@ -53,8 +53,8 @@ test('rules may name tools that a run adds, whatever the order of the middleware
   const tools = toolsNamed('read');
   const replies = [{ toolCalls: [{ name: 'generate_response', input: {} }] }];
   for (const parts of [
-    [toolSourcing(), humanInTheLoop({ approvalOn: rules })],
-    [humanInTheLoop({ approvalOn: rules }), toolSourcing()],
+    [toolSourcing(), approvals({ approvalOn: rules })],
+    [approvals({ approvalOn: rules }), toolSourcing()],
   ]) {
     const agent = new ReActAgent({
       name: 'a',
@@ -134,7 +134,7 @@ test.each<[string, readonly string[]]>([
 });
 
 test.each(['mail_.*', 'mail *', '(*)', 'x?*'])('the pattern %s is rejected', (pattern) => {
-  expect(() => humanInTheLoop({ approvalOn: { [pattern]: true } })).toThrow(
+  expect(() => approvals({ approvalOn: { [pattern]: true } })).toThrow(
     `approvalOn has the pattern "${pattern}"`,
   );
 });

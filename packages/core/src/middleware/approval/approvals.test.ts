@@ -12,7 +12,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { humanInTheLoop, type HumanInTheLoopOptions } from './approvals.ts';
+import { approvals, type ApprovalsOptions } from './approvals.ts';
 import type { Verdict } from './ask-approver.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
@@ -22,7 +22,7 @@ const input = z.object({ n: z.number() });
 const names = ['read', 'pay', 'mail'] as const;
 
 function setUp(
-  hitl: HumanInTheLoopOptions,
+  hitl: ApprovalsOptions,
   replies: readonly ScriptedReply[],
   more: Partial<AgentOptions> = {},
 ) {
@@ -43,7 +43,7 @@ function setUp(
     model,
     tools,
     ...more,
-    use: [...hooks, humanInTheLoop(hitl), ...(more.use ?? [])],
+    use: [...hooks, approvals(hitl), ...(more.use ?? [])],
   });
   return { agent, model, ran, events };
 }
@@ -171,7 +171,7 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
     },
   };
   const open = (
-    hitl: HumanInTheLoopOptions,
+    hitl: ApprovalsOptions,
     replies: readonly ScriptedReply[],
     tools: readonly Tool[] = [],
   ) => {
@@ -278,7 +278,7 @@ test('`decide` is also asked about a tool with `needsApproval`', async () => {
 test('if `decide` returns nothing, the run suspends, and a call without input asks again', async () => {
   const verdicts: (Verdict | undefined)[] = [undefined, undefined, { type: 'approve' }];
   let asks = 0;
-  const hitl: HumanInTheLoopOptions = {
+  const hitl: ApprovalsOptions = {
     approvalOn: { pay: 'Moves money.', mail: true },
     decide: () => verdicts[asks++],
   };
@@ -295,7 +295,7 @@ test('if `decide` returns nothing, the run suspends, and a call without input as
 
 test('a timeout rejects the tool call and aborts the signal of `decide`', async () => {
   let signal: AbortSignal | undefined;
-  const decide: HumanInTheLoopOptions['decide'] = (_call, context) => {
+  const decide: ApprovalsOptions['decide'] = (_call, context) => {
     ({ signal } = context);
     return new Promise(() => {});
   };
@@ -360,7 +360,7 @@ test('if the condition `when` throws, no tool runs', async () => {
   expect(ran).toEqual([]);
 });
 
-test('as the first middleware, humanInTheLoop() asks only once about a tool call that is retried', async () => {
+test('as the first middleware, approvals() asks only once about a tool call that is retried', async () => {
   let asks = 0;
   let tries = 0;
   const flaky = tool({
@@ -372,7 +372,7 @@ test('as the first middleware, humanInTheLoop() asks only once about a tool call
       return 'ok';
     },
   });
-  const hitl = humanInTheLoop({
+  const hitl = approvals({
     approvalOn: { flaky: true },
     decide: () => ((asks += 1), { type: 'approve' }),
   });
@@ -448,8 +448,8 @@ test.each([
   [{ decide: 'yes' }],
   [{ timeoutMs: -1 }],
   [null],
-])('humanInTheLoop() rejects the options %o', (options) => {
-  expect(() => humanInTheLoop(options as unknown as HumanInTheLoopOptions)).toThrow(
+])('approvals() rejects the options %o', (options) => {
+  expect(() => approvals(options as unknown as ApprovalsOptions)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });

@@ -12,7 +12,7 @@ import type { Steps } from '../../agent/steps.ts';
 import { messageOf } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
-import type { ToolResult } from '../../message/content-block.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
 import type { Suspension } from '../../tool/run-call.ts';
@@ -61,9 +61,11 @@ export interface ApprovalsOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** `decide`: tool calls are only decided in this step. `run`: they also start. */
 interface Deciding {
+  /** `decide`: tool calls are only decided in this step. `run`: they also start. */
   mode: 'decide' | 'run';
+  /** Ids of the tool calls that may start without a decision. */
+  readonly cleared: Set<string>;
 }
 
 /**
@@ -80,7 +82,7 @@ interface Deciding {
 export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('CONFIGURATION', 'approvals()', options, optionFields);
   const rules = approvalRules(options.approvalOn ?? {});
-  const runs = perRun((): Deciding => ({ mode: 'run' }));
+  const runs = perRun((): Deciding => ({ mode: 'run', cleared: new Set() }));
   const part: Middleware = {
     name: 'approvals',
     onError: 'fail',
@@ -230,7 +232,10 @@ async function runHeld(
   const waiting = calls.filter((_call, index) => undecided[index]);
   const fresh = calls.filter(({ state, result }) => !state.toolUse || result);
   const first = waiting.length ? waiting : fresh;
-  if (!first.length) return next({ calls }, context);
+  if (!first.length) {
+    for (const { toolUse } of calls) deciding.cleared.add(toolUse.id);
+    return next({ calls }, context);
+  }
   deciding.mode = 'decide';
   try {
     const made = await next({ calls: first }, context);
@@ -261,25 +266,46 @@ async function decideCall(
   const { rules, deciding } = options;
   const start: RunCall = async (ready, about) =>
     deciding.mode === 'run' ? options.next(ready, about) : notNow;
+  const { approved } = context.status.calls.get(toolUse.id) ?? {};
+  if (given.decision || approved || deciding.cleared.has(toolUse.id)) return start(call, given);
   let needs: boolean | string;
   try {
-    const { approved } = context.status.calls.get(toolUse.id) ?? {};
-    needs = !given.decision && !approved && (await needsApproval(call, rules));
+    needs = await needsApproval(call, rules);
   } catch (error) {
     return errorResult(toolUse, messageOf(error));
   }
-  if (needs === false) return start(call, given);
+  if (!needs) {
+    deciding.cleared.add(toolUse.id);
+    return start(call, given);
+  }
   const suspended = needs === true ? '' : needs;
   const decision = options.decide && (await askNow(call, suspended, given, options));
   if (!decision) return { suspended, kind: 'approval' };
   if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
-  let decided = toolUse;
-  if (decision.type === 'edit')
-    decided = await editCall(toolUse, decision.input, true, context, given.steps);
+  const decided = decision.type === 'edit' ? await editNow(call, decision, given) : toolUse;
   // The tools may have changed while the approver was asked.
   const ready = await given.prepare(decided);
   if (!ready.ok) return errorResult(decided, ready.problem);
   return start(ready, { ...given, decision });
+}
+
+/** Edits a tool call while the run waits, and notes it in the log. */
+async function editNow(
+  { toolUse }: ReadyCall,
+  decision: Extract<Decision, { type: 'edit' }>,
+  { run: context, steps }: RunCallOptions,
+): Promise<ToolUse> {
+  const edited = await editCall(toolUse, decision.input, true, context, steps);
+  const pending = pendingCall(edited, '');
+  await steps.note([
+    { kind: 'suspended', calls: [{ pending, toolUse: edited }] },
+    { kind: 'decision', decision },
+  ]);
+  return edited;
+}
+
+function pendingCall({ id: toolUseId, name, input }: ToolUse, reason: string): PendingCall {
+  return { toolUseId, name, input, kind: 'approval', ...(reason && { reason }) };
 }
 
 /** Asks the approver, and notes the question and the decision in the log. */
@@ -289,14 +315,7 @@ async function askNow(
   { run: context, steps }: RunCallOptions,
   options: DecideOptions,
 ): Promise<Decision | undefined> {
-  const { id: toolUseId, name, input } = toolUse;
-  const pending: PendingCall = {
-    toolUseId,
-    name,
-    input,
-    kind: 'approval',
-    ...(reason && { reason }),
-  };
+  const pending = pendingCall(toolUse, reason);
   // The log marks the tool call as suspended during the decision. If the process ends now, the next
   // run knows that the tool has not started.
   await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });

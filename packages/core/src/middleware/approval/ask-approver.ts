@@ -80,6 +80,9 @@ function toDecision({ toolUseId, name }: PendingCall, verdict: unknown): Decisio
     verdict,
     'type:approve|edit|reject reason:string|?',
   );
+  const { type, input } = verdict as { readonly type: string; readonly input?: JsonValue };
+  if (type === 'edit' && input === undefined)
+    throw new AgentError('INVALID_DECISION', 'An `edit` verdict needs `input`.');
   const decision: unknown = { toolUseId, name, ...(verdict as Verdict) };
   checkDecision(decision, 'The verdict', 'INVALID_DECISION');
   if (decision.toolUseId === toolUseId && decision.name === name) return decision;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { agentTool, ReActAgent, tool, type AgentInput, type Tool } from '@isoloop/core';
+import { approvals } from './approvals.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 
 /**
@@ -84,8 +85,12 @@ test.for([
   { type: 'approve', toolUseId: 'c2' },
   { type: 'approve', input: { sum: 1 } },
 ])('the verdict %j of `decide` is rejected, and no tool runs', async (verdict) => {
-  const { agent, paid } = payer({ use: [{ decide: () => verdict as never }] });
-  await expect(agent.call('Pay')).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  const errors: unknown[] = [];
+  const decide = () => verdict as never;
+  const onError = (error: unknown): void => void errors.push(error);
+  const { agent, paid } = payer({ use: [approvals({ decide, onError })] });
+  expect((await agent.call('Pay')).pending).toMatchObject([{ toolUseId: 'c1' }]);
+  expect(errors).toMatchObject([{ code: 'INVALID_DECISION' }]);
   expect(paid).toEqual([]);
 });
 

@@ -12,8 +12,8 @@ import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { tool } from '../../tool/tool.ts';
-import { humanInTheLoop, type HumanInTheLoopOptions } from './approvals.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
+import { approvals, type ApprovalsOptions } from './approvals.ts';
 import { patchToolCalls } from './patch-tool-calls.ts';
 
 const approvalOn = { pay: true, mail: true } as const;
@@ -24,7 +24,7 @@ const approve = (toolUseId: string): Decision => ({ toolUseId, type: 'approve' }
 
 function setUp(
   replies: readonly ScriptedReply[],
-  given: HumanInTheLoopOptions | 'preset' = {},
+  given: ApprovalsOptions | 'preset' = {},
   more: Partial<AgentOptions> = {},
 ) {
   const log: string[] = [];
@@ -47,8 +47,8 @@ function setUp(
   };
   const part =
     given === 'preset'
-      ? [springAiAlibaba(), humanInTheLoop({ approvalOn })]
-      : [humanInTheLoop({ approvalOn, holdRound: true, ...given })];
+      ? [springAiAlibaba(), approvals({ approvalOn })]
+      : [approvals({ approvalOn, holdRound: true, ...given })];
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -84,8 +84,8 @@ test('without `holdRound`, tool calls that need no approval run first', async ()
   for (const given of [{ holdRound: false }, 'off'] as const) {
     const use =
       given === 'off'
-        ? [springAiAlibaba({ holdRound: false }), humanInTheLoop({ approvalOn })]
-        : [humanInTheLoop({ approvalOn, ...given })];
+        ? [springAiAlibaba({ holdRound: false }), approvals({ approvalOn })]
+        : [approvals({ approvalOn, ...given })];
     const ran: string[] = [];
     const tools = ['read', 'pay', 'mail'].map((name) =>
       tool({ name, description: '', input: { type: 'object' }, execute: () => ran.push(name) }),
@@ -96,20 +96,29 @@ test('without `holdRound`, tool calls that need no approval run first', async ()
   }
 });
 
-test('the last middleware that sets `holdRound` determines its value', async () => {
-  const held = async (...use: NonNullable<AgentOptions['use']>): Promise<boolean> => {
-    const { agent, ran } = setUp([asked('read', 'pay')], { holdRound: false }, { use });
+test('`holdRound` of approvals() has precedence over the preset and over the agent', async () => {
+  const held = async (options: Partial<AgentOptions>): Promise<boolean> => {
+    const ran: string[] = [];
+    const named = (name: string, needsApproval: boolean): Tool =>
+      tool({
+        name,
+        description: '',
+        input: { type: 'object' },
+        needsApproval,
+        execute: () => void ran.push(name),
+      });
+    const model = new ScriptedModel([asked('read', 'pay')]);
+    const tools = [named('read', false), named('pay', true)];
+    const agent = new ReActAgent({ name: 'a', model, tools, ...options });
     expect((await agent.call('go')).pending).toHaveLength(1);
-    return ran().length === 0;
+    return ran.length === 0;
   };
-  const people = (holdRound?: boolean) => ({
-    ...humanInTheLoop(holdRound === undefined ? {} : { holdRound }),
-    name: `people ${holdRound}`,
-  });
-  expect(await held(springAiAlibaba(), people(false))).toBe(false);
-  expect(await held(springAiAlibaba(), people())).toBe(true);
-  expect(await held(springAiAlibaba({ holdRound: false }), people(true))).toBe(true);
-  expect(await held(people(true), people(false))).toBe(false);
+  expect(await held({ use: [springAiAlibaba()] })).toBe(true);
+  expect(await held({ use: [springAiAlibaba(), approvals()] })).toBe(true);
+  expect(await held({ use: [springAiAlibaba(), approvals({ holdRound: false })] })).toBe(false);
+  expect(await held({ use: [springAiAlibaba()], holdRound: false })).toBe(false);
+  expect(await held({ holdRound: true })).toBe(true);
+  expect(await held({ holdRound: true, use: [approvals({ holdRound: false })] })).toBe(false);
 });
 
 test('with `holdRound`, tool calls that need no decision run normally', async () => {
@@ -268,7 +277,7 @@ test.each([false, true])(
 );
 
 test('`holdRound` must be a boolean', () => {
-  for (const make of [humanInTheLoop, springAiAlibaba])
+  for (const make of [approvals, springAiAlibaba])
     expect(() => make({ holdRound: 'yes' } as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
     );

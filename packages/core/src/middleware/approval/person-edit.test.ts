@@ -12,7 +12,7 @@ import { loadState, saveState } from '../state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { ToolList } from '../../tool/set/tool-list.ts';
 import { tool } from '../../tool/tool.ts';
-import { humanInTheLoop } from './approvals.ts';
+import { approvals } from './approvals.ts';
 import * as z from 'zod';
 import { withoutOldArguments } from '../../provider/old-arguments.ts';
 
@@ -101,7 +101,7 @@ test.for(memories)('the model and %s get the edit that a person made', async ([,
 test('edits by `decide` change the log, the next request and the events, also if several are made at once', async () => {
   const decide = ({ toolUseId }: { toolUseId: string }) =>
     ({ type: 'edit', input: { n: toolUseId === 'c1' ? 10 : 20 } }) as const;
-  const { agent, model } = setUp([twoCalls, 'done'], { use: [humanInTheLoop({ decide })] });
+  const { agent, model } = setUp([twoCalls, 'done'], { use: [approvals({ decide })] });
   const events = await eventsOf(agent, 'go');
   expect(inputsOf(model.requests[1]!.messages)).toEqual([10, 20]);
   expect(inputsOf(await agent.messages())).toEqual([10, 20]);
@@ -149,7 +149,7 @@ test('the log contains an invalid edit and the error result that explains the pr
     const { agent, model } = setUp(
       [{ toolCalls: [{ name: 'pay', id: 'c1', input: { n: 1 } }] }, 'done'],
       {
-        use: atOnce ? [humanInTheLoop({ decide: () => wrong })] : [],
+        use: atOnce ? [approvals({ decide: () => wrong })] : [],
       },
     );
     const first = await eventsOf(agent, 'go');
@@ -306,8 +306,12 @@ test('an edit without a JSON form is rejected, and the tool call can still be de
     await expect(agent.call([edit('c1', input)])).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   expect((await agent.call([edit('c1', { n: 3 })])).reason).toBe('suspended');
 
-  const asking = setUp([twoCalls, 'done'], { use: [{ decide: () => edit('', cyclic) }] });
-  await expect(asking.agent.call('go')).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  const errors: unknown[] = [];
+  const decide = () => ({ type: 'edit', input: cyclic }) as never;
+  const onError = (error: unknown): void => void errors.push(error);
+  const asking = setUp([twoCalls, 'done'], { use: [approvals({ decide, onError })] });
+  expect((await asking.agent.call('go')).reason).toBe('suspended');
+  expect(errors[0]).toMatchObject({ code: 'INVALID_DECISION' });
 });
 
 test('changing the arguments object after the edit has no effect', async () => {

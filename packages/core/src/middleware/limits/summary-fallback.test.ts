@@ -147,21 +147,6 @@ test('an abort ends the call while an `onLimit` hangs', async () => {
   });
 });
 
-test('`wrapLimit` of the first middleware is the outermost', async () => {
-  const order: string[] = [];
-  const wrapper = (name: string) => ({
-    wrapLimit: (next: OnLimit): OnLimit => {
-      return (context, steps) => {
-        order.push(name);
-        return next(context, steps);
-      };
-    },
-  });
-  const { agent } = setUp(['In short.'], { use: [wrapper('first'), wrapper('second')] });
-  expect((await agent.call('go')).text).toBe('In short.');
-  expect(order).toEqual(['first', 'second']);
-});
-
 test.for([{ text: 5 }, null])('summaryFallback() rejects the options %j', (options) => {
   expect(() => summaryFallback(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
