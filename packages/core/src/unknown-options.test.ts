@@ -94,7 +94,7 @@ const entries: Readonly<Record<string, Entry>> = {
         context.twoPhaseTrim([], given({ budget: 1, prompt: -1, count: () => 1 }, wrong)),
       weightedHistory: (wrong) => context.weightedHistory(wrong),
     },
-    others: 'answersOnly lastTurns successfulTurns',
+    others: 'answersOnly contextPolicy lastTurns successfulTurns',
   },
   './dashscope': {
     exports: dashscopes,

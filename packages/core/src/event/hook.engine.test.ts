@@ -1,6 +1,6 @@
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
-import type { Middleware } from '../agent/middleware.ts';
+import { recalling } from '../middleware/recall/recalling.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
@@ -124,8 +124,11 @@ test('a request contains system prompt, recalled messages, history and input, an
   const { agent, model } = setUp(['one', 'two'], [], {
     systemPrompt: 'Be brief.',
     use: [
-      recalling([systemMessage('You know: tea.')], (given) => asked.push(given.map(textOf))),
-      recalling([systemMessage('And milk.')]),
+      recalling(async (given) => {
+        asked.push(given.map(textOf));
+        return [systemMessage('You know: tea.')];
+      }),
+      recalling(async () => [systemMessage('And milk.')]),
     ],
   });
   await agent.call('first');
@@ -734,20 +737,3 @@ test('a tool call that a hook rejects does not run, and the others do', async ()
     ['success', '{"n":3}'],
   ]);
 });
-
-/** Returns middleware that adds messages before the conversation. */
-function recalling(
-  recalled: readonly Msg[],
-  onAsk?: (input: readonly Msg[]) => void,
-): Middleware {
-  return {
-    wrapSettle: (next) => (input, context) => {
-      onAsk?.(input.messages);
-      return next(input, context);
-    },
-    wrapRequest: (next) => (draft, context) => {
-      const messages = draft.messages.toSpliced(draft.head, 0, ...recalled);
-      return next({ ...draft, messages, head: draft.head + recalled.length }, context);
-    },
-  };
-}

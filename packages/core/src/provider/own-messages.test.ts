@@ -6,8 +6,8 @@ import { outputGuards } from '../middleware/guard/output/output-guards.ts';
 import { outputLength } from '../middleware/guard/output/output-length.ts';
 import { assistantMessage, systemMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
-import { asOwn } from '../message/own-message.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
+import { recalling } from '../middleware/recall/recalling.ts';
 import { errorHints } from '../middleware/resilience/error-hints.ts';
 import { reflexion } from '../middleware/resilience/reflexion.ts';
 import { reuseCalls } from '../middleware/results/reuse-calls.ts';
@@ -52,13 +52,7 @@ const cases: Readonly<Record<string, Case>> = {
     replies: ['ok'],
     agent: {
       use: [
-        {
-          wrapRequest: (next) => (draft, context) => {
-            const recalled = asOwn(userMessage('Ann likes tea.'));
-            const messages = draft.messages.toSpliced(draft.head, 0, recalled);
-            return next({ ...draft, messages, head: draft.head + 1 }, context);
-          },
-        },
+        recalling(async () => [userMessage('Ann likes tea.')]),
       ],
     },
     own: /^Ann likes tea\.$/,

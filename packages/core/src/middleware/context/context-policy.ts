@@ -94,6 +94,7 @@ interface PolicyWork extends Fitted {
 export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>>(
   policy: P,
 ): P & ContextMiddleware {
+  checkFields('CONFIGURATION', 'A context policy', policy, 'fit:function count:function|?');
   return {
     ...policy,
     wrapRequest: (next) => async (draft, context, steps) => {

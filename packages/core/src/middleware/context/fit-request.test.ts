@@ -57,6 +57,46 @@ test('a context policy gets the whole request, and its usage is part of the call
   }
 });
 
+test('later policies keep a message that a policy put before the conversation, and tools do not see it', async () => {
+  const shown: string[][] = [];
+  const asking = tool({
+    name: 'look',
+    description: '',
+    input: {},
+    execute(_input, { messages }) {
+      shown.push(messages.map(textOf));
+      return 'found';
+    },
+  });
+  const put = contextPolicy({
+    fit: ({ messages, head = 0 }) => ({
+      messages: messages.toSpliced(head, 0, userMessage('note')),
+      removed: 0,
+      before: 0,
+      after: 0,
+      head: head + 1,
+    }),
+  });
+  const seen: unknown[] = [];
+  const last = contextPolicy({
+    fit({ messages, head }) {
+      seen.push([messages.map(textOf).slice(0, head), head]);
+      return { messages, removed: 0, before: 0, after: 0 };
+    },
+  });
+  const agent = new ReActAgent({
+    name: 'a',
+    systemPrompt: 'Be kind.',
+    model: new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']),
+    tools: [asking],
+    use: [put, recalling(async () => [userMessage('You know Ann.')]), last],
+  });
+  await agent.call('go');
+  const head = [['Be kind.', 'You know Ann.', 'note'], 3];
+  expect(seen).toEqual([head, head]);
+  expect(shown).toEqual([['Be kind.', 'You know Ann.', 'go', '']]);
+});
+
 test('an interrupt aborts the signal of a context policy, and no model request is made', async () => {
   let raised = false;
   const model = new ScriptedModel(['Never.']);

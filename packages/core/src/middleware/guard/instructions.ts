@@ -1,3 +1,4 @@
+import { addToHead } from '../../agent/add-to-head.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { Msg } from '../../message/msg.ts';
 import { asOwn } from '../../message/own-message.ts';
@@ -12,14 +13,6 @@ export function instructions(messages: readonly Msg[]): Middleware {
   const take = (left: Msg | undefined): void => void (left && judged.push(asOwn(left)));
   return {
     ...claimed(messages.map((message) => ({ message, take }))),
-    wrapRequest: (next) => (draft, context) =>
-      next(
-        {
-          ...draft,
-          messages: draft.messages.toSpliced(draft.head, 0, ...judged),
-          head: draft.head + judged.length,
-        },
-        context,
-      ),
+    wrapRequest: (next) => (draft, context) => next(addToHead(draft, judged), context),
   };
 }

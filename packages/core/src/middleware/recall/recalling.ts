@@ -1,3 +1,4 @@
+import { addToHead } from '../../agent/add-to-head.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
@@ -30,11 +31,7 @@ export function recalling(
       found.get(runId)?.push(...recalled.map(asOwn));
       return first;
     },
-    wrapRequest: (next) => async (draft, context) => {
-      const recalled = found.get(context.runId);
-      if (!recalled?.length) return next(draft, context);
-      const messages = draft.messages.toSpliced(draft.head, 0, ...recalled);
-      return next({ ...draft, messages, head: draft.head + recalled.length }, context);
-    },
+    wrapRequest: (next) => (draft, context) =>
+      next(addToHead(draft, found.get(context.runId) ?? []), context),
   };
 }
