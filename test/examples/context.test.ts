@@ -11,6 +11,9 @@ import { clearToolResults, summarization } from '@isoloop/core/context';
 // #region history-views
 import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core/context';
 // #endregion
+// #region context-policy
+import { contextPolicy } from '@isoloop/core/context';
+// #endregion
 import {
   AgentError,
   assistantMessage,
@@ -18,7 +21,6 @@ import {
   textOf,
   tool,
   userMessage,
-  type Middleware,
 } from '@isoloop/core';
 
 test('fitContext() removes old messages that do not fit the window', async () => {
@@ -121,14 +123,12 @@ test('a custom context policy can remove messages', async () => {
   const model = new ScriptedModel(['Here.']);
 
   // #region context-policy
-  const withoutDrafts: Middleware = {
-    wrapRequest: (next) => (draft, context) => {
-      const messages = draft.messages.filter(
-        ({ id, metadata }) => id === context.promptId || !metadata?.['draft'],
-      );
-      return next({ ...draft, messages }, context);
+  const withoutDrafts = contextPolicy({
+    fit({ messages, promptId }) {
+      const kept = messages.filter(({ id, metadata }) => id === promptId || !metadata?.['draft']);
+      return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // zero: `fitContext()` counts the tokens
     },
-  };
+  });
   const agent = new ReActAgent({
     name: 'assistant',
     model,
