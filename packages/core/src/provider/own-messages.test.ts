@@ -51,9 +51,7 @@ const cases: Readonly<Record<string, Case>> = {
   'a message that middleware recalls': {
     replies: ['ok'],
     agent: {
-      use: [
-        recalling(async () => [userMessage('Ann likes tea.')]),
-      ],
+      use: [recalling(async () => [userMessage('Ann likes tea.')])],
     },
     own: /^Ann likes tea\.$/,
   },

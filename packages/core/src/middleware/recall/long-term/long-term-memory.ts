@@ -112,9 +112,9 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     }
   };
 
-  const onRunEnd = ({ result }: EventOf<'run-end'>, context: RunContext): void => {
+  const onRunEnd = ({ result }: EventOf<'run-end'>, run: RunContext): void => {
     const { message: answer, reason } = result;
-    const { runId, sessionId, messages } = context;
+    const { runId, sessionId, messages } = run;
     const given = inputs.get(runId);
     inputs.delete(runId);
     // A hook may stop the agent call before its answer. The call that continues it records the turn.
@@ -138,8 +138,8 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
       ...recalling(recall),
       onError: 'ignore' as const,
       on: {
-        'run-end': (event: EventOf<'run-end'>, _control: object, context: RunContext) =>
-          onRunEnd(event, context),
+        'run-end': (event: EventOf<'run-end'>, _control: object, run: RunContext) =>
+          onRunEnd(event, run),
       },
     }),
     ...(mode !== 'auto' && {
