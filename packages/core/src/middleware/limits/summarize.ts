@@ -5,7 +5,6 @@ import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -20,10 +19,13 @@ declare module '../../agent/kernel-options.ts' {
      */
     readonly onLimit?: OnLimit;
     /**
-     * Returns the text of the answer if `onLimit` fails. `summaryFallback()` sets it. Default: the
-     * agent call fails.
+     * Returns the answer if `onLimit` fails: its text and the error of the result. `limit`: name of
+     * the limit. `summaryFallback()` sets it. Default: the agent call fails.
      */
-    readonly onLimitError?: (error: AgentErrorData, limit: string) => string;
+    readonly onLimitError?: (
+      error: AgentError,
+      limit: string,
+    ) => { readonly text: string; readonly error: AgentErrorData };
   }
 }
 
@@ -144,9 +146,8 @@ async function answerAt(
   } catch (thrown) {
     const given = AgentError.from(thrown);
     if (own || !onLimitError || context.stopped || notTheModels.test(given.code)) throw thrown;
-    const error = { ...given.toJSON(), message: maskSecrets(given.message) };
-    const answer = await fixedText(onLimitError(error, limitOf(context)), limitSteps);
-    reply = { ...answer, error };
+    const { text, error } = onLimitError(given, limitOf(context));
+    reply = { ...(await fixedText(text, limitSteps)), error };
   }
   if (stopped) return stopped;
   if (reply.type === 'complete') {

@@ -1,5 +1,6 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/check-fields.ts';
+import { maskSecrets } from '../../error/mask-secrets.ts';
 import { friendlyText, type FriendlyWords } from '../../event/friendly-text.ts';
 
 export interface SummaryFallbackOptions {
@@ -22,10 +23,11 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
   return {
     name: 'summaryFallback',
     defaults: {
-      onLimitError: (error, limit) =>
-        text === undefined
-          ? `${limit} reached. Error generating summary: ${error.message}`
-          : friendlyText(error, text),
+      onLimitError(given, limit) {
+        const error = { ...given.toJSON(), message: maskSecrets(given.message) };
+        if (text !== undefined) return { text: friendlyText(error, text), error };
+        return { text: `${limit} reached. Error generating summary: ${error.message}`, error };
+      },
     },
   };
 }
