@@ -4,6 +4,7 @@ import type { HookControl, JumpTarget } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
 import type { AgentInput } from './call-input.ts';
 import type { RequestDraft } from './middleware.ts';
+import type { RunContext } from './run-context.ts';
 
 /**
  * What a run does next: it asks the model, runs the open tool calls, or ends. This value is the only
@@ -33,6 +34,18 @@ export interface Ending {
 
 export function isEnding(value: object): value is Ending {
   return 'reason' in value;
+}
+
+/**
+ * Returns whether a reply of the model ends the run and is not in the log yet. False for a message
+ * of a hook, which has `metadata.reason`.
+ */
+export function isNewAnswer(
+  next: Next,
+  { messages }: RunContext,
+): next is Ending & { readonly message: Msg } {
+  if (!isEnding(next) || !next.message || !/^(stop|limit)$/.test(next.reason)) return false;
+  return next.message.metadata?.['reason'] === undefined && !messages.includes(next.message);
 }
 
 /** Request of a hook to continue at another step of the loop, or to end the agent call. */

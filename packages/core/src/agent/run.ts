@@ -32,7 +32,7 @@ import type { Outbox } from './driver/outbox.ts';
 import { RunView, type RunContext, type Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type EventFields, type Steps } from './steps.ts';
-import { setFields } from './use-list.ts';
+import { partsOf, setFields } from './use-list.ts';
 
 type EventType = AgentEvent['type'];
 
@@ -153,7 +153,9 @@ export class Run {
       check: checkEvent,
     });
     this.systemMessage = setup.systemMessage;
-    this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
+    const given = partsOf(call.use ?? []).flatMap(({ tools = [] }) => tools);
+    const names = given.map((tool) => tool.name);
+    this.tools = allowed ? allowTools(setup.tools, [...allowed, ...names]) : setup.tools;
     this.toolContext = new Map([
       ...(setup.tools.context ?? []),
       ...setup.toolContext,

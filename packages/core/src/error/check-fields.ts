@@ -120,7 +120,7 @@ const wordsFor: Readonly<Record<string, string>> = {
   count: 'a number of 0 or more',
   share: 'a number from 0 to 1',
   'stream()': "a model such as openai({ model: 'gpt-5' })",
-  'begin()': 'structured(schema)',
+  'flat()': 'structured(schema)',
   'schemas()': 'a Toolkit',
   'iterator()': 'an iterable',
 };

@@ -140,7 +140,7 @@ const fields: OptionFields = {
 };
 
 /** The options of an agent call that become middleware of the call. */
-const partFields = 'claims,decisions,instructions:array|? output:array|?';
+const partFields = 'claims,decisions,instructions:array|? output:flat()|?';
 
 /** Returns the options for the kernel, with the features of the call as its middleware. */
 function withParts(options: CallOptions): KernelCallOptions {

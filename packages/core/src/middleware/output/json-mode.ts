@@ -1,12 +1,12 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonValue } from '../../message/json/json.ts';
+import { readSchema } from '../../schema/read-schema.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';
-import { readSchema } from '../../schema/read-schema.ts';
-import { checkAttempts } from './check-attempts.ts';
-import { promptOutput } from './structured-prompt.ts';
+import { textForm } from './text-form.ts';
 import { jsonText, yamlText, type TextFormat } from './text-format.ts';
+import { valueMode } from './value-mode.ts';
 
 export interface JsonModeOptions {
   /**
@@ -45,7 +45,8 @@ export function jsonMode<const S extends SchemaLike>(
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
   checkOptions('CONFIGURATION', 'jsonMode()', options, 'attempts responseSchema:boolean|?');
   const { attempts = 2, responseSchema } = options;
-  return textMode('jsonMode()', schema, jsonText, attempts, responseSchema);
+  const about = { where: 'jsonMode()', source: schema, format: jsonText };
+  return textMode({ ...about, attempts, responseSchema });
 }
 
 /**
@@ -61,22 +62,26 @@ export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMod
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
   checkOptions('CONFIGURATION', 'yamlMode()', options, 'parse:function attempts');
   const { parse, attempts = 2 } = options;
-  return textMode('yamlMode()', schema, yamlText(parse), attempts, false);
+  const about = { where: 'yamlMode()', source: schema, format: yamlText(parse) };
+  return textMode({ ...about, attempts, responseSchema: false });
 }
 
-function textMode(
-  where: string,
-  source: SchemaLike | undefined,
-  format: TextFormat,
-  attempts: number,
-  responseSchema: boolean | undefined,
-): OutputMode {
-  checkAttempts(where, attempts);
+interface TextMode {
+  readonly where: string;
+  readonly source: SchemaLike | undefined;
+  readonly format: TextFormat;
+  readonly attempts: number;
+  readonly responseSchema: boolean | undefined;
+}
+
+function textMode({ where, source, format, attempts, responseSchema }: TextMode): OutputMode {
   const schema = source === undefined ? anything : readSchema(where, source);
-  return {
-    begin: (context, steps) =>
-      promptOutput(context, steps, { schema, attempts, forceTool: false, responseSchema, format }),
-  };
+  return valueMode({
+    where,
+    schema,
+    attempts,
+    form: (_context, steps) => textForm({ schema, format, responseSchema }, steps),
+  });
 }
 
 const anything: Schema<unknown> = {

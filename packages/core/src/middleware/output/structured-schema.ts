@@ -1,7 +1,7 @@
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import type { Schema } from '../../schema/schema.ts';
-import type { Found } from './structured-answer.ts';
+import type { Found } from './value-form.ts';
 
 /**
  * Returns the schema for a tool's arguments, which must be an object. Another value is wrapped in

@@ -1,12 +1,12 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
+import { readSchema } from '../../schema/read-schema.ts';
 import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';
-import { readSchema } from '../../schema/read-schema.ts';
-import { checkAttempts } from './check-attempts.ts';
-import type { OutputSpec } from './structured-answer.ts';
-import { promptOutput } from './structured-prompt.ts';
-import { toolOutput } from './structured-tool.ts';
+import { asArguments } from './structured-schema.ts';
+import { textForm } from './text-form.ts';
+import { outputTool, toolForm } from './tool-form.ts';
+import { valueMode } from './value-mode.ts';
 
 export interface StructuredOptions {
   /**
@@ -52,32 +52,25 @@ export function structured<const S extends SchemaLike>(
   source: S,
   options: StructuredOptions = {},
 ): OutputMode<InferOutput<S>> {
-  checkOptions(
-    'CONFIGURATION',
-    'structured()',
-    options,
-    'mode:tool|prompt|? attempts forceTool,responseSchema:boolean|?',
-  );
+  checkOptions('CONFIGURATION', 'structured()', options, optionFields);
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
-  checkAttempts('structured()', attempts);
-  const spec: OutputSpec = {
-    schema: readSchema('structured()', source),
+  const schema = readSchema('structured()', source);
+  const input = asArguments(schema);
+  return valueMode({
+    where: 'structured()',
+    schema,
     attempts,
-    forceTool,
-    responseSchema,
-  };
-  return {
-    begin(context, steps) {
+    tool: mode === 'prompt' ? undefined : (take) => outputTool(input, take),
+    form(context, steps) {
       const { tools } = context.model.features;
       if (mode === 'tool' && !tools) {
-        throw new AgentError(
-          'CONFIGURATION',
-          'The model takes no tools. Use structured(schema, { mode: "prompt" }).',
-        );
+        const message = 'The model takes no tools. Use structured(schema, { mode: "prompt" }).';
+        throw new AgentError('CONFIGURATION', message);
       }
-      return (mode ?? (tools ? 'tool' : 'prompt')) === 'tool'
-        ? toolOutput(context, steps, spec)
-        : promptOutput(context, steps, spec);
+      const isCall = tools && mode !== 'prompt';
+      return isCall ? toolForm(input, forceTool) : textForm({ schema, responseSchema }, steps);
     },
-  };
+  }) as OutputMode<InferOutput<S>>;
 }
+
+const optionFields = 'mode:tool|prompt|? attempts forceTool,responseSchema:boolean|?';
