@@ -17,6 +17,7 @@ import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import { dashscope } from '@isoloop/core/dashscope';
 import { inputGuards, inputLength } from '@isoloop/core/guards';
 import { jsonSchema } from '@isoloop/core/json-schema';
+import { Agent } from '@isoloop/core/kernel';
 import { mcpTools } from '@isoloop/core/mcp';
 import { keywordRetriever } from '@isoloop/core/memory-search';
 import { modelCallLimit } from '@isoloop/core/middleware';
@@ -173,6 +174,13 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     async () => {
       const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
       return new Response(textStream(agent.stream('Hi')).readable()).text();
+    },
+    'Hello',
+  ],
+  './kernel': [
+    async () => {
+      const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hello']) });
+      return (await agent.call('Hi')).text;
     },
     'Hello',
   ],

@@ -6,6 +6,7 @@ import * as dashscopes from './dashscope.ts';
 import * as guards from './guards.ts';
 import * as core from './index.ts';
 import * as jsonSchemas from './json-schema.ts';
+import * as kernel from './kernel.ts';
 import * as mcp from './mcp.ts';
 import * as search from './memory-search.ts';
 import * as middleware from './middleware.ts';
@@ -124,6 +125,10 @@ const entries: Readonly<Record<string, Entry>> = {
     exports: jsonSchemas,
     calls: { jsonSchema: (wrong) => jsonSchemas.jsonSchema({}, wrong) },
   },
+  './kernel': {
+    exports: kernel,
+    calls: { Agent: (wrong) => new kernel.Agent(given({ name: 'a', model }, wrong)) },
+  },
   './mcp': {
     exports: mcp,
     calls: {
@@ -142,11 +147,11 @@ const entries: Readonly<Record<string, Entry>> = {
     exports: middleware,
     calls: {
       answerFromObservations: (wrong) => middleware.answerFromObservations(wrong),
+      approvals: (wrong) => middleware.approvals(wrong),
       circuitBreaker: (wrong) => middleware.circuitBreaker(wrong),
       errorMessage: (wrong) => middleware.errorMessage(new Error('x'), wrong),
       evictLargeResults: (wrong) => middleware.evictLargeResults(given({ store }, wrong)),
       fallback: (wrong) => middleware.fallback([model], wrong),
-      approvals: (wrong) => middleware.approvals(wrong),
       memoryResponses: (wrong) => middleware.memoryResponses(wrong),
       modelCallLimit: (wrong) => middleware.modelCallLimit(given({ run: 1 }, wrong)),
       modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),
@@ -166,8 +171,9 @@ const entries: Readonly<Record<string, Entry>> = {
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
     others:
-      'classifyError concurrency errorHints friendlyErrors isSuspension modelErrors parallelIds ' +
-      'reactMemory todosOf toolMedia withStream wrapModel',
+      'addToHead addToSystemPrompt classifyError concurrency directAnswers errorHints ' +
+      'friendlyErrors isEnding isSuspension lastAnswer modelErrors parallelIds perRun reactMemory ' +
+      'runLimits steering todosOf toolMedia withStream wrapModel',
   },
   './observe': {
     exports: observe,

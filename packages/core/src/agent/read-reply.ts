@@ -3,6 +3,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../model/reply-assembler.ts';
+import { ReplyLength, usualReplyLength } from '../model/reply-length.ts';
 import type { Run } from './run.ts';
 
 /**
@@ -36,11 +37,15 @@ export async function readReply(
   try {
     if (run.stopped) return incomplete(run, reply, messageId);
     const kept = memory.replies?.keptAfter(run.messages.at(-1)?.id ?? '', run);
-    const context = { signal, run: run.about, replyLength: limits.replyLength, kept };
+    const { replyLength = usualReplyLength } = limits;
+    const context = { signal, run: run.about, replyLength, kept };
+    // The innermost model measures its own replies. Wrappers may use other models.
+    const length = run.setup.wrapsModel ? new ReplyLength(replyLength) : undefined;
     batches = model.stream(request, context)[Symbol.asyncIterator]();
     for (;;) {
       const { done, value } = await batches.next();
       if (done) break;
+      length?.add(value);
       await take(run, reply, value, toEvent);
       if (run.stopped) return incomplete(run, reply, messageId);
     }

@@ -240,6 +240,7 @@ async function start(
       ...sink,
       context: run.toolContext,
       decision: call.state.decision,
+      isExternal: !ready.tool.execute,
       pending: call.state.pending ?? call.state.waited,
       idempotencyKey: `${sessionId}:${id}`,
       signal: run.signal,

@@ -57,6 +57,8 @@ export interface RunSetup extends AgentParts {
   readonly use: readonly Middleware[];
   /** The middleware with `mapEvent`. */
   readonly mappers: readonly Middleware[];
+  /** Whether a middleware wraps the model. */
+  readonly wrapsModel: boolean;
   readonly systemMessage: Msg | undefined;
   /**
    * Converts a system prompt to a message. Returns the same message for the same text, and nothing
@@ -84,6 +86,7 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     ...parts,
     use,
     mappers: use.filter(({ mapEvent }) => mapEvent),
+    wrapsModel: use.some(({ wrapModel }) => wrapModel),
     systemMessage: toSystemMessage(systemPrompt),
     toSystemMessage,
     model: wrapped(use, 'wrapModel', bounded, abortableModel),

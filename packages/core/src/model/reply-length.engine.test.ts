@@ -359,6 +359,23 @@ test('a fallback model has the same limit, and is used after a model that exceed
     use: [fallback([new ScriptedModel(['Short.'])])],
   });
   expect((await helped.call('Hi')).text).toBe('Short.');
+  const twice = new ReActAgent({
+    name: 'a',
+    model: custom(text).model,
+    use: [fallback([custom(text).model, new ScriptedModel(['Short.'])])],
+  });
+  expect((await twice.call('Hi')).text).toBe('Short.');
+});
+
+test('a model that middleware uses instead of the agent’s model has the same limit', async () => {
+  const other = custom(text);
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([]),
+    use: [{ wrapModel: () => other.model }],
+  });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(other.seen.sent).toBeLessThan(200);
 });
 
 test('a reply that restarts again and again is ended', async () => {

@@ -33,6 +33,11 @@ export interface ExecuteOptions extends RunInfo {
   readonly idempotencyKey: string;
   readonly context: ReadonlyMap<object, unknown>;
   readonly decision: Decision | undefined;
+  /**
+   * Whether the tool has no `execute`, so that the tool call waits for a result from outside. A
+   * wrapper may add an `execute`, which is not used.
+   */
+  readonly isExternal: boolean;
   /** What the tool call waited for before `decision`. */
   readonly pending: PendingCall | undefined;
   /**
@@ -59,9 +64,8 @@ export interface ExecuteOptions extends RunInfo {
 }
 
 /**
- * Runs one prepared tool call and returns its result. A tool without `execute` waits for a result
- * from outside. Rejects only if the tool throws an `AgentError` with code `TOOL_ERROR`, which ends
- * the agent call.
+ * Runs one prepared tool call and returns its result. The call of an external tool is suspended.
+ * Rejects only if the tool throws an `AgentError` with code `TOOL_ERROR`, which ends the agent call.
  */
 export async function runCall(
   call: ReadyCall,
@@ -69,7 +73,7 @@ export async function runCall(
 ): Promise<ToolResult | Suspension> {
   const { tool, toolUse, input } = call;
   const { signal } = options;
-  if (!tool.execute) return { suspended: '', kind: 'external' };
+  if (options.isExternal) return { suspended: '', kind: 'external' };
   const mayStart = await options.begin(toolUse);
   if (!mayStart) return { suspended: '', kind: 'nothing' };
   const toError = (ms: number): AgentError =>
@@ -92,7 +96,7 @@ export async function runCall(
 
 function toolContext(
   { tool, toolUse }: ReadyCall,
-  { begin: _begin, prepare: _prepare, ...options }: ExecuteOptions,
+  { begin: _begin, prepare: _prepare, isExternal: _isExternal, ...options }: ExecuteOptions,
   signal: AbortSignal,
 ): ToolContext {
   const { context } = options;

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import { contextPolicy } from '../context/context-policy.ts';
 import { summaryFallback } from '../limits/summary-fallback.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
@@ -53,10 +53,9 @@ test('the trace has the error of a failed summary, without its secrets', async (
   const { trace, lines } = collect();
   const error = new AgentError('MODEL_SERVER', 'down, apiKey=a1b2c3d4e5');
   const model = new ScriptedModel([{ error }]);
-  const fit: Middleware = {
-    wrapRequest: (next) => (draft, context) =>
-      next({ ...draft, fitted: { removed: 0, before: 1, after: 1, error } }, context),
-  };
+  const fit = contextPolicy({
+    fit: ({ messages }) => ({ messages, removed: 0, before: 1, after: 1, error }),
+  });
   const use = [trace, summaryFallback(), fit];
   await new ReActAgent({ name: 'a', model, limits: { iterations: 0 }, use }).call('go');
   await trace.settled();

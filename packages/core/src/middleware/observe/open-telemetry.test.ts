@@ -9,7 +9,7 @@ import {
 import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import { contextPolicy } from '../context/context-policy.ts';
 import { summaryFallback } from '../limits/summary-fallback.ts';
 import { fallback } from '../resilience/fallback.ts';
 import { modelTimeout } from '../resilience/model-timeout.ts';
@@ -69,10 +69,9 @@ test('the span of a call shows a failed summary at a limit, and a context policy
     attributes: { 'isoloop.reason': 'max-iterations', 'error.type': 'MODEL_SERVER' },
     status: { code: SpanStatusCode.ERROR, message: 'down, apiKey=***' },
   });
-  const fit: Middleware = {
-    wrapRequest: (next) => (draft, context) =>
-      next({ ...draft, fitted: { removed: 0, before: 1, after: 1, error } }, context),
-  };
+  const fit = contextPolicy({
+    fit: ({ messages }) => ({ messages, removed: 0, before: 1, after: 1, error }),
+  });
   const { agent, spans } = setUp(['fine'], { use: [fit] });
   await agent.call('go');
   expect(named(spans(), 'invoke_agent a')[0]).toMatchObject({

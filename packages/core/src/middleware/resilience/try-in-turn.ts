@@ -1,4 +1,5 @@
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { ReplyLength } from '../../model/reply-length.ts';
 import { addUsage, type Usage } from '../../model/usage.ts';
 
 /** A model request that failed. */
@@ -42,9 +43,12 @@ export async function* tryInTurn({
   for (let attempt = 1; ; attempt += 1) {
     let usage: Usage | undefined;
     let stale = begun;
+    const length = new ReplyLength(context.replyLength);
     try {
       for await (const deltas of current.model.stream(current.request, context)) {
         if (!deltas.length) continue;
+        // The agent measures only its own model.
+        length.add(deltas);
         const last = deltas.at(-1)!;
         if (last.type === 'finish') usage = last.usage;
         const told =
