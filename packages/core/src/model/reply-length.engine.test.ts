@@ -359,12 +359,20 @@ test('a fallback model has the same limit, and is used after a model that exceed
     use: [fallback([new ScriptedModel(['Short.'])])],
   });
   expect((await helped.call('Hi')).text).toBe('Short.');
-  const twice = new ReActAgent({
+});
+
+test('guards that hold the whole reply back do not collect an endless reply of a fallback model', async () => {
+  const second = custom(text);
+  const agent = new ReActAgent({
     name: 'a',
     model: custom(text).model,
-    use: [fallback([custom(text).model, new ScriptedModel(['Short.'])])],
+    use: [
+      outputGuards([regexRule({ pattern: /secret/ })], { lookahead: 'all' }),
+      fallback([second.model]),
+    ],
   });
-  expect((await twice.call('Hi')).text).toBe('Short.');
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(second.seen.sent).toBeLessThan(200);
 });
 
 test('a model that middleware uses instead of the agent’s model has the same limit', async () => {
