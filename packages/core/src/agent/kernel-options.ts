@@ -138,8 +138,8 @@ export interface KernelCallOptions extends GenerateOptions {
    */
   readonly throwOnError?: boolean;
   /**
-   * Names of the tools that this agent call may use, beside the tools of its own `use`. Unknown names
-   * are ignored. Default: all active tools.
+   * Names of the tools that this agent call may use. Unknown names are ignored. Default: all active
+   * tools.
    */
   readonly allowTools?: readonly string[];
   /** Values that tools look up by `ContextToken`. They override the agent's values. */

@@ -67,6 +67,11 @@ export interface RunContext extends RunInfo {
   loadState(): Promise<void>;
   /** Stores the session's state now. */
   storeState(): Promise<void>;
+  /**
+   * Adds tools for this run. The call's `allowTools` and what other middleware has set do not hide
+   * them. Throws `CONFIGURATION` if the run has another tool of the same name.
+   */
+  addTools(tools: readonly Tool[]): void;
   /** Replaces the tools from the next model request on. */
   setTools(tools: ToolSet): void;
   /**
@@ -148,7 +153,8 @@ export class RunView implements RunContext {
   }
 
   get addedTools(): readonly Tool[] {
-    return this.#run.setup.use.flatMap(({ tools }) => tools ?? []);
+    const { addedTools, setup } = this.#run;
+    return [...addedTools, ...setup.use.flatMap(({ tools }) => tools ?? [])];
   }
 
   get toolSchemas(): readonly ToolSchema[] {
@@ -200,6 +206,10 @@ export class RunView implements RunContext {
   async storeState(): Promise<void> {
     this.#run.throwIfOver();
     await this.#run.setup.memory.flush?.();
+  }
+
+  addTools(tools: readonly Tool[]): void {
+    this.#run.addTools(tools);
   }
 
   setTools(tools: ToolSet): void {

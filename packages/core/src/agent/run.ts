@@ -22,7 +22,9 @@ import { Pace } from '../model/pace.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { Waits } from '../model/waits.ts';
 import { allowTools } from '../tool/set/allow-tools.ts';
+import { ToolList } from '../tool/set/tool-list.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
+import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from './call-input.ts';
 import { interruptRun, type Interruption } from './interruption.ts';
 import type { AgentDefaults, KernelCallOptions } from './kernel-options.ts';
@@ -32,7 +34,7 @@ import type { Outbox } from './driver/outbox.ts';
 import { RunView, type RunContext, type Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type EventFields, type Steps } from './steps.ts';
-import { partsOf, setFields } from './use-list.ts';
+import { setFields } from './use-list.ts';
 
 type EventType = AgentEvent['type'];
 
@@ -92,6 +94,8 @@ export class Run {
   conversation: Conversation = new Conversation();
   systemMessage: Msg | undefined;
   tools: ToolSet;
+  /** The tools that middleware added to this run alone. */
+  readonly addedTools: Tool[] = [];
   iteration = 0;
   usage: Usage = noUsage;
   /** Names of the tools that were called, by the id of the tool call. */
@@ -153,9 +157,7 @@ export class Run {
       check: checkEvent,
     });
     this.systemMessage = setup.systemMessage;
-    const given = partsOf(call.use ?? []).flatMap(({ tools = [] }) => tools);
-    const names = given.map((tool) => tool.name);
-    this.tools = allowed ? allowTools(setup.tools, [...allowed, ...names]) : setup.tools;
+    this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
     this.toolContext = new Map([
       ...(setup.tools.context ?? []),
       ...setup.toolContext,
@@ -299,6 +301,12 @@ export class Run {
 
   setHead(messages: readonly Msg[]): void {
     this.#head = messages;
+  }
+
+  /** Same as `RunContext.addTools`. */
+  addTools(tools: readonly Tool[]): void {
+    this.tools = new ToolList(tools, this.tools);
+    this.addedTools.push(...tools);
   }
 
   /** Returns the schemas of the tools that the model may call now. */

@@ -290,7 +290,7 @@ test('in tool mode, the name of the output tool is reserved', async () => {
   });
   await expect(agent.call('go', { output: structured(city) })).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: expect.stringContaining('"generate_response"'),
+    message: expect.stringContaining('reserves the tool name'),
   });
 });
 

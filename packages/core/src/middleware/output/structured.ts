@@ -3,9 +3,8 @@ import { checkOptions } from '../../error/check-fields.ts';
 import { readSchema } from '../../schema/read-schema.ts';
 import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';
-import { asArguments } from './structured-schema.ts';
 import { textForm } from './text-form.ts';
-import { outputTool, toolForm } from './tool-form.ts';
+import { toolForm } from './tool-form.ts';
 import { valueMode } from './value-mode.ts';
 
 export interface StructuredOptions {
@@ -55,20 +54,19 @@ export function structured<const S extends SchemaLike>(
   checkOptions('CONFIGURATION', 'structured()', options, optionFields);
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   const schema = readSchema('structured()', source);
-  const input = asArguments(schema);
   return valueMode({
     where: 'structured()',
     schema,
     attempts,
-    tool: mode === 'prompt' ? undefined : (take) => outputTool(input, take),
     form(context, steps) {
       const { tools } = context.model.features;
       if (mode === 'tool' && !tools) {
         const message = 'The model takes no tools. Use structured(schema, { mode: "prompt" }).';
         throw new AgentError('CONFIGURATION', message);
       }
-      const isCall = tools && mode !== 'prompt';
-      return isCall ? toolForm(input, forceTool) : textForm({ schema, responseSchema }, steps);
+      return tools && mode !== 'prompt'
+        ? toolForm({ schema, forceTool })
+        : textForm({ schema, responseSchema }, steps);
     },
   }) as OutputMode<InferOutput<S>>;
 }

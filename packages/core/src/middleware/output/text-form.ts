@@ -31,7 +31,6 @@ export function textForm(
   const beside = steps.message('system', told);
   let system: { readonly before: Msg | undefined; readonly message: Msg } | undefined;
   return {
-    isCall: false,
     beside,
     lastQuestion: `Your steps are used up. Give your answer now, as ${name} alone.`,
     request(request) {

@@ -1,48 +1,52 @@
 import type { ToolUse } from '../../message/content-block.ts';
 import { outputText, textOf, toolUsesOf } from '../../message/message-text.ts';
 import { outputToolName } from '../../message/output-tool.ts';
-import type { ToolSchema } from '../../model/chat-model.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
+import { asArguments } from './structured-schema.ts';
 import type { Found, ValueForm } from './value-form.ts';
 
-/**
- * Returns the tool whose arguments are the value (AgentScope: `StructuredOutputHook`). `take` gets
- * the value of each call. `input`: result of `asArguments`.
- */
-export function outputTool(
-  input: Schema<Found>,
-  take: (runId: string, found: Found) => void,
-): Tool {
-  return {
-    name: outputToolName,
-    input,
-    schema: schemaOf(input),
-    replay: 'safe',
-    takesAnswer: true,
-    execute(value, { runId }) {
-      take(runId, value as Found);
-      return 'Received.';
-    },
-  };
+export interface ToolFormOptions {
+  readonly schema: Schema<unknown>;
+  /** Whether a request for the value forces a call of the output tool. */
+  readonly forceTool: boolean;
 }
 
 /**
- * Gets the value from a call of the output tool. `forceTool`: whether a request for the value forces
- * this call.
+ * Gets the value from the arguments of a tool that is added to the agent's own tools (AgentScope:
+ * `StructuredOutputHook`).
  */
-export function toolForm(input: Schema<Found>, forceTool: boolean): ValueForm {
-  const schema = schemaOf(input);
+export function toolForm({ schema, forceTool }: ToolFormOptions): ValueForm {
+  const input = asArguments(schema);
   const reminder = `Give your answer now: call "${outputToolName}".`;
   const forced = forceTool && { toolChoice: { name: outputToolName } };
+  let found: Found | undefined;
+  const tool: Tool = {
+    name: outputToolName,
+    input,
+    schema: {
+      name: outputToolName,
+      description: 'Takes your final answer. Call it once you know all that the answer needs.',
+      parameters: input.jsonSchema,
+    },
+    replay: 'safe',
+    takesAnswer: true,
+    execute(value) {
+      found = value as Found;
+      return 'Received.';
+    },
+  };
   return {
-    isCall: true,
+    tool,
     lastQuestion: reminder,
     request(request, isAsked) {
-      const tools = request.tools.some(isOutputCall) ? request.tools : [...request.tools, schema];
+      found = undefined;
+      const isOffered = request.tools.some(isOutputCall);
+      const tools = isOffered ? request.tools : [...request.tools, tool.schema];
       return { ...request, tools, ...(isAsked && forced) };
     },
     async read(reply, result) {
+      if (found) return { ok: true, found };
       const call = toolUsesOf(reply).findLast(isOutputCall);
       if (!call) {
         const issues = [`the model did not call "${outputToolName}"`];
@@ -57,14 +61,6 @@ export function toolForm(input: Schema<Found>, forceTool: boolean): ValueForm {
       return { ok: true, found: checked.value };
     },
     question: () => reminder,
-  };
-}
-
-function schemaOf({ jsonSchema }: Schema<Found>): ToolSchema {
-  return {
-    name: outputToolName,
-    description: 'Takes your final answer. Call it once you know all that the answer needs.',
-    parameters: jsonSchema,
   };
 }
 

@@ -2,6 +2,7 @@ import type { ToolResult } from '../../message/content-block.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
+import type { Tool } from '../../tool/tool.ts';
 
 /** A value that passed the schema, and the JSON that the model wrote for it. */
 export interface Found {
@@ -19,10 +20,10 @@ export type Reading =
 /** The form in which the model gives the value of one run. */
 export interface ValueForm {
   /**
-   * Whether the value is in the arguments of the output tool. The first reply without the tool is
-   * then no failed attempt, and only gets a reminder.
+   * Tool whose arguments are the value. The first reply without a call of it is no failed attempt,
+   * and only gets a reminder.
    */
-  readonly isCall: boolean;
+  readonly tool?: Tool;
   /** Message that `request` adds. Context policies count its tokens. */
   readonly beside?: Msg;
   /** Question for the value at a limit. */
@@ -32,7 +33,10 @@ export interface ValueForm {
    * to give it now.
    */
   request(request: ModelRequest, isAsked: boolean): ModelRequest;
-  /** Reads the value from a reply. `result`: the result of its last call of the output tool. */
+  /**
+   * Reads the value from a reply, or from its calls of the tool since the last request. `result`:
+   * the result of the last call.
+   */
   read(reply: Msg, result?: ToolResult): Promise<Reading>;
   /** Returns the question after a reply without a valid value. */
   question(issues: readonly string[]): string;

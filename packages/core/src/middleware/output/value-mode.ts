@@ -3,10 +3,9 @@ import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { Schema } from '../../schema/schema.ts';
-import type { Tool } from '../../tool/tool.ts';
 import { lastAnswer } from '../limits/summarize.ts';
 import type { OutputMode } from './output-mode.ts';
-import type { Found, ValueForm } from './value-form.ts';
+import type { ValueForm } from './value-form.ts';
 import { ValueRun } from './value-run.ts';
 
 export interface ValueModeOptions {
@@ -17,29 +16,30 @@ export interface ValueModeOptions {
   readonly attempts: number;
   /** Returns the form of the value in one run. */
   readonly form: (context: RunContext, steps: Steps) => ValueForm;
-  /** Returns the tool that takes the value. `take` gets each value. */
-  readonly tool?: ((take: (runId: string, found: Found) => void) => Tool) | undefined;
 }
 
 /**
  * Creates an output mode. Its value is in the last reply: in the text, or in a call of its tool.
  * Several runs may share it. Throws `CONFIGURATION` for an invalid number of attempts.
  */
-export function valueMode({ where, schema, attempts, form, tool }: ValueModeOptions): OutputMode {
+export function valueMode({ where, schema, attempts, form }: ValueModeOptions): OutputMode {
   if (!Number.isInteger(attempts) || attempts < 1) {
     const message = `${where}: attempts must be a whole number of 1 or more, not ${String(attempts)}.`;
     throw new AgentError('CONFIGURATION', message);
   }
   const runs = new Map<string, ValueRun>();
-  const take = (runId: string, found: Found): void => {
-    const run = runs.get(runId);
-    if (run) run.found = found;
-  };
   const runOf = ({ runId }: RunContext): ValueRun => runs.get(runId)!;
   return [
     {
       name: 'output',
-      tools: tool ? [tool(take)] : [],
+      onError: 'fail',
+      on: {
+        // Later than `wrapRun`, in which other middleware hides tools.
+        'pre-call': {
+          priority: -10_000,
+          handle: (_event, _control, context) => runOf(context).addTool(where),
+        },
+      },
       wrapRun: (next) => async (input, context, steps) => {
         const options = { schema, attempts, form: form(context, steps) };
         runs.set(context.runId, new ValueRun(context, steps, options));

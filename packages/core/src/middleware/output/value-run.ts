@@ -25,8 +25,6 @@ export interface ValueRunOptions {
  * from the session log, and creates the answer or the error.
  */
 export class ValueRun {
-  /** The value that the output tool got since the last model request. */
-  found: Found | undefined;
   readonly #context: RunContext;
   readonly #steps: Steps;
   readonly #form: ValueForm;
@@ -45,15 +43,25 @@ export class ValueRun {
     this.#left = attempts;
   }
 
+  /** Adds the output tool to the run, if there is one. `where`: name of the output mode. */
+  addTool(where: string): void {
+    const { tool } = this.#form;
+    if (!tool) return;
+    if (this.#context.tools.find(tool.name)) {
+      const message = `${where} reserves the tool name "${tool.name}". Rename your tool.`;
+      throw new AgentError('CONFIGURATION', message);
+    }
+    this.#context.addTools([tool]);
+  }
+
   /** Ends the run if a tool call has given the value. Otherwise asks the model for it. */
   async request(
     draft: RequestDraft,
     next: Step<RequestDraft, ModelRequest | Next>,
   ): Promise<ModelRequest | Next> {
     const form = this.#form;
-    const given = form.isCall && !draft.isAsked ? await this.#givenByCall() : undefined;
+    const given = form.tool && !draft.isAsked ? await this.#givenByCall() : undefined;
     if (given) return given;
-    this.found = undefined;
     const made = await next({ ...draft, beside: form.beside }, this.#context);
     return 'to' in made || isEnding(made) ? made : form.request(made, this.#isAsked);
   }
@@ -66,7 +74,7 @@ export class ValueRun {
     const { message } = ending;
     const reading = await this.#form.read(message);
     if (reading.ok) return this.#ending(reading.found, message, ending);
-    if (this.#isAsked || !this.#form.isCall) await this.#fail(reading);
+    if (this.#isAsked || !this.#form.tool) await this.#fail(reading);
     this.#isAsked = true;
     return this.#again(message, this.#form.question(reading.issues));
   }
@@ -113,10 +121,7 @@ export class ValueRun {
     const results = messages.slice(from + 1).flatMap(toolResultsOf);
     const result = results.find(({ toolUseId }) => toolUseId === call?.id);
     if (!reply || !result) return undefined;
-    const { found } = this;
-    const reading: Reading = found
-      ? { ok: true, found }
-      : await this.#form.read(reply, result);
+    const reading = await this.#form.read(reply, result);
     if (reading.ok) return this.#ending(reading.found, reply);
     await this.#fail(reading);
     return undefined;
@@ -180,7 +185,7 @@ export class ValueRun {
     const about = isSameJson(given, output) ? { output } : { output, given };
     const text: ContentBlock = { type: 'text', text: words ?? JSON.stringify(output) };
     const shown = textOf(reply);
-    if (!this.#form.isCall) {
+    if (!this.#form.tool) {
       const said = reply.content.filter(({ type }) => type !== 'tool_use');
       const others = said.filter(({ type }) => type !== 'text');
       const content = shown === text.text ? said : [...others, text];
