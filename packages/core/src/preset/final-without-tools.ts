@@ -19,7 +19,7 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
     wrapRun: runs.wrapRun,
     wrapModel: (model) =>
       withStream(model, (request, context) =>
-        request.tools.every(({ name }) => name === outputToolName)
+        hasNoTools(request)
           ? withoutCalls(model, request, context)
           : model.stream(request, context),
       ),
@@ -27,9 +27,9 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
     // wrapped model.
     on: {
       'pre-reasoning': {
-        handle({ tools, runId }) {
-          const run = runs.get(runId);
-          if (run) run.isFinal = !tools.length;
+        handle(event) {
+          const run = runs.get(event.runId);
+          if (run) run.isFinal = hasNoTools(event);
         },
         priority: 10_000,
       },
@@ -40,6 +40,10 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
       },
     },
   };
+}
+
+function hasNoTools({ tools }: Pick<ModelRequest, 'tools'>): boolean {
+  return tools.every(({ name }) => name === outputToolName);
 }
 
 /**
