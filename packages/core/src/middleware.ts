@@ -44,7 +44,6 @@ export { isEnding } from './agent/next.ts';
 export type { Ending, Next } from './agent/next.ts';
 export { perRun } from './agent/per-run.ts';
 export type { PerRun } from './agent/per-run.ts';
-export { addToHead } from './agent/add-to-head.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
 export type { ModelReply } from './agent/read-reply.ts';
 export { approvals } from './middleware/approval/approvals.ts';

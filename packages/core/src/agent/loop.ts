@@ -208,7 +208,7 @@ async function reason(run: Run, isAsked = false): Promise<Next> {
 
 function draft(run: Run, isAsked: boolean): RequestDraft {
   const { iterations = 10, resultLength } = run.setup.limits;
-  const head = run.systemMessage ? [run.systemMessage] : [];
+  const head = run.head();
   run.ownMessages = shownResults([...head, ...run.messages], resultLength);
   return {
     messages: run.ownMessages,
@@ -230,7 +230,6 @@ export async function makeRequest(
 ): Promise<ModelRequest | Next> {
   const run = liveRunOf(context);
   const { messages, tools, options, fitted, limit } = given;
-  run.setHead(messages.slice(0, given.head));
   if (!limit) run.iteration += 1;
   const asked: Jump[] = [];
   try {

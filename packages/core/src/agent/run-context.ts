@@ -53,8 +53,8 @@ export interface RunContext extends RunInfo {
   /** The conversation in the log so far, without the system prompt. */
   readonly messages: readonly Msg[];
   /**
-   * Messages for the next model request before anything is left out: those before the conversation,
-   * as the last request had them, and the conversation.
+   * Messages of the next model request before middleware changes it: system prompt, prepended
+   * messages, conversation.
    */
   readonly request: readonly Msg[];
   /** Id of the newest user message when the agent call began. */
@@ -217,7 +217,7 @@ export class RunView implements RunContext {
   }
 
   setSystemPrompt(text: string): void {
-    this.#run.setSystemPrompt(text);
+    this.#run.systemMessage = this.#run.setup.toSystemMessage(text);
   }
 
   addUsage(usage: Usage | undefined): void {

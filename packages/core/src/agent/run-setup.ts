@@ -27,6 +27,7 @@ import type { CallInput } from './call-input.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { Next } from './next.ts';
 import { runOf } from './run-context.ts';
+import { isBounded } from './use-list.ts';
 
 /** What all runs of an agent share. */
 export interface AgentParts {
@@ -89,16 +90,24 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     wrapsModel: use.some(({ wrapModel }) => wrapModel),
     systemMessage: toSystemMessage(systemPrompt),
     toSystemMessage,
-    model: wrapped(use, 'wrapModel', bounded, abortableModel),
-    call: wrapped(use, 'wrapRun', held((input, context) => loop(runOf(context), input)), boundedCall),
-    admit: wrapped(use, 'wrapInput', async (input) => input, admitting),
+    model: wrapped(use, 'wrapModel', bounded, { bound: abortableModel }),
+    call: wrapped(use, 'wrapRun', runLoop, { bound: boundedCall, pass: passedStep }),
+    admit: wrapped(use, 'wrapInput', async (input) => input, {
+      bound: boundedInput,
+      pass: passedStep,
+    }),
     settle: wrappedStep(use, 'wrapSettle', settleInput),
     makeRequest: wrappedStep(use, 'wrapRequest', makeRequest),
     takeReply: wrappedStep(use, 'wrapReply', takeReply),
     runRound: wrappedStep(use, 'wrapRound', runRound),
-    runTool: wrapped(use, 'wrapTool', runTool, boundedTool),
+    runTool: wrapped(use, 'wrapTool', runCall as RunCall, { bound: boundedTool }),
   };
 }
+
+const runLoop: AgentCall = (input, context) => {
+  const run = runOf(context);
+  return run.waits.hold(() => loop(run, input));
+};
 
 /** Wraps a step of the loop. */
 function wrappedStep<Given, Made>(
@@ -106,10 +115,21 @@ function wrappedStep<Given, Made>(
   key: WrapperName,
   inner: Step<Given, Made>,
 ): Step<Given, Made> {
-  return wrapped(use, key, held(inner), (step: OuterStep<Given, Made>) => boundedStep(key, step));
+  const held: Step<Given, Made> = (given, context) =>
+    runOf(context).waits.hold(() => inner(given, context));
+  const bound = (step: OuterStep<Given, Made>): Step<Given, Made> => boundedStep(key, step);
+  const needsBound = use.some((part) => part[key] && !isBounded(part));
+  return wrapped(use, key, needsBound ? held : inner, { bound, pass: passedStep });
 }
 
 type WrapperName = keyof Middleware & `wrap${string}`;
+
+interface Wrapping<Inner, Outer> {
+  /** Makes a wrapper end soon after an abort. */
+  readonly bound: (made: Outer) => Inner;
+  /** Passes on a wrapper that ends by itself. */
+  readonly pass?: (made: Outer) => Inner;
+}
 
 /**
  * Wraps one part in the middleware. Each wrapper has its own bound: if it hangs after an abort, the
@@ -119,21 +139,21 @@ function wrapped<Inner, Outer>(
   use: readonly Middleware[],
   key: WrapperName,
   inner: Inner,
-  bounded: (made: Outer) => Inner,
+  { bound, pass = (made) => made as unknown as Inner }: Wrapping<Inner, Outer>,
 ): Inner {
   const kind = typeof inner === 'function' ? 'function' : 'stream()';
   return use.reduceRight((next, part) => {
     const wrap = part[key] as ((next: Inner) => Outer) | undefined;
     if (!wrap) return next;
     const result = wrap.call(part, next);
+    if (isBounded(part)) return pass(result);
     checkFields('CONFIGURATION', `${key}()`, { result }, `result:${kind}`);
-    return bounded(result);
+    return bound(result);
   }, inner);
 }
 
-/** Makes the wrappers of a step wait for its end. */
-function held<Given, Made>(step: Step<Given, Made>): Step<Given, Made> {
-  return (given, context) => runOf(context).waits.hold(() => step(given, context));
+function passedStep<Given, Made>(step: OuterStep<Given, Made>): Step<Given, Made> {
+  return (given, context) => step(given, context, runOf(context).steps);
 }
 
 function boundedStep<Given, Made>(
@@ -149,7 +169,7 @@ function boundedStep<Given, Made>(
 }
 
 /** Bounds a wrapper of the input. Nothing is stored if the run was aborted meanwhile. */
-function admitting(step: OuterStep<CallInput, CallInput>): Step<CallInput, CallInput> {
+function boundedInput(step: OuterStep<CallInput, CallInput>): Step<CallInput, CallInput> {
   const admit = boundedStep('wrapInput', step);
   return async (given, context) => {
     const input = await admit(given, context);
@@ -157,9 +177,6 @@ function admitting(step: OuterStep<CallInput, CallInput>): Step<CallInput, CallI
     return input;
   };
 }
-
-const runTool: RunCall = (call, { run: _run, steps: _steps, ...options }) =>
-  runCall(call, options);
 
 function boundedTool(made: RunCall): RunCall {
   return async (call, options) => {

@@ -115,10 +115,10 @@ export class Run {
   unsaved: Msg | undefined;
   /** Message of the result if the agent call fails. */
   remains: Msg | undefined;
+  /** Messages between system prompt and conversation in each model request. Never stored. */
+  readonly prepended: Msg[] = [];
   /** Messages of the next model request before any middleware. */
   ownMessages: readonly Msg[] | undefined;
-  /** Messages before the conversation, as the last model request had them. */
-  #head: readonly Msg[] | undefined;
   readonly #outbox: Outbox;
   readonly #abort: AbortController = new AbortController();
   #stop: AbortController | undefined;
@@ -289,18 +289,10 @@ export class Run {
     this.conversation = openConversation(messages);
   }
 
-  setSystemPrompt(text: string): void {
-    this.systemMessage = this.setup.toSystemMessage(text);
-    this.#head = undefined;
-  }
-
   /** Returns the messages before the conversation. */
   head(): readonly Msg[] {
-    return this.#head ?? (this.systemMessage ? [this.systemMessage] : []);
-  }
-
-  setHead(messages: readonly Msg[]): void {
-    this.#head = messages;
+    const { systemMessage, prepended } = this;
+    return systemMessage ? [systemMessage, ...prepended] : prepended;
   }
 
   /** Same as `RunContext.addTools`. */

@@ -35,6 +35,11 @@ export interface Steps {
    * requests of this run.
    */
   append(messages: readonly Msg[], options?: { readonly stored?: boolean }): Promise<void>;
+  /**
+   * Places messages between system prompt and conversation in all later model requests of this run,
+   * before those of earlier calls of `prepend`. They are not stored.
+   */
+  prepend(messages: readonly Msg[]): void;
   /** Replaces the message that has the same id. */
   replace(message: Msg): Promise<void>;
   /** Removes messages from the log and appends others, in one write if the memory can. */
@@ -74,6 +79,8 @@ export interface Steps {
   recover(partial?: Msg): Promise<Ending>;
   /** Passes more input through `wrapInput`. */
   admit(input: CallInput): Promise<CallInput>;
+  /** Waits for code that may never settle. Rejects with the signal's reason after an abort. */
+  wait<T>(work: T | PromiseLike<T>): Promise<T>;
   /** Returns the value of `work`, whose time does not count toward the time limit of the call. */
   untimed<T>(work: () => Promise<T>): Promise<T>;
   /**
@@ -107,6 +114,7 @@ export function stepsOf(run: Run): Steps {
   const step = async <T>(work: () => Promise<T>): Promise<T> => alive().waits.hold(work);
   return {
     append: (messages, options) => step(() => append(run, messages, options)),
+    prepend: (messages) => void alive().prepended.unshift(...messages),
     replace: (message) => step(() => replace(run, message)),
     rewrite: (gone, messages) => step(() => rewrite(run, gone, messages)),
     note: (notes, options) => step(() => run.note(notes, options)),
@@ -119,6 +127,7 @@ export function stepsOf(run: Run): Steps {
     reply: (message, reason) => step(() => run.setup.takeReply({ message, reason }, run.context)),
     recover: (partial) => step(() => recover(run, partial)),
     admit: (input) => step(() => run.setup.admit(input, run.uninterrupted)),
+    wait: (work) => run.waits.code(work),
     untimed: async (work) => alive().timeout.untimed(work),
     message(role, content, options) {
       const message = run.message(role, content, options);

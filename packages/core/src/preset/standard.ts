@@ -1,5 +1,5 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { presetOf } from '../agent/use-list.ts';
+import { boundedPart, presetOf } from '../agent/use-list.ts';
 import { directAnswers } from '../middleware/answer/direct-answers.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { runLimits } from '../middleware/limits/run-limits.ts';
@@ -13,5 +13,6 @@ import { steering } from '../middleware/steering/steering.ts';
  * `{ name: 'steering' }`.
  */
 export function standard(): readonly Middleware[] {
-  return presetOf([approvals(), steering(), directAnswers(), lastAnswer(), runLimits()]);
+  const parts = [approvals(), steering(), directAnswers(), lastAnswer(), runLimits()];
+  return presetOf(parts.map(boundedPart));
 }

@@ -96,14 +96,25 @@ export async function runCall(
 
 function toolContext(
   { tool, toolUse }: ReadyCall,
-  { begin: _begin, prepare: _prepare, isExternal: _isExternal, ...options }: ExecuteOptions,
+  options: ExecuteOptions,
   signal: AbortSignal,
 ): ToolContext {
   const { context } = options;
   return {
-    ...options,
     signal,
+    interruptSignal: options.interruptSignal,
+    sessionId: options.sessionId,
+    userId: options.userId,
+    runId: options.runId,
+    agentPath: options.agentPath,
     toolUseId: toolUse.id,
+    messages: options.messages,
+    idempotencyKey: options.idempotencyKey,
+    decision: options.decision,
+    pending: options.pending,
+    emit: options.emit,
+    forward: options.forward,
+    interrupt: options.interrupt,
     get<T>(token: ContextToken<T>): T {
       if (!context.has(token))
         throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);

@@ -100,10 +100,10 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
       const { holdRound = context.options.holdRound ?? false } = options;
       const calls: OpenCall[] = [];
       for (const call of round.calls) calls.push(await withDecision(call, context, steps));
-      const known = await withKnownStart(calls, rules, context, holdRound);
+      const known = await steps.wait(withKnownStart(calls, rules, context, holdRound));
       const asked = options.decide ? known.map(askedNow) : known;
       const deciding = runs.get(context.runId)!;
-      if (holdRound) return runHeld(asked, { deciding, rules, context, next });
+      if (holdRound) return runHeld(asked, { deciding, rules, context, steps, next });
       return next({ calls: asked }, context);
     },
     wrapTool: (next) => async (call, given) => {
@@ -174,7 +174,8 @@ async function withKnownStart(
 ): Promise<readonly OpenCall[]> {
   if (calls.every(({ isKnown, result }) => isKnown || result)) return calls;
   const undecided = await Promise.all(calls.map((call) => isUndecided(call, rules, context)));
-  const isHeld = holdRound && undecided.includes(true) && !hasRun(context);
+  const asks = undecided.includes(true) || calls.some(({ state }) => state.decision);
+  const isHeld = holdRound && asks && !hasRun(context);
   return calls.map((call, index) =>
     call.isKnown || call.result || !(isHeld || undecided[index])
       ? call
@@ -216,6 +217,7 @@ interface HeldRound {
   readonly deciding: Deciding;
   readonly rules: ApprovalRuleBook;
   readonly context: RunContext;
+  readonly steps: Steps;
   readonly next: (round: Round, context: RunContext) => Promise<Next>;
 }
 
@@ -226,9 +228,10 @@ interface HeldRound {
  */
 async function runHeld(
   calls: readonly OpenCall[],
-  { deciding, rules, context, next }: HeldRound,
+  { deciding, rules, context, steps, next }: HeldRound,
 ): Promise<Next> {
-  const undecided = await Promise.all(calls.map((call) => isUndecided(call, rules, context)));
+  const judging = Promise.all(calls.map((call) => isUndecided(call, rules, context)));
+  const undecided = await steps.wait(judging);
   const waiting = calls.filter((_call, index) => undecided[index]);
   const fresh = calls.filter(({ state, result }) => !state.toolUse || result);
   const first = waiting.length ? waiting : fresh;
@@ -270,7 +273,7 @@ async function decideCall(
   if (given.decision || approved || deciding.cleared.has(toolUse.id)) return start(call, given);
   let needs: boolean | string;
   try {
-    needs = await needsApproval(call, rules);
+    needs = await given.steps.wait(needsApproval(call, rules));
   } catch (error) {
     return errorResult(toolUse, messageOf(error));
   }

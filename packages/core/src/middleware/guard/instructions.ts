@@ -1,4 +1,3 @@
-import { addToHead } from '../../agent/add-to-head.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { Msg } from '../../message/msg.ts';
 import { asOwn } from '../../message/own-message.ts';
@@ -13,6 +12,10 @@ export function instructions(messages: readonly Msg[]): Middleware {
   const take = (left: Msg | undefined): void => void (left && judged.push(asOwn(left)));
   return {
     ...claimed(messages.map((message) => ({ message, take }))),
-    wrapRequest: (next) => (draft, context) => next(addToHead(draft, judged), context),
+    wrapSettle: (next) => async (input, context, steps) => {
+      const first = await next(input, context);
+      steps.prepend(judged);
+      return first;
+    },
   };
 }

@@ -142,7 +142,7 @@ async function answerAt(
   };
   let reply: LimitReply;
   try {
-    reply = await (own ?? onLimit)(context, limitSteps);
+    reply = await steps.wait((own ?? onLimit)(context, limitSteps));
   } catch (thrown) {
     const given = AgentError.from(thrown);
     if (own || !onLimitError || context.stopped || notTheModels.test(given.code)) throw thrown;
