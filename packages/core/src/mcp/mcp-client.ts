@@ -100,7 +100,7 @@ function newTransport(
   { url, auth, reconnect = {} }: McpToolsOptions,
 ): StreamableHTTPClientTransport {
   return new sdk.StreamableHTTPClientTransport(new URL(url), {
-    fetch: http.fetch,
+    fetch: (...request) => http.fetch(...request),
     ...(auth && { authProvider: guardedAuth(auth) }),
     // These options apply to a stream that breaks. After these retries, the session counts as lost.
     reconnectionOptions: {

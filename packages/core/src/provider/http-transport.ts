@@ -34,7 +34,7 @@ export async function* streamReply(
   decoder: ReplyDecoder,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const request = await prepare();
-  const deadline = new Deadline(request.signal, request.timeoutMs ?? 300_000);
+  const deadline = new Deadline(request.signal, request.timeoutMs);
   const length = new ReplyLength(request.replyLength ?? Infinity);
   const pace = new Pace(performance.now());
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -46,9 +46,9 @@ export async function* streamReply(
       throw errorOfResponse(response.status, response.headers, text, baseUrlQuestion(request));
     }
     const reply = new EventReply(decoder);
-    for (let closing = 0; ;) {
-      let bytes: Uint8Array | undefined;
-      if (closing < closingReads) bytes = await read(reader, reply, deadline);
+    let bytes: Uint8Array | undefined;
+    do {
+      bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end(request);
       length.hold(reply.held);
       if (hasContent(deltas)) deadline.heard();
@@ -56,18 +56,13 @@ export async function* streamReply(
       if (reading) await deadline.within(reading);
       if (deltas.length) yield deltas;
       if (reply.error) throw reply.error;
-      if (!bytes) return;
-      if (reply.ended) {
-        if (!closing) deadline.heard();
-        closing += 1;
-      }
       // Without deltas, nobody else gives timers their turn.
       const turn = pace.step(performance.now());
       if (turn) await turn;
-    }
+    } while (bytes);
   } catch (error) {
     if (error === deadline.signal.reason) throw error;
-    throw readable(error, request, reader ? '' : pageAdvice());
+    throw readable(error, request, !reader);
   } finally {
     deadline.end();
     reader?.cancel().catch(() => undefined);
@@ -98,6 +93,11 @@ async function read(
   reply: EventReply,
   deadline: Deadline,
 ): Promise<Uint8Array | undefined> {
+  if (reply.ended) {
+    if (!reply.closing) deadline.heard();
+    reply.closing += 1;
+    if (reply.closing >= closingReads) return undefined;
+  }
   try {
     return (
       reader &&
@@ -112,10 +112,9 @@ async function read(
 /**
  * Converts any error to an `AgentError` without secrets, also in its stack and details. It has no
  * cause, because a cause could quote them. An error that is not an `AgentError` comes from `fetch`
- * or from the body. In Node, the reason of such an error is its `cause`. `advice` follows the
- * reason.
+ * or from the body. In Node, the reason of such an error is its `cause`.
  */
-function readable(error: unknown, request: HttpRequest, advice: string): AgentError {
+function readable(error: unknown, request: HttpRequest, isUnanswered: boolean): AgentError {
   const clean = (text: string): string => withoutSecrets(text, request);
   if (AgentError.is(error)) {
     const { code, message, retryable, details } = error;
@@ -123,6 +122,7 @@ function readable(error: unknown, request: HttpRequest, advice: string): AgentEr
     return new AgentError(code, clean(message), { retryable, details: shown });
   }
   const reason = (Object(error) as Error).cause ?? error;
+  const advice = isUnanswered ? pageAdvice() : '';
   const failure = new AgentError(
     'MODEL_UNREACHABLE',
     clean(`The connection to ${addressOf(request.url)} failed: ${messageOf(reason)}${advice}`),

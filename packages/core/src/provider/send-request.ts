@@ -9,7 +9,7 @@ const mostRedirects = 5;
  * or the prompt. Browsers hide the target of a redirect, so none is followed there.
  */
 export async function sendRequest(request: HttpRequest, deadline: Deadline): Promise<Response> {
-  const { headers, body, fetch: send = fetch } = request;
+  const { headers, body, fetch: send } = request;
   const content =
     body === undefined
       ? { headers }

@@ -61,7 +61,7 @@ export async function runCall(
   const { signal, context } = options;
   const toError = (ms: number): AgentError =>
     new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
-  const deadline = new Deadline(signal, tool.timeoutMs ?? 300_000, toError);
+  const deadline = new Deadline(signal, tool.timeoutMs, toError);
   const toolContext: ToolContext = {
     ...options,
     signal: deadline.signal,

@@ -18,7 +18,7 @@ import { checkApprovals } from '../session/host/kv-turn.ts';
 import { sessionObject } from '../session/session-command.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
-import { readKey } from '../turn/asked-again.ts';
+import { readIds } from '../turn/asked-again.ts';
 import { awaitOpening, hasOutput, streamResponse } from '../turn/event-stream.ts';
 import type { EventStreamOptions } from '../turn/event-stream.ts';
 import { readEcho } from '../turn/session.ts';
@@ -118,9 +118,8 @@ export function answerInSession(
     turn,
     model,
     messageId: crypto.randomUUID(),
-    requestId: c.get('requestId'),
     call: fields,
-    ...readKey(c),
+    ...readIds(c),
   };
   return turnHost(c, settings, sessionId).answer({ turn: queued, face, call, echo: readEcho(c) });
 }

@@ -7,15 +7,14 @@ import type { Flushes, LogRecord } from './format/log-record.ts';
 import type { FlushContext, SessionLogOptions } from './session-log-options.ts';
 import { fullLevels, takeOver } from './format/place-ref.ts';
 import { readHead } from './read-head.ts';
-import { formatVersion, makeRef, SessionKeys, suffixOf } from './format/session-format.ts';
+import { formatVersion, makeRef, SessionKeys } from './format/session-format.ts';
 import type { Batch, Head } from './format/session-format.ts';
 import { knownBatches, rejoin } from './rejoin.ts';
 import { secondWriterWarning } from './second-writer.ts';
 import { seal } from './integrity/seal.ts';
-import { splitValue } from './format/split-value.ts';
 import { StoreReads } from './store-reads.ts';
 import { UnsureWrites } from './unsure-writes.ts';
-import { lostWrite, writeBatch } from './write-batch.ts';
+import { lostWrite, nextHead, sealBatch, writeBatch, type SealedBatch } from './write-batch.ts';
 
 /**
  * Maximum number of batches that one level of the head names. The next batch takes over the names.
@@ -319,42 +318,9 @@ export class SessionLog {
     const count = this.#pending.length;
     const compacted = this.#wantsSnapshot ? context.compacted() : undefined;
     const replaces = compacted && [...this.#batches.keys()];
-    const refs = (!replaces && this.#head?.refs) || [];
-    const index = fullLevels(refs, levelWidth);
-    const { generateId, now } = this.#options;
-    const leader = this.#lead === 'none' ? this.#head?.leader : this.#writer;
-    const batch: Batch = {
-      v: formatVersion,
-      prev: this.#head?.hash ?? '',
-      records: compacted ?? [...this.#pending],
-      ...(index.length > 0 && { index }),
-      ...(replaces && { replaces }),
-      ...(leader !== undefined && { leader }),
-    };
-    const version = this.version + 1;
-    const name = makeRef(version, generateId());
-    const { text: batchText, sum } = seal(batch, this.#keys.place(name));
-    const values = splitValue(batchText, this.#store.features.maxValueBytes);
-    const ref = name + suffixOf(sum, values.length);
-    const title = context.title();
-    const at = now();
-    const head: Head = {
-      v: formatVersion,
-      version,
-      writer: this.#writer,
-      chain: this.#head?.chain ?? generateId(),
-      hash: ref,
-      refs: takeOver(refs, index, ref),
-      createdAt: this.#head?.createdAt || at,
-      // `updatedAt` must not decrease when the clock moves back.
-      updatedAt: Math.max(at, this.#head?.updatedAt ?? 0),
-      ...(title !== undefined && { title }),
-      ...(leader !== undefined && { leader }),
-    };
+    const records = compacted ?? [...this.#pending];
+    const { batch, ref, entries, head } = this.#make(records, replaces, context.title());
     const { text } = seal(head, this.#keys.head);
-    const keys = this.#keys.batch(ref);
-    const entries = keys.map((key, part): readonly [string, string] => [key, values[part] ?? '']);
-
     const expected = this.#seen;
     this.#unsure.add({ ref, records: count, expected });
     const headEntry = [this.#keys.head, text] as const;
@@ -367,6 +333,33 @@ export class SessionLog {
     if (replaces) await this.#forget(replaces);
     this.#batches.set(ref, batch);
     return true;
+  }
+
+  /** Makes a batch of these records, and the head that names it. */
+  #make(
+    records: readonly LogRecord[],
+    replaces: readonly string[] | undefined,
+    title: string | undefined,
+  ): SealedBatch & { readonly batch: Batch; readonly head: Head } {
+    const before = this.#head;
+    const next = nextHead(before, { ...this.#options, writer: this.#writer, title });
+    const refs = replaces ? [] : next.refs;
+    const index = fullLevels(refs, levelWidth);
+    const leader = this.#lead === 'none' ? before?.leader : this.#writer;
+    const led = leader !== undefined && { leader };
+    const batch: Batch = {
+      v: formatVersion,
+      prev: before?.hash ?? '',
+      records,
+      ...(index.length > 0 && { index }),
+      ...(replaces && { replaces }),
+      ...led,
+    };
+    const name = makeRef(next.version, this.#options.generateId());
+    const sealed = sealBatch(this.#keys, name, batch, this.#store.features.maxValueBytes);
+    const { ref } = sealed;
+    const head = { ...next, ...led, hash: ref, refs: takeOver(refs, index, ref) };
+    return { ...sealed, batch, head };
   }
 
   /**

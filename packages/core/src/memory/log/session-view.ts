@@ -1,6 +1,7 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/call-state.ts';
 import type { Decision } from '../../event/pending-call.ts';
+import type { ToolUse } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
@@ -145,13 +146,7 @@ export class LogFold implements SessionView {
   #apply(record: LogRecord): void {
     switch (record.kind) {
       case 'message':
-        this.#log.push(record.message);
-        if (record.message.role === 'assistant') this.reply = undefined;
-        for (const { id } of toolUsesOf(record.message)) this.calls.set(id, {});
-        for (const { toolUseId } of toolResultsOf(record.message)) this.calls.delete(toolUseId);
-        // After the end of a run, an answer comes from outside, and the failed or waiting run is
-        // settled.
-        if (this.ended !== undefined) this.#closeAnswered();
+        this.#append(record.message);
         break;
       case 'replace':
         this.#edit((log) =>
@@ -174,15 +169,7 @@ export class LogFold implements SessionView {
         if (/interrupted|aborted/.test(record.reason)) this.stoppedRun = record.runId || undefined;
         break;
       case 'call-started':
-        this.#update(
-          record.toolUseId,
-          ({ pending: _pending, waited: _waited, decision, ...state }) => ({
-            ...state,
-            ...(decision && { approved: true }),
-            ...(record.toolUse && { toolUse: record.toolUse }),
-            started: true,
-          }),
-        );
+        this.#update(record.toolUseId, (state) => begun(state, record.toolUse));
         break;
       case 'decision':
         this.#update(record.decision.toolUseId, ({ pending: waited, ...state }) => ({
@@ -213,6 +200,16 @@ export class LogFold implements SessionView {
           else this.state[key] = value;
         }
     }
+  }
+
+  #append(message: Msg): void {
+    this.#log.push(message);
+    if (message.role === 'assistant') this.reply = undefined;
+    for (const { id } of toolUsesOf(message)) this.calls.set(id, {});
+    for (const { toolUseId } of toolResultsOf(message)) this.calls.delete(toolUseId);
+    // After the end of a run, an answer comes from outside, and the failed or waiting run is
+    // settled.
+    if (this.ended !== undefined) this.#closeAnswered();
   }
 
   /** Changes the log in another way than by adding a message. */
@@ -255,6 +252,18 @@ export function checkRecords(records: readonly LogRecord[]): void {
     const message = `The session has an invalid message: ${messageOf(cause)}`;
     throw new AgentError('INVALID_STATE', message, { cause });
   }
+}
+
+function begun(
+  { pending: _pending, waited: _waited, decision, ...state }: CallState,
+  toolUse: ToolUse | undefined,
+): CallState {
+  return {
+    ...state,
+    ...(decision && { approved: true }),
+    ...(toolUse && { toolUse }),
+    started: true,
+  };
 }
 
 /** Returns the ids of the tool calls that are open according to a note. */

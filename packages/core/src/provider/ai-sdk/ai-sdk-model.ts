@@ -48,7 +48,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     stream: (request, { signal, replyLength }) =>
       stream(model, request, features, {
         signal,
-        timeoutMs: options.timeoutMs ?? 300_000,
+        timeoutMs: options.timeoutMs,
         replyLength,
       }),
   };
@@ -56,7 +56,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
 
 interface StreamLimits {
   readonly signal: AbortSignal;
-  readonly timeoutMs: number;
+  readonly timeoutMs: number | undefined;
   /** Maximum length of the reply, in characters. Default: no limit. */
   readonly replyLength: number | undefined;
 }

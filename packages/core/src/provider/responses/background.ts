@@ -130,7 +130,7 @@ class BackgroundReply {
   }
 
   async #stop(id: string): Promise<void> {
-    const { url, headers, fetch: send = fetch } = this.#exchange.http;
+    const { url, headers, fetch: send } = this.#exchange.http;
     const request = { method: 'POST', headers, redirect: 'manual' } as const;
     try {
       const response = await send(`${url}/${encodeURIComponent(id)}/cancel`, request);

@@ -11,6 +11,7 @@ import { makeAgent } from '../../turn/session-agent.ts';
 import { echoHeader, echoOf, openMemory } from '../../turn/session.ts';
 import { beginKvTurn } from './kv-turn.ts';
 import { faceOfTurn } from '../response-id.ts';
+import { noContent } from '../session-answer.ts';
 import { opens } from '../turn-face.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 
@@ -53,8 +54,7 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: s
         onCancel: leave,
       });
     },
-    reconnect: async () =>
-      new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } }),
+    reconnect: async () => noContent(),
   };
 }
 

@@ -8,6 +8,7 @@ import { deferred, type Deferred } from '../host/deferred.ts';
 import { logError } from '../../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import type { LiveTurn } from '../live-turn.ts';
+import type { TurnInput } from '../../turn/chat-turn.ts';
 import { makeAgent } from '../../turn/session-agent.ts';
 import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
@@ -234,10 +235,8 @@ export class TurnRunner {
     if (start.replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
     else begin();
     this.#hasChanged = true;
-    const isAsked = Array.isArray(start.input)
-      ? start.input.some((item) => 'role' in item)
-      : start.input !== undefined;
-    if (turn.begun && turn.attempts > settings.sessions.resumeAttempts) {
+    const isAsked = isQuestion(start.input);
+    if (this.#onlyStores(turn)) {
       // An aborted run stores no input. So a run with input is aborted before it asks the model.
       if (isAsked) agent.addHook({ on: { 'pre-reasoning': () => abort.abort() } });
       else abort.abort();
@@ -257,6 +256,11 @@ export class TurnRunner {
     this.#ended = turn.key === undefined ? undefined : this.#live;
   }
 
+  /** Returns whether this is the additional attempt of a turn that has begun. */
+  #onlyStores({ begun, attempts }: QueuedTurn): boolean {
+    return begun && attempts > this.#options.settings.sessions.resumeAttempts;
+  }
+
   #settle(settled: Promise<void>): void {
     const settling = settled
       .catch((error: unknown) => logError(error, 'settled'))
@@ -270,4 +274,9 @@ export class TurnRunner {
     this.#opened.set(id, known);
     return known.promise;
   }
+}
+
+/** Returns whether an agent call with this input asks the model. Decisions alone do not. */
+function isQuestion(input: TurnInput['input']): boolean {
+  return Array.isArray(input) ? input.some((item) => 'role' in item) : input !== undefined;
 }
