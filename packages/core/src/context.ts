@@ -15,4 +15,4 @@ export type { TrimOptions, Trimmed } from './middleware/context/two-phase-trim.t
 export { weightedHistory } from './middleware/context/weighted-history.ts';
 export type { WeightedHistoryOptions } from './middleware/context/weighted-history.ts';
 export type { ContextPolicy, ContextRequest, FittedContext } from './loop/context-policy.ts';
-export type { SummaryStore } from './memory/summary-store.ts';
+export type { SummaryStore } from './memory/key-value-store.ts';

@@ -1,4 +1,4 @@
-import { seal } from '../../src/memory/log/integrity/seal.ts';
+import { seal } from '../../src/memory/log/format/seal.ts';
 
 /** Changes fields of a stored head and updates its checksum. */
 export function resealHead(key: string, text: string, changes: object): string {

@@ -45,7 +45,7 @@ export function checkName(name: unknown, param: string): asserts name is string 
     throw invalidField(param, 'must be 1 to 64 letters, digits, "_" and "-"');
 }
 
-/** Returns the fields of a value. A value that is no object has none. */
+/** Returns the fields of a value. A value that is not an object has none. */
 export function fieldsOf(given: unknown): RequestBody {
   return Object(given) as RequestBody;
 }

@@ -2,19 +2,17 @@ import { AgentError } from '../../error/agent-error.ts';
 import { grown, has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
 import { mergeTurns, mergeWidth, type Merged } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
-import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
+import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-judge.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/format/log-record.ts';
 import { fullLevels, takeOver } from '../log/format/place-ref.ts';
-import { retryStale } from './retry-stale.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { formatVersion, makeTurnRef, SessionKeys } from '../log/format/session-format.ts';
 import type { Batch, Head } from '../log/format/session-format.ts';
-import { digest } from '../log/integrity/digest.ts';
-import { seal } from '../log/integrity/seal.ts';
+import { digest } from '../log/format/digest.ts';
+import { seal } from '../log/format/seal.ts';
 import { nextHead, sealBatch, type SealedBatch } from '../log/write-batch.ts';
-import type { Log } from '../log/session-log.ts';
-import type { FlushContext, SessionLogOptions } from '../log/session-log-options.ts';
+import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
 
 export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {
   /** Secrets for echoes: the first one signs, each one is accepted. */

@@ -2,7 +2,7 @@ import type { UnreadBatch } from '../log/batch-reader.ts';
 import type { Flushes } from '../log/format/log-record.ts';
 import type { Tip } from './session-echo.ts';
 import { turnOf, type Batch, type Head } from '../log/format/session-format.ts';
-import { flushesOf, replacedBy } from '../log/flushes-of.ts';
+import { flushesOf, replacedBy } from '../log/batch-reader.ts';
 
 /** A session's log as one head describes it. */
 export interface Branch {

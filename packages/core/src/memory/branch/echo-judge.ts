@@ -40,6 +40,13 @@ export interface Case extends Pick<Echo, 'at' | 'base' | 'turnId'> {
   readonly isOld: boolean;
 }
 
+interface RetryStaleOptions {
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Maximum time of all retries, in milliseconds. */
+  readonly waitMs: number;
+}
+
 /** Reads the store and decides how to continue the session. */
 export async function judge(reader: BranchReader, facts: Case): Promise<Verdict> {
   const { at, base, left, over, isOld } = facts;
@@ -75,6 +82,25 @@ export async function judge(reader: BranchReader, facts: Case): Promise<Verdict>
   if (!hasStart(shown, base, turns)) start = base && (await reader.tip(base));
   const own = await follow(reader, start, found, facts);
   return own && 'type' in own ? own : compare(own);
+}
+
+const firstDelayMs = 250;
+
+/**
+ * Calls `decide` again, with growing delays, while a late read may be the reason for the verdict.
+ * Returns the last verdict.
+ */
+export async function retryStale(
+  { now, sleep, waitMs }: RetryStaleOptions,
+  decide: () => Promise<Verdict>,
+): Promise<Verdict> {
+  const end = now() + waitMs;
+  for (let delay = firstDelayMs; ; delay *= 2) {
+    const verdict = await decide();
+    const isFinal = verdict.type === 'go' || (verdict.type === 'fork' && !verdict.mayBeStale);
+    if (isFinal || now() + delay > end) return verdict;
+    await sleep(delay);
+  }
 }
 
 const nothing: Verdict = { type: 'go', branch: undefined, seen: undefined, isOwn: false };

@@ -1,20 +1,55 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
-import { flushesOf, inOrder, replacedBy } from './flushes-of.ts';
+import {
+  findBatches,
+  readBatches,
+  type UnreadBatch,
+  flushesOf,
+  inOrder,
+  replacedBy,
+  readValues,
+} from './batch-reader.ts';
 import { maxAttempts, pause } from '../contention.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from './format/log-record.ts';
-import type { FlushContext, SessionLogOptions } from './session-log-options.ts';
 import { fullLevels, takeOver } from './format/place-ref.ts';
 import { readHead } from './read-head.ts';
 import { formatVersion, makeRef, SessionKeys } from './format/session-format.ts';
 import type { Batch, Head } from './format/session-format.ts';
-import { knownBatches, rejoin } from './rejoin.ts';
-import { secondWriterWarning } from './second-writer.ts';
-import { seal } from './integrity/seal.ts';
+import { seal } from './format/seal.ts';
 import { StoreReads } from './store-reads.ts';
 import { UnsureWrites } from './unsure-writes.ts';
 import { lostWrite, nextHead, sealBatch, writeBatch, type SealedBatch } from './write-batch.ts';
+import type { ContentionOptions } from '../contention.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+
+export interface SessionLogOptions extends ContentionOptions {
+  readonly generateId: () => string;
+  readonly now: () => number;
+  /** Number of batches from which a log is compacted, at the first flush after a read. */
+  readonly compactAfter: number;
+  /**
+   * Receives the error of each batch that can't be read. The log then leaves out this batch.
+   * Without `onDamage`, reading such a log rejects.
+   */
+  readonly onDamage?: ((error: AgentError) => void) | undefined;
+  /** See `SessionMemoryOptions`. */
+  readonly onWarning?: ((warning: AgentError) => void) | undefined;
+}
+
+/** Functions of the caller that a flush uses. */
+export interface FlushContext {
+  /**
+   * Receives all records after the flush had to read the log again, because another writer has
+   * written.
+   */
+  onReread(records: Flushes): void;
+  /**
+   * Returns the shortest list of records that describes the session. Returns `undefined` if some
+   * records can't be read.
+   */
+  compacted(): readonly LogRecord[] | undefined;
+  title(): string | undefined;
+}
 
 /**
  * Maximum number of batches that one level of the head names. The next batch takes over the names.
@@ -389,4 +424,46 @@ export class SessionLog {
     if (refs.length === 0) return;
     await this.#store.delete(refs.flatMap((each) => this.#keys.batch(each))).catch(() => {});
   }
+}
+
+/**
+ * Adds this writer's own batches to a head that does not name them. Another writer overwrote this
+ * writer's head, or the store shows an older head.
+ */
+function rejoin(head: Head, lost: readonly string[], version: number): Head {
+  if (lost.length === 0) return head;
+  const [first = [], ...levels] = head.refs;
+  return {
+    ...head,
+    version: Math.max(head.version, version),
+    refs: [[...first, ...lost], ...levels],
+  };
+}
+
+/**
+ * Returns the batches of this writer that still belong to the session. A head of another log means
+ * that the session was cleared, or that two writers began it at once, in a store without
+ * `compareAndSet`. Only then does the store still have the batches.
+ */
+async function knownBatches(
+  store: KeyValueStore,
+  keys: SessionKeys,
+  { isSameLog, batches }: { readonly isSameLog: boolean; readonly batches: Map<string, Batch> },
+): Promise<ReadonlyMap<string, Batch>> {
+  if (isSameLog) return batches;
+  if (store.compareAndSet) return new Map();
+  const stored = await readValues(store, keys, [...batches.keys()]);
+  return new Map([...batches].filter(([ref]) => stored.has(ref)));
+}
+
+/** Returns a function whose first call warns of a second writer in a store without `compareAndSet`. */
+function secondWriterWarning(onWarning: ((warning: AgentError) => void) | undefined): () => void {
+  let isFirst = true;
+  return () => {
+    if (!isFirst) return;
+    isFirst = false;
+    const message =
+      'Another writer changed the session. The store has no compareAndSet, so records can be lost.';
+    reportFailure('SessionMemory:', onWarning, new AgentError('SESSION_CONFLICT', message));
+  };
 }

@@ -8,7 +8,7 @@ import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validation/validate-message.ts';
-import { closedCall, holds, withoutResults } from './integrity/lost-records.ts';
+import { closedCall, holds, withoutResults } from './lost-records.ts';
 import {
   isLogRecord,
   messagesIn,

@@ -3,7 +3,7 @@ import type { KeyValueStore } from '../key-value-store.ts';
 import { formatVersion, suffixOf } from './format/session-format.ts';
 import type { Batch, Head, SessionKeys } from './format/session-format.ts';
 import { splitValue } from './format/split-value.ts';
-import { seal } from './integrity/seal.ts';
+import { seal } from './format/seal.ts';
 
 export type Entry = readonly [key: string, value: string];
 

@@ -27,7 +27,7 @@ import {
   type SessionSummary,
   type Summary,
 } from './summary-state.ts';
-import type { SummaryStore } from '../../../memory/summary-store.ts';
+import type { SummaryStore } from '../../../memory/key-value-store.ts';
 import { transcript } from './transcript.ts';
 
 export interface SummarizeHistoryOptions extends WindowOptions {
