@@ -10,7 +10,7 @@ import { httpRequest } from './provider/http-request.ts';
 import { streamReply } from './provider/http-transport.ts';
 
 export type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
-export type { ApiKey } from './provider/api-key.ts';
+export type { ApiKey } from './provider/http-model-options.ts';
 export interface DashScopeOptions extends HttpModelOptions {
   /**
    * Address of the service. Default: `https://dashscope.aliyuncs.com/api/v1`. The address in

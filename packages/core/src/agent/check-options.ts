@@ -2,8 +2,8 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { isMessage } from '../loop/input/call-input.ts';
 import { checkDecision } from '../loop/input/check-decision.ts';
-import { generateFields } from '../model/generate-fields.ts';
-import { checkTool } from '../tool/check-tool.ts';
+import { generateFields } from '../model/chat-model.ts';
+import { checkTool } from '../tool/tool.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 

@@ -1,4 +1,4 @@
-import { toolsIn } from '../tool/set/tools-in.ts';
+import { toolsIn } from '../tool/set/tool-set.ts';
 import type { ReActAgent } from './react-agent.ts';
 
 /**

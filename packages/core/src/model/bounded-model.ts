@@ -1,7 +1,7 @@
 import { abortables } from './abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from './pace.ts';
-import { ReplyLength } from './reply-length.ts';
+import { ReplyLength, usualReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
 export interface ModelBounds {
@@ -26,7 +26,7 @@ function boundedReply(
   model: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  { now, replyLength }: ModelBounds,
+  { now, replyLength = usualReplyLength }: ModelBounds,
 ): AsyncIterator<readonly ModelDelta[]> {
   const within = abortables(context.signal);
   const pace = new Pace(now());

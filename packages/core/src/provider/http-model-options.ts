@@ -1,9 +1,13 @@
-import type { ApiKey } from './api-key.ts';
 import type { Fetch } from './http-request.ts';
 
 /** Fields of `HttpModelOptions`, and `baseURL`, for `checkOptions`. */
 export const httpFields =
   'model:string apiKey,headers baseURL:string|? fetch:function|? timeoutMs:count|?';
+
+/**
+ * API key of a provider, or a function that returns it. The function is called before each request.
+ */
+export type ApiKey = string | (() => string | Promise<string>);
 
 /** Options of every model that sends HTTP requests itself. */
 export interface HttpModelOptions {

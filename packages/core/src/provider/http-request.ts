@@ -11,7 +11,8 @@ export interface HttpRequest {
   readonly body?: string | undefined;
   /** Path at the end of most base URLs of this API. Default: `/v1`. */
   readonly api?: string;
-  readonly fetch: Fetch;
+  /** `fetch` function to use. Default: the global `fetch` at the time of the request. */
+  readonly fetch?: Fetch | undefined;
   readonly signal: AbortSignal;
   /** Maximum wait for the response, and then for content, in milliseconds. Default: 5 minutes. */
   readonly timeoutMs?: number | undefined;
@@ -30,17 +31,17 @@ export async function httpRequest(
   options: HttpModelOptions,
   context: ModelContext,
 ): Promise<Omit<HttpRequest, 'url' | 'body'>> {
-  const { apiKey, baseURL, fetch: send = fetch, headers } = options;
+  const { apiKey, baseURL, fetch, headers } = options;
   try {
     const given = typeof apiKey === 'function' ? apiKey() : apiKey;
     const key = (await given)?.trim();
     if (key && !/^[!-~]+$/.test(key))
       throw new AgentError('CONFIGURATION', 'The API key has characters that cannot be sent.');
-    const isOwnServer = baseURL === undefined && !options.fetch;
+    const isOwnServer = baseURL === undefined && !fetch;
     if (!key && isOwnServer && !new Headers(headers).has('authorization'))
       throw new Error('The API key is missing. Set apiKey or baseURL.');
     const own = key && { authorization: `Bearer ${key}` };
-    return { ...options, ...context, fetch: send, headers: { ...own, ...headers } };
+    return { ...options, ...context, headers: { ...own, ...headers } };
   } catch (error) {
     throw AgentError.from(error, 'MODEL_AUTH');
   }

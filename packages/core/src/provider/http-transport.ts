@@ -2,14 +2,13 @@ import { AgentError, isError, messageOf } from '../error/agent-error.ts';
 import type { ReplyDecoder } from './formatter.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
-import { hasContent } from '../model/has-content.ts';
+import { hasContent } from '../model/deltas.ts';
 import { Deadline } from '../model/deadline.ts';
 import { Pace } from '../model/pace.ts';
 import { ReplyLength } from '../model/reply-length.ts';
-import { addressOf, baseUrlQuestion } from './base-url.ts';
+import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
 import type { HttpRequest } from './http-request.ts';
-import { pageAdvice } from './page-advice.ts';
 import { errorOfResponse } from './provider-error.ts';
 import { sendRequest } from './send-request.ts';
 import { withoutSecrets } from './without-secrets.ts';
@@ -35,7 +34,7 @@ export async function* streamReply(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const request = await prepare();
   const deadline = new Deadline(request.signal, request.timeoutMs);
-  const length = new ReplyLength(request.replyLength ?? Infinity);
+  const length = new ReplyLength(request.replyLength);
   const pace = new Pace(performance.now());
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
@@ -46,9 +45,8 @@ export async function* streamReply(
       throw errorOfResponse(response.status, response.headers, text, baseUrlQuestion(request));
     }
     const reply = new EventReply(decoder);
-    let bytes: Uint8Array | undefined;
-    do {
-      bytes = await read(reader, reply, deadline);
+    for (;;) {
+      const bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end(request);
       length.hold(reply.held);
       if (hasContent(deltas)) deadline.heard();
@@ -56,13 +54,14 @@ export async function* streamReply(
       if (reading) await deadline.within(reading);
       if (deltas.length) yield deltas;
       if (reply.error) throw reply.error;
+      if (!bytes) return;
       // Without deltas, nobody else gives timers their turn.
       const turn = pace.step(performance.now());
       if (turn) await turn;
-    } while (bytes);
+    }
   } catch (error) {
     if (error === deadline.signal.reason) throw error;
-    throw readable(error, request, !reader);
+    throw readable(error, request, pageAdvice(!reader));
   } finally {
     deadline.end();
     reader?.cancel().catch(() => undefined);
@@ -112,9 +111,10 @@ async function read(
 /**
  * Converts any error to an `AgentError` without secrets, also in its stack and details. It has no
  * cause, because a cause could quote them. An error that is not an `AgentError` comes from `fetch`
- * or from the body. In Node, the reason of such an error is its `cause`.
+ * or from the body. In Node, the reason of such an error is its `cause`. `advice` follows the
+ * reason.
  */
-function readable(error: unknown, request: HttpRequest, isUnanswered: boolean): AgentError {
+function readable(error: unknown, request: HttpRequest, advice: string): AgentError {
   const clean = (text: string): string => withoutSecrets(text, request);
   if (AgentError.is(error)) {
     const { code, message, retryable, details } = error;
@@ -122,7 +122,6 @@ function readable(error: unknown, request: HttpRequest, isUnanswered: boolean): 
     return new AgentError(code, clean(message), { retryable, details: shown });
   }
   const reason = (Object(error) as Error).cause ?? error;
-  const advice = isUnanswered ? pageAdvice() : '';
   const failure = new AgentError(
     'MODEL_UNREACHABLE',
     clean(`The connection to ${addressOf(request.url)} failed: ${messageOf(reason)}${advice}`),

@@ -131,6 +131,8 @@ export interface RemoteAgentSetup extends WorkerLink {
 /** Methods of the API that begin a run. */
 type RunKind = 'call' | 'stream' | 'watch' | 'chat';
 
+type Ask = (request: object, port: MessagePort) => Promise<void>;
+
 export function createRemoteAgent(setup: RemoteAgentSetup): RemoteAgent {
   const { sessionId, worker, port, connection } = setup;
   const remote: Remote<SessionApi> = wrap<SessionApi>(port);
@@ -149,9 +151,8 @@ export function createRemoteAgent(setup: RemoteAgentSetup): RemoteAgent {
     signal?: AbortSignal,
   ): RemoteRun<T> => {
     const id = ++lastId;
-    const send = remote[kind] as (sent: object, port: MessagePort) => Promise<void>;
     const open = (aborted: boolean, runPort: MessagePort): Promise<void> =>
-      send({ ...request, id, aborted }, transfer(runPort, [runPort]));
+      (remote[kind] as Ask)({ ...request, id, aborted }, transfer(runPort, [runPort]));
     return remoteRun({ connection, signal, open, abort: (unread) => abort(id, unread) });
   };
   const beginCall = (

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../message/json/json.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from '../../loop/output-mode.ts';
-import { readSchema } from '../../schema/read-schema.ts';
+import { readSchema } from '../../schema/to-schema.ts';
 import { checkAttempts } from './check-attempts.ts';
 import { promptOutput } from './structured-prompt.ts';
 import { jsonText, yamlText, type TextFormat } from './text-format.ts';

@@ -1,8 +1,7 @@
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf, withSystemText } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { withSystemText } from '../../message/system-text.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
 import type { LoopSteps } from '../../loop/loop-steps.ts';

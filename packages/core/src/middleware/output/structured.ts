@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from '../../loop/output-mode.ts';
-import { readSchema } from '../../schema/read-schema.ts';
+import { readSchema } from '../../schema/to-schema.ts';
 import { checkAttempts } from './check-attempts.ts';
 import type { OutputSpec } from './structured-answer.ts';
 import { promptOutput } from './structured-prompt.ts';

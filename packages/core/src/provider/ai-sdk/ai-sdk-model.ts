@@ -8,7 +8,7 @@ import { toAgentError } from './ai-sdk-error.ts';
 import { openHostedCalls } from './ai-sdk-hosted-tool.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
-import { hasContent } from '../../model/has-content.ts';
+import { hasContent } from '../../model/deltas.ts';
 import { Pace } from '../../model/pace.ts';
 import { ReplyLength } from '../../model/reply-length.ts';
 
@@ -84,7 +84,7 @@ async function* stream(
     };
     const started = await deadline.wait(async () => model.doStream(call as never));
     reader = started.stream.getReader();
-    const length = new ReplyLength(replyLength ?? Infinity);
+    const length = new ReplyLength(replyLength);
     const openCalls = openHostedCalls(request.messages, model.provider);
     yield* decodeAll(reader, new AiSdkDecoder(model.provider, openCalls), deadline, length);
   } catch (error) {

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { textSum } from '../../message/text-sum.ts';
 import type { KeptReply, ModelDelta } from '../../model/chat-model.ts';
-import { wait } from '../../model/wait.ts';
+import { wait } from '../../model/timer.ts';
 import { streamReply } from '../http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import { withWhole, type Exchange } from './stream-response.ts';
@@ -130,7 +130,7 @@ class BackgroundReply {
   }
 
   async #stop(id: string): Promise<void> {
-    const { url, headers, fetch: send } = this.#exchange.http;
+    const { url, headers, fetch: send = fetch } = this.#exchange.http;
     const request = { method: 'POST', headers, redirect: 'manual' } as const;
     try {
       const response = await send(`${url}/${encodeURIComponent(id)}/cancel`, request);
