@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { ChatInfo } from '../session/chat-index.ts';
-import { chatsIn, pageOf } from '../session/chat-list.ts';
+import { chatsIn, pageOf } from '../session/chat-index.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { KvStore } from '../store/kv-store.ts';
 import { KvTitles } from '../store/kv-titles.ts';

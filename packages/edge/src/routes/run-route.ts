@@ -6,8 +6,7 @@ import { checkModel, checkNames, invalidField, readJson } from '../http/request-
 import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
-import { checkEdits } from '../turn/decisions.ts';
-import { readDecisions } from '../turn/read-decisions.ts';
+import { checkEdits, readDecisions } from '../turn/decisions.ts';
 import { checkSession, readEcho } from '../turn/session.ts';
 import { readUserMessage } from '../turn/user-message.ts';
 

@@ -3,7 +3,7 @@ import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { SessionSetup } from '../handler-options.ts';
 import { waitingCalls } from '../turn/chat-turn.ts';
-import { makeAgent } from '../turn/session-agent.ts';
+import { makeAgent } from '../turn/session.ts';
 import { liveResponse, type LiveTurn } from './live-turn.ts';
 import { noContent } from './session-answer.ts';
 import type { SessionCommand } from './session-command.ts';

@@ -1,10 +1,34 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, PendingCall, ReActAgent, Tool } from '@isoloop/core';
-import { prepareCall } from '@isoloop/core/adapter';
+import { prepareCall, checkDecision } from '@isoloop/core/adapter';
 import type { EdgeLimits } from '../handler-options.ts';
+import { invalidField } from '../http/request-body.ts';
 
 /** Parts of an agent that are needed to check decisions. */
 export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
+
+export interface AcceptOptions {
+  readonly isHistory?: boolean;
+  /** Names of the request's fields with the claims, for errors. Default: `messages`. */
+  readonly params?: readonly string[];
+}
+
+/**
+ * Reads the decisions that a client posted. Throws `INVALID_INPUT` for an invalid or unknown field.
+ * If an unknown field were ignored, a tool call could run differently from what the client expects.
+ * Throws
+ * `PAYLOAD_TOO_LARGE` if there are too many decisions or one is too long.
+ */
+export function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
+  const { messages } = limits;
+  if (!Array.isArray(given) || !given.length)
+    throw invalidField('decisions', 'must be a list of decisions');
+  if (given.length > messages)
+    throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
+  const decisions = given.map((item: unknown, index) => readDecision(item, `decisions[${index}]`));
+  checkSizes(decisions, limits, (index) => `decisions[${index}]`);
+  return decisions;
+}
 
 /**
  * Checks a client's decisions about pending tool calls and returns the valid decisions. Throws
@@ -42,12 +66,6 @@ export async function acceptDecisions(
   }
   if (decisions.length) return decisions;
   throw noDecision(params[0]);
-}
-
-export interface AcceptOptions {
-  readonly isHistory?: boolean;
-  /** Names of the request's fields with the claims, for errors. Default: `messages`. */
-  readonly params?: readonly string[];
 }
 
 /** Returns the error for decisions that no tool call waits for. */
@@ -184,4 +202,12 @@ function refused({ toolUseId }: Decision, problem: string, param = 'messages'): 
   return new AgentError('INVALID_DECISION', `Tool call${id} ${problem}.`, {
     details: { param },
   });
+}
+
+function readDecision(item: unknown, param: string): Decision {
+  checkDecision(item, param);
+  // Only programs may give media as a result, or end a tool call as interrupted.
+  if (item.type === 'result' && (typeof item.output !== 'string' || item.state === 'interrupted'))
+    throw invalidField(param, 'needs a text as `output`, and "success" or "error" as `state`');
+  return item;
 }

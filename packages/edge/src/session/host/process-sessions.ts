@@ -1,6 +1,6 @@
 import type { KeyValueStore } from '@isoloop/core';
 import type { ChatListOptions } from '../chat-index.ts';
-import { chatsIn, pageOf } from '../chat-list.ts';
+import { chatsIn, pageOf } from '../chat-index.ts';
 import { ProcessSession } from './process-session.ts';
 import { answerRequest, noContent } from '../session-answer.ts';
 import { answerCommand } from '../session-acts.ts';

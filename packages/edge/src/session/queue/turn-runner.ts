@@ -4,12 +4,11 @@ import { answerSoFar } from '../../turn/answer-so-far.ts';
 import { isAskedAgain } from '../../turn/asked-again.ts';
 import { entitle } from '../../turn/chat-turn.ts';
 import { readCall } from '../../completions/completion-call.ts';
-import { deferred, type Deferred } from '../host/deferred.ts';
 import { logError } from '../../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { TurnInput } from '../../turn/chat-turn.ts';
-import { makeAgent } from '../../turn/session-agent.ts';
+import { makeAgent } from '../../turn/session.ts';
 import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
 import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
@@ -31,6 +30,12 @@ export interface TurnRunnerOptions {
   readonly onChange: () => void;
   /** Called when the queue is empty. */
   readonly onRest: () => void;
+}
+
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  resolve(value: T): void;
+  reject(error: unknown): void;
 }
 
 /**
@@ -279,4 +284,15 @@ export class TurnRunner {
 /** Returns whether an agent call with this input asks the model. Decisions alone do not. */
 function isQuestion(input: TurnInput['input']): boolean {
   return Array.isArray(input) ? input.some((item) => 'role' in item) : input !== undefined;
+}
+
+/**
+ * Creates a promise with functions that settle it. The runtime does not report a rejection that
+ * nobody handles.
+ */
+function deferred<T>(): Deferred<T> {
+  let settle!: Omit<Deferred<T>, 'promise'>;
+  const promise = new Promise<T>((resolve, reject) => (settle = { resolve, reject }));
+  promise.catch(() => {});
+  return { promise, ...settle };
 }
