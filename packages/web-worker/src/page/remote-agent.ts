@@ -18,7 +18,7 @@ import {
   type WorkerChatTransport,
   type WorkerChatTransportOptions,
 } from './chat-transport.ts';
-import { fromOutcome } from '../wire/outcome.ts';
+import { fromOutcome } from '../wire/protocol.ts';
 import type { Outcome, SessionApi } from '../wire/protocol.ts';
 import { remoteRun, type RemoteRun } from './remote-run.ts';
 import type { WorkerLink } from './worker-link.ts';

@@ -3,9 +3,8 @@ import type { AgentErrorCode } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import { typedMessages, typedTransport } from '@isoloop/core/ai-sdk';
 import { DefaultChatTransport, type UIMessage } from 'ai';
-import type { AgentLink } from './agent-link.ts';
+import type { AgentLink, AgentEndpoint } from './agent-source.ts';
 import type { AgentSessionEntry } from './agent-sessions.ts';
-import type { AgentEndpoint } from './agent-source.ts';
 
 export interface AgentEndpointOptions {
   /** Headers of each request, such as `authorization`. A function is called for each request. */

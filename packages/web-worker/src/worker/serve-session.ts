@@ -3,11 +3,8 @@ import type { AgentResult, EventBatch, Msg, PendingCall } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { finalizer } from 'comlink';
 import { ChatEncoder } from './chat-encoder.ts';
-import type { ShownTurn } from '../wire/shown-turn.ts';
-import { packEvents } from '../wire/delta-runs.ts';
-import { Outbox } from './outbox.ts';
-import { toOutcome } from '../wire/outcome.ts';
 import type {
+  ShownTurn,
   ChatMessage,
   ChatRequest,
   ConnectMessage,
@@ -15,6 +12,9 @@ import type {
   RunRequest,
   SessionApi,
 } from '../wire/protocol.ts';
+import { packEvents } from '../wire/delta-runs.ts';
+import { Outbox } from './outbox.ts';
+import { toOutcome } from '../wire/protocol.ts';
 import type { RunReader } from '../session/runs/run-readers.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';

@@ -12,7 +12,7 @@ import {
 } from '../log/journal.ts';
 import { resultOf } from '../log/logged-result.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
-import { toOutcome } from '../../wire/outcome.ts';
+import { toOutcome } from '../../wire/protocol.ts';
 import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
 import { answerQuestion, doWork } from '../session-work.ts';
 import { canLock } from '../session-lock.ts';
@@ -20,9 +20,8 @@ import type { RunMirror } from './run-mirror.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
-import type { ShownTurn } from '../../wire/shown-turn.ts';
+import type { ShownTurn, Asker } from '../../wire/protocol.ts';
 import type { Outputs } from '../../wire/exposed-agent.ts';
-import type { Asker } from '../../wire/protocol.ts';
 import type {
   TabAnswer,
   TabAsked,

@@ -1,13 +1,8 @@
 import type { AgentResult, Msg } from '@isoloop/core';
 import { isCutOff, resumptionOf, type SessionView } from '@isoloop/core/adapter';
-import {
-  notedRun,
-  type EarlierRun,
-  type Journal,
-  type NotedRun,
-} from '../../session/log/journal.ts';
-import type { Asker } from '../../wire/protocol.ts';
-import { resultOf } from '../../session/log/logged-result.ts';
+import { notedRun, type EarlierRun, type Journal, type NotedRun } from '../session/log/journal.ts';
+import type { Asker } from '../wire/protocol.ts';
+import { resultOf } from '../session/log/logged-result.ts';
 
 /**
  * Last run of an earlier leader, read from the log. The leader is the tab whose worker has the
