@@ -6,7 +6,6 @@ import { checkOptions } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validation/validate-message.ts';
 import { notedSummaries, notedReplies } from './log-notes.ts';
 import { KeptGroups } from './log/kept-groups.ts';
-import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { WriteOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
@@ -437,3 +436,8 @@ export class SessionMemory implements Memory {
 }
 
 const titleKey = 'title';
+
+/** Returns a random name for written records. */
+function shortId(): string {
+  return crypto.randomUUID().slice(0, 18);
+}
