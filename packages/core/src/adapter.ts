@@ -33,7 +33,7 @@ export { jsonForm } from './message/json/json-form.ts';
 export { longestTimeout, timerMs } from './model/timer.ts';
 export { isQuestion, titleOf } from './message/title-of.ts';
 export { prepareCall } from './tool/prepare-call.ts';
-export { parseHistory } from './message/validation/validate-history.ts';
+export { parseHistory } from './message/validation/validate-message.ts';
 export { parseMessages } from './message/validation/validate-message.ts';
 export { addUsage, noUsage } from './model/usage.ts';
 export { deniedChunks } from './stream/ui/ui-tool-result.ts';

@@ -21,4 +21,4 @@ export type {
   ContextRequest,
   FittedContext,
 } from './middleware/context/context-policy.ts';
-export type { SummaryStore } from './memory/summary-store.ts';
+export type { SummaryStore } from './memory/key-value-store.ts';

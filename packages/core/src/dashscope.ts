@@ -5,12 +5,11 @@ import type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.
 import { checkedBase } from './provider/base-url.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
 import { dashScopeError } from './provider/dashscope/dashscope-error.ts';
-import { httpFields, type HttpModelOptions } from './provider/http-model-options.ts';
-import { httpRequest } from './provider/http-request.ts';
+import { httpFields, type HttpModelOptions, httpRequest } from './provider/http-request.ts';
 import { streamReply } from './provider/http-transport.ts';
 
 export type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
-export type { ApiKey } from './provider/api-key.ts';
+export type { ApiKey } from './provider/http-request.ts';
 export interface DashScopeOptions extends HttpModelOptions {
   /**
    * Address of the service. Default: `https://dashscope.aliyuncs.com/api/v1`. The address in

@@ -24,7 +24,7 @@ export type { Memory } from './memory/memory.ts';
 export { listSessions } from './memory/list-sessions.ts';
 export type { SessionInfo } from './memory/list-sessions.ts';
 export { SessionMemory } from './memory/session-memory.ts';
-export type { SessionMemoryOptions } from './memory/session-memory-options.ts';
+export type { SessionMemoryOptions } from './memory/session-memory.ts';
 export type {
   ContentBlock,
   MediaBlock,

@@ -2,8 +2,7 @@ import { checkOptions } from './error/check-fields.ts';
 import { openAiFormatter, type OpenAiFormat } from './provider/openai/openai-formatter.ts';
 import { checkedBase } from './provider/base-url.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
-import { httpFields, type HttpModelOptions } from './provider/http-model-options.ts';
-import { httpRequest } from './provider/http-request.ts';
+import { httpFields, type HttpModelOptions, httpRequest } from './provider/http-request.ts';
 import { streamReply } from './provider/http-transport.ts';
 
 export type { Fetch } from './provider/http-request.ts';

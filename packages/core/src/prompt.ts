@@ -1,6 +1,6 @@
 export { attachment } from './middleware/prompt/attachment.ts';
 export type { AttachmentOptions } from './middleware/prompt/attachment.ts';
-export { documentsText } from './message/documents-text.ts';
+export { documentsText } from './message/retrieved-document.ts';
 export { callVariables, promptVariables } from './middleware/prompt/prompt-variables.ts';
 export type { PromptCall, PromptVariablesOptions } from './middleware/prompt/prompt-variables.ts';
 export { renderTemplate } from './middleware/prompt/render-template.ts';

@@ -1,5 +1,5 @@
 export { arc } from './tokens/arc-profile.ts';
-export { calibrated } from './tokens/calibrated-model.ts';
+export { calibrated } from './tokens/token-calibration.ts';
 export { countMessage, countMessages, countRequest, countTools } from './tokens/count-message.ts';
 export { estimateTokens } from './tokens/estimate-tokens.ts';
 export { profileFor } from './tokens/profile-for.ts';

@@ -1,2 +1,2 @@
-export { unstorageStore } from './memory/unstorage/unstorage-store.ts';
-export type { UnstorageStoreOptions } from './memory/unstorage/unstorage-store.ts';
+export { unstorageStore } from './memory/unstorage-store.ts';
+export type { UnstorageStoreOptions } from './memory/unstorage-store.ts';

@@ -78,28 +78,28 @@ export function createAgentHandler<
   const sessions = store && new ProcessSessions(settings, store);
   const identify = rateLimited(settings, access(settings));
   const allowed =
-    (route: Route): Route =>
+    (route: (c: Context<EdgeEnv>, settings: HandlerSettings) => ReturnType<Route>): Route =>
     async (c) => {
       const { env = {} } = c;
       hideSecretsOf(settings, env);
       if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
       await identify(c);
-      return route(c);
+      return route(c, settings);
     };
   const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
-    '/api/chat': { POST: allowed((c) => chatRoute(c, settings)) },
+    '/api/chat': { POST: allowed(chatRoute) },
     '/api/chat/:id': {
-      DELETE: allowed((c) => deleteRoute(c, settings)),
-      PATCH: allowed((c) => renameRoute(c, settings)),
+      DELETE: allowed(deleteRoute),
+      PATCH: allowed(renameRoute),
     },
-    '/api/chat/:id/messages': { GET: allowed((c) => messagesRoute(c, settings)) },
-    '/api/chat/:id/branches': { GET: allowed((c) => branchesRoute(c, settings)) },
-    '/api/chat/:id/stream': { GET: allowed((c) => streamRoute(c, settings)) },
-    '/api/chat/:id/interrupt': { POST: allowed((c) => interruptRoute(c, settings)) },
-    '/api/chats': { GET: allowed((c) => chatsRoute(c, settings)) },
-    '/api/run': { POST: allowed((c) => runRoute(c, settings)) },
-    '/v1/chat/completions': { POST: allowed((c) => completionsRoute(c, settings)) },
-    '/v1/responses': { POST: allowed((c) => responsesRoute(c, settings)) },
+    '/api/chat/:id/messages': { GET: allowed(messagesRoute) },
+    '/api/chat/:id/branches': { GET: allowed(branchesRoute) },
+    '/api/chat/:id/stream': { GET: allowed(streamRoute) },
+    '/api/chat/:id/interrupt': { POST: allowed(interruptRoute) },
+    '/api/chats': { GET: allowed(chatsRoute) },
+    '/api/run': { POST: allowed(runRoute) },
+    '/v1/chat/completions': { POST: allowed(completionsRoute) },
+    '/v1/responses': { POST: allowed(responsesRoute) },
     '/v1/models': { GET: allowed(() => modelsRoute(settings)) },
     '/healthz': { GET: () => Response.json({ ok: true }) },
   };

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import { clientSettings } from './completions/model-settings.ts';
-import { isOrigin } from './http/is-origin.ts';
+import { isOrigin } from './http/cross-origin.ts';
 import {
   defaultLimits,
   defaultSessions,

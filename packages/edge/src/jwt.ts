@@ -94,14 +94,7 @@ export function jwt<Env extends object = object>(
 
   const verify = async (token: string, env: Env): Promise<JWTPayload> => {
     if ('secret' in options) {
-      const secret = options.secret(env) ?? '';
-      const key = new TextEncoder().encode(secret);
-      if (key.length < 32)
-        throw new AgentError(
-          'CONFIGURATION',
-          'jwt(): the secret is not set, or has less than 32 bytes.',
-        );
-      hideSecrets([secret]);
+      const key = secretKey(options.secret(env) ?? '');
       return (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
     }
     const {
@@ -137,6 +130,17 @@ export function jwt<Env extends object = object>(
       throw keysUnavailable(error);
     }
   };
+}
+
+function secretKey(secret: string): Uint8Array {
+  const key = new TextEncoder().encode(secret);
+  if (key.length < 32)
+    throw new AgentError(
+      'CONFIGURATION',
+      'jwt(): the secret is not set, or has less than 32 bytes.',
+    );
+  hideSecrets([secret]);
+  return key;
 }
 
 /** Fields of `JwtOptions` for `checkOptions`. */

@@ -11,7 +11,7 @@ import { inRequestOrder } from '../message/tool-pairs.ts';
 import { abortables } from '../model/abortable.ts';
 import { ToolList } from '../tool/set/tool-list.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
-import { toolsIn } from '../tool/set/tools-in.ts';
+import { toolsIn } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
 import { runAgentCall } from './agent-call.ts';
 import { checkNew, toCallInput, type AgentInput, type CallInput } from './call-input.ts';

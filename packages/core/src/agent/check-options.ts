@@ -1,7 +1,7 @@
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { missingPart } from '../error/missing-part.ts';
-import { generateFields } from '../model/generate-fields.ts';
-import { checkTool } from '../tool/check-tool.ts';
+import { generateFields } from '../model/chat-model.ts';
+import { checkTool } from '../tool/tool.ts';
 import { requiredParts } from '../tool/required-parts.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { KernelCallOptions, KernelOptions } from './kernel-options.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
+import type { AgentOptions, CallOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { inputGuards } from '../middleware/guard/input/input-guards.ts';
@@ -17,7 +17,6 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { bySimilarity } from '../middleware/selection/by-similarity.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
-import type { CallOptions } from '../loop/run/run-setup.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import type { Step } from './middleware.ts';
 import type { Middleware } from './middleware.ts';

@@ -59,6 +59,7 @@ function withoutTokensNearNames(text: string): string {
   let end = 0;
   /** Whether the name can only name a secret. A key alone may be the key of an object. */
   let isStrong = false;
+  // oxlint-disable-next-line complexity -- a list of what a token looks like, with its words
   return text.replace(word, (found, at: number) => {
     const gap = text.slice(end, at);
     end = at + found.length;

@@ -3,7 +3,7 @@ import { checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { isBlock, isToolResult } from '../message/validation/is-block.ts';
 import { jsonForm } from '../message/json/json-form.ts';
-import { generateFields } from '../model/generate-fields.ts';
+import { generateFields } from '../model/chat-model.ts';
 import type { Msg } from '../message/msg.ts';
 import { forModel, openCalls } from '../message/tool-pairs.ts';
 import { isMessage } from '../message/is-message.ts';

@@ -3,9 +3,9 @@ import type {
   ClientOptions,
   StreamableHTTPClientTransport,
   Transport,
+  OAuthClientProvider,
 } from '@modelcontextprotocol/client';
 import { longestTimeout } from '../model/timer.ts';
-import { guardedAuth } from './mcp-auth.ts';
 import type { McpCall } from './call/mcp-call.ts';
 import type { McpFetch } from './mcp-fetch.ts';
 import { toolLister, type McpToolLister } from './mcp-list.ts';
@@ -14,6 +14,7 @@ import { toQuestion } from './call/mcp-question.ts';
 import type { McpSdk } from './mcp-sdk.ts';
 import { OpenCall } from './call/open-call.ts';
 import type { RequestId } from './stream-observer.ts';
+import { AgentError, messageOf } from '../error/agent-error.ts';
 
 export interface McpClient {
   readonly client: Client;
@@ -100,7 +101,7 @@ function newTransport(
   { url, auth, reconnect = {} }: McpToolsOptions,
 ): StreamableHTTPClientTransport {
   return new sdk.StreamableHTTPClientTransport(new URL(url), {
-    fetch: http.fetch,
+    fetch: (...request) => http.fetch(...request),
     ...(auth && { authProvider: guardedAuth(auth) }),
     // These options apply to a stream that breaks. After these retries, the session counts as lost.
     reconnectionOptions: {
@@ -129,3 +130,24 @@ function isRefusedByBrowser(error: unknown): boolean {
 const unchecked: NonNullable<ClientOptions['jsonSchemaValidator']> = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
 };
+
+/** Returns the provider with errors that say that they come from the authorization. */
+function guardedAuth(provider: OAuthClientProvider): OAuthClientProvider {
+  return new Proxy(provider, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return async (...given: unknown[]): Promise<unknown> => {
+        try {
+          return await Reflect.apply(value, target, given);
+        } catch (cause) {
+          throw new AgentError(
+            'MCP_AUTH',
+            `mcpTools(): auth.${String(name)}() failed: ${messageOf(cause)}`,
+            { cause },
+          );
+        }
+      };
+    },
+  });
+}

@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError, messageOf, type AgentErrorCode } from '../error/agent-error.ts';
 
 /** The fields of the SDK's errors that are used. */
 interface SdkErrorFields {
@@ -21,64 +21,53 @@ interface SdkErrorFields {
  */
 export function toMcpError(error: unknown, where: string): AgentError {
   if (AgentError.is(error)) return error;
-  const { name, code, cause } = fieldsOf(error);
+  const { code, cause } = fieldsOf(error);
   if (code === 'ERA_NEGOTIATION_FAILED' && cause) return toMcpError(cause, where);
   const status = statusOf(error);
   const said = messageOf(error)
     .replace(/^(?:MCP error -?\d+: |Error POSTing to endpoint: )+/, '')
     .slice(0, 300);
-  const options = {
-    cause: error,
-    details: { server: where, ...(status !== undefined && { status }) },
-  };
-  const retryable = { ...options, retryable: true };
+  const failed = (of: AgentErrorCode, message: string, retryable = false): AgentError =>
+    new AgentError(of, message, {
+      retryable,
+      cause: error,
+      details: { server: where, ...(status !== undefined && { status }) },
+    });
+  const server = `The MCP server "${where}"`;
   if (isSaid(error) && messageOf(error) !== lostAnswer.message)
-    return new AgentError('MCP_BAD_RESPONSE', `The MCP server "${where}" says: ${said}`, options);
-  if (status === 401 || status === 403)
-    return new AgentError(
-      'MCP_AUTH',
-      `The MCP server "${where}" refused the credentials (${status}).`,
-      options,
-    );
-  if (name === 'UnauthorizedError')
-    return new AgentError(
-      'MCP_AUTH',
-      `A person has to allow the access to the MCP server "${where}".`,
-      options,
-    );
-  if (name === 'OAuthError' || (typeof name === 'string' && authErrors.test(name)))
-    return new AgentError(
-      'MCP_AUTH',
-      `The authorization for the MCP server "${where}" failed: ${said}`,
-      options,
-    );
-  if (status === 408 || status === 429 || (status !== undefined && status >= 500)) {
-    return new AgentError(
-      'MCP_UNREACHABLE',
-      `The MCP server "${where}" failed (${status}).`,
-      retryable,
-    );
-  }
+    return failed('MCP_BAD_RESPONSE', `${server} says: ${said}`);
+  const refusal = refusalBy(error, where, said);
+  if (refusal) return failed('MCP_AUTH', refusal);
+  if (status === 408 || status === 429 || (status !== undefined && status >= 500))
+    return failed('MCP_UNREACHABLE', `${server} failed (${status}).`, true);
   if (code === 'REQUEST_TIMEOUT')
-    return new AgentError(
-      'MCP_TIMEOUT',
-      `The MCP server "${where}" did not answer in time.`,
-      retryable,
-    );
-  const isBroken = isSaid(error) || (typeof code === 'string' && brokenCodes.test(code));
-  // An error without a code of the SDK came from `fetch`.
-  if (isBroken || (!name?.toString().startsWith('Sdk') && !isMisread(error))) {
-    return new AgentError(
-      'MCP_UNREACHABLE',
-      `There is no connection to the MCP server "${where}": ${said}`,
-      retryable,
-    );
+    return failed('MCP_TIMEOUT', `${server} did not answer in time.`, true);
+  if (isBroken(error)) {
+    const message = `There is no connection to the MCP server "${where}": ${said}`;
+    return failed('MCP_UNREACHABLE', message, true);
   }
-  return new AgentError(
-    'MCP_BAD_RESPONSE',
-    `"${where}" does not answer as an MCP server over Streamable HTTP: ${said}`,
-    options,
-  );
+  const message = `"${where}" does not answer as an MCP server over Streamable HTTP: ${said}`;
+  return failed('MCP_BAD_RESPONSE', message);
+}
+
+/** Returns what is wrong with the authorization. Returns `undefined` if nothing is. */
+function refusalBy(error: unknown, where: string, said: string): string | undefined {
+  const { name } = fieldsOf(error);
+  const status = statusOf(error);
+  if (status === 401 || status === 403)
+    return `The MCP server "${where}" refused the credentials (${status}).`;
+  if (name === 'UnauthorizedError')
+    return `A person has to allow the access to the MCP server "${where}".`;
+  if (name === 'OAuthError' || (typeof name === 'string' && authErrors.test(name)))
+    return `The authorization for the MCP server "${where}" failed: ${said}`;
+  return undefined;
+}
+
+function isBroken(error: unknown): boolean {
+  const { name, code } = fieldsOf(error);
+  if (isSaid(error) || (typeof code === 'string' && brokenCodes.test(code))) return true;
+  // An error without a code of the SDK came from `fetch`.
+  return !name?.toString().startsWith('Sdk') && !isMisread(error);
 }
 
 /** JSON-RPC error of an answer that was lost. The code is the usual one for a closed connection. */

@@ -3,22 +3,6 @@ import { lostAnswer } from './mcp-error.ts';
 import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
 import { StreamObserver, type RequestId } from './stream-observer.ts';
 
-export interface McpFetch {
-  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
-  /**
-   * Ids of requests whose stream ended but can be resumed. Such a request still waits, unless its
-   * answer has arrived already.
-   */
-  readonly ended: Set<RequestId>;
-  /**
-   * Returns the id of the client's request on whose stream the server's request arrived. Returns
-   * `undefined` if the server's request arrived elsewhere.
-   */
-  askedBy(requestOfServer: RequestId): RequestId | undefined;
-  /** Turns off resuming: a stream that ends later is not resumed. */
-  giveUp(): void;
-}
-
 interface JsonRpcMessage {
   readonly id?: RequestId;
   readonly method?: string;
@@ -26,130 +10,162 @@ interface JsonRpcMessage {
 }
 
 /**
- * Creates the `fetch` function of the SDK's transport. The function makes sure that no request
- * waits forever and no connection stays open without a need:
+ * The `fetch` function of the SDK's transport, for one session. It makes sure that no request waits
+ * forever and no connection stays open without a need:
  *
  * - If the stream of an answer ends before the answer, the request fails.
  * - The stream of a canceled request is closed.
  * - The requests of the SDK's authorization flow do not get the headers for the MCP server.
  * - A server without a notification stream is not asked for it again, whatever status it returned.
- *
- * `onGone` is called when the server no longer knows the session.
  */
-export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch {
-  const { fetch: fetchGiven, headers: given = {} } = options;
+export class McpFetch {
+  /**
+   * Ids of requests whose stream ended but can be resumed. Such a request still waits, unless its
+   * answer has arrived already.
+   */
+  readonly ended: Set<RequestId> = new Set();
+  readonly #options: McpToolsOptions;
+  readonly #onGone: () => void;
   /** Functions that end a request before its answer arrives, by the id of the request. */
-  const open = new Map<RequestId, () => void>();
-  const ended = new Set<RequestId>();
-  const askers = new Map<RequestId, RequestId>();
+  readonly #open: Map<RequestId, () => void> = new Map();
+  readonly #askers: Map<RequestId, RequestId> = new Map();
   /** Ids of requests by the last event of their stream, which names the stream when it resumes. */
-  const lastEvents = new Map<string, RequestId>();
-  let hadStream = false;
-  let hasGivenUp = false;
+  readonly #lastEvents: Map<string, RequestId> = new Map();
+  #hadStream = false;
+  #hasGivenUp = false;
 
-  const send = async (url: string | URL, init: RequestInit): Promise<Response> => {
+  /** `onGone` is called when the server no longer knows the session. */
+  constructor(options: McpToolsOptions, onGone: () => void) {
+    this.#options = options;
+    this.#onGone = onGone;
+  }
+
+  /**
+   * Returns the id of the client's request on whose stream the server's request arrived. Returns
+   * `undefined` if the server's request arrived elsewhere.
+   */
+  askedBy(requestOfServer: RequestId): RequestId | undefined {
+    return this.#askers.get(requestOfServer);
+  }
+
+  /** Turns off resuming: a stream that ends later is not resumed. */
+  giveUp(): void {
+    this.#hasGivenUp = true;
+  }
+
+  fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    if (init.method === 'DELETE') return this.#send(url, init);
+    // Only requests to the MCP server accept a stream of events. Others are for authorization.
+    if (!/event-stream/.test(new Headers(init.headers).get('accept') ?? ''))
+      return this.#plain(url, init);
+    return init.method === 'POST' ? this.#post(url, init) : this.#listen(url, init);
+  }
+
+  #plain(url: string | URL, init: RequestInit): Promise<Response> {
+    // `fetch` must not be called as a method: browsers and workerd reject such a call.
+    const { fetch: send = fetch } = this.#options;
+    return send(url, init);
+  }
+
+  async #send(url: string | URL, init: RequestInit): Promise<Response> {
+    const { headers: given = {} } = this.#options;
     const headers = new Headers(init.headers);
     const own = typeof given === 'function' ? ask(given) : given;
     toHeaders(await own).forEach((value, name) => headers.set(name, value));
-    // `fetch` must not be called as a method: browsers and workerd reject such a call.
-    return (fetchGiven ?? fetch)(url, { ...init, headers });
-  };
+    return this.#plain(url, { ...init, headers });
+  }
 
-  const listen = async (url: string | URL, init: RequestInit): Promise<Response> => {
-    const response = await send(url, init);
+  async #listen(url: string | URL, init: RequestInit): Promise<Response> {
+    const response = await this.#send(url, init);
     const lastEvent = new Headers(init.headers).get('last-event-id');
     if (response.ok) {
-      hadStream = true;
-      const id = lastEvent === null ? undefined : lastEvents.get(lastEvent);
-      return id === undefined ? response : watched(response, id);
+      this.#hadStream = true;
+      const id = lastEvent === null ? undefined : this.#lastEvents.get(lastEvent);
+      return id === undefined ? response : this.#watched(response, id);
     }
-    if (hadStream || lastEvent !== null) {
-      if (response.status === 404 || response.status === 400) onGone();
+    if (this.#hadStream || lastEvent !== null) {
+      if (response.status === 404 || response.status === 400) this.#onGone();
       return response;
     }
     await response.body?.cancel();
     // In MCP, status 405 means that the server has no notification stream.
     return new Response(null, { status: 405 });
-  };
+  }
 
-  /** Notes which questions of the server arrive on the stream of a request. */
-  const observer = (id: RequestId): StreamObserver =>
-    new StreamObserver((question) => void askers.set(question, id));
-
-  const watched = (response: Response, id: RequestId): Response => {
-    const seen = observer(id);
+  #watched(response: Response, id: RequestId): Response {
+    const seen = this.#observer(id);
     const watch = new TransformStream<Uint8Array, Uint8Array>({
-      transform(bytes, controller) {
+      transform: (bytes, controller) => {
         seen.push(bytes);
-        if (seen.lastEvent !== undefined) lastEvents.set(seen.lastEvent, id);
+        this.#note(seen, id);
         controller.enqueue(bytes);
       },
     });
     return new Response(response.body?.pipeThrough(watch) ?? null, response);
-  };
+  }
 
-  const post = async (url: string | URL, init: RequestInit): Promise<Response> => {
+  async #post(url: string | URL, init: RequestInit): Promise<Response> {
     const { id, method, params } = JSON.parse(String(init.body)) as JsonRpcMessage;
     if (method === 'notifications/cancelled' && params?.requestId !== undefined)
-      open.get(params.requestId)?.();
+      this.#open.get(params.requestId)?.();
     // The stream of a subscription has no answer, so it may end at any time.
     const isPlain = id === undefined || method === undefined;
-    if (isPlain || method === 'subscriptions/listen') return send(url, init);
+    if (isPlain || method === 'subscriptions/listen') return this.#send(url, init);
     const over = new AbortController();
     const onAbort = (): void => over.abort(init.signal?.reason);
     if (init.signal?.aborted) onAbort();
     init.signal?.addEventListener('abort', onAbort);
     const forget = (): void => {
-      open.delete(id);
+      this.#open.delete(id);
       init.signal?.removeEventListener('abort', onAbort);
     };
-    open.set(id, () => over.abort());
+    this.#open.set(id, () => over.abort());
     try {
-      const response = await send(url, { ...init, signal: over.signal });
-      if (
-        !response.body ||
-        !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
-      ) {
-        // Reads the whole body here, so that a cancellation can still stop the download.
-        const whole =
-          response.body && response.status === 200
-            ? new Response(await response.arrayBuffer(), response)
-            : response;
-        forget();
-        return whole;
-      }
-      const seen = observer(id);
-      const { body, end } = answerStream(response.body, id, {
-        seen,
+      return await this.#answer(
+        await this.#send(url, { ...init, signal: over.signal }),
+        id,
         forget,
-        isKept: () => !hasGivenUp,
-        onEnd: () => {
-          ended.add(id);
-          if (seen.lastEvent !== undefined) lastEvents.set(seen.lastEvent, id);
-        },
-      });
-      open.set(id, end);
-      return new Response(body, response);
+      );
     } catch (error) {
       forget();
       throw error;
     }
-  };
+  }
 
-  return {
-    ended,
-    askedBy: (requestOfServer) => askers.get(requestOfServer),
-    fetch: (url, init = {}) => {
-      if (init.method === 'DELETE') return send(url, init);
-      // Only requests to the MCP server accept a stream of events. Others are for authorization.
-      if (!/event-stream/.test(new Headers(init.headers).get('accept') ?? ''))
-        return (fetchGiven ?? fetch)(url, init);
-      return init.method === 'POST' ? post(url, init) : listen(url, init);
-    },
-    giveUp() {
-      hasGivenUp = true;
-    },
-  };
+  /** Returns the answer to a request. `forget`: called when the answer is over. */
+  async #answer(response: Response, id: RequestId, forget: () => void): Promise<Response> {
+    const type = response.headers.get('content-type') ?? '';
+    if (!response.body || !/^text\/event-stream\b/i.test(type)) {
+      // Reads the whole body here, so that a cancellation can still stop the download.
+      const whole =
+        response.body && response.status === 200
+          ? new Response(await response.arrayBuffer(), response)
+          : response;
+      forget();
+      return whole;
+    }
+    const seen = this.#observer(id);
+    const { body, end } = answerStream(response.body, id, {
+      seen,
+      forget,
+      isKept: () => !this.#hasGivenUp,
+      onEnd: () => {
+        this.ended.add(id);
+        this.#note(seen, id);
+      },
+    });
+    this.#open.set(id, end);
+    return new Response(body, response);
+  }
+
+  /** Notes which questions of the server arrive on the stream of a request. */
+  #observer(id: RequestId): StreamObserver {
+    return new StreamObserver((question) => void this.#askers.set(question, id));
+  }
+
+  #note({ lastEvent }: StreamObserver, id: RequestId): void {
+    if (lastEvent !== undefined) this.#lastEvents.set(lastEvent, id);
+  }
 }
 
 async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<McpHeaders> {

@@ -126,21 +126,8 @@ export function checkMcpOptions(options: McpToolsOptions): void {
     'onToolsChanged:function|? onError:function|?',
   ].join(' ');
   checkOptions('CONFIGURATION', 'mcpTools()', options, kinds);
-  const {
-    reconnect = {},
-    clientInfo,
-    prefix = '',
-    allowedServers,
-    include,
-    exclude,
-    headers,
-    maxOutputChars = 0,
-  } = options;
-  const group = typeof options.group === 'string' ? [options.group] : options.group;
-  for (const [key, texts] of Object.entries({ allowedServers, include, exclude, group })) {
-    for (const text of texts ?? [])
-      checkFields('CONFIGURATION', `mcpTools(): each of ${key}`, { text }, 'text:string');
-  }
+  const { reconnect = {}, clientInfo, prefix = '', headers, maxOutputChars = 0 } = options;
+  checkNames(options);
   checkOptions(
     'CONFIGURATION',
     'mcpTools(): reconnect',
@@ -154,8 +141,6 @@ export function checkMcpOptions(options: McpToolsOptions): void {
       clientInfo,
       'name:string version:string',
     );
-  const wrong = (what: string): AgentError =>
-    new AgentError('CONFIGURATION', `mcpTools(): ${what}`);
   if (
     Array.isArray(options.url) ||
     !URL.canParse(options.url) ||
@@ -167,13 +152,26 @@ export function checkMcpOptions(options: McpToolsOptions): void {
   }
   if (!/^[\w-]{0,32}$/.test(prefix))
     throw wrong(`"${prefix}" is not a prefix. Use at most 32 letters, digits, _ and -.`);
+  if (maxOutputChars % 1) throw wrong('maxOutputChars must be a whole number.');
   const name = serverName(options);
   if (!name.trim()) throw wrong('name must not be blank.');
-  if (group?.some((each) => !each.trim())) throw wrong('group must not be blank.');
-  if (maxOutputChars % 1) throw wrong('maxOutputChars must be a whole number.');
-  if (allowedServers && !allowedServers.includes(name))
+  if (options.allowedServers?.includes(name) === false)
     throw wrong(`the server "${name}" is not in allowedServers.`);
   if (typeof headers === 'object') toHeaders(headers);
+}
+
+function checkNames({ allowedServers, include, exclude, group }: McpToolsOptions): void {
+  const groups = typeof group === 'string' ? [group] : group;
+  const lists = { allowedServers, include, exclude, group: groups };
+  for (const [key, texts] of Object.entries(lists)) {
+    for (const text of texts ?? [])
+      checkFields('CONFIGURATION', `mcpTools(): each of ${key}`, { text }, 'text:string');
+  }
+  if (groups?.some((each) => !each.trim())) throw wrong('group must not be blank.');
+}
+
+function wrong(what: string): AgentError {
+  return new AgentError('CONFIGURATION', `mcpTools(): ${what}`);
 }
 
 export function serverName({ name, url }: McpToolsOptions): string {
@@ -191,7 +189,6 @@ export function toHeaders(given: McpHeaders): Headers {
       if (typeof value !== 'string') throw new TypeError('no text');
     return new Headers(given);
   } catch {
-    const wrong = Object.keys(given).join(', ');
-    throw new AgentError('CONFIGURATION', `mcpTools(): HTTP cannot send these headers: ${wrong}.`);
+    throw wrong(`HTTP cannot send these headers: ${Object.keys(given).join(', ')}.`);
   }
 }

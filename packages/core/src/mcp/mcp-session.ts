@@ -5,7 +5,7 @@ import { Deadline } from '../model/deadline.ts';
 import { callTool, type McpCall, type McpCallOptions } from './call/mcp-call.ts';
 import { newClient } from './mcp-client.ts';
 import { lostAnswer, toMcpError } from './mcp-error.ts';
-import { mcpFetch } from './mcp-fetch.ts';
+import { McpFetch } from './mcp-fetch.ts';
 import type { McpToolList } from './mcp-list.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
 import type { McpReply } from './call/mcp-question.ts';
@@ -55,7 +55,7 @@ export async function openMcpSession(
   const { connectTimeoutMs = 30_000 } = options;
   const name = serverName(options);
   const sdk = await loadMcpSdk();
-  const http = mcpFetch(options, () => listener.onGone());
+  const http = new McpFetch(options, () => listener.onGone());
   const { client, transport, connect, lister, openCall } = newClient(sdk, http, options);
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- no event target
   client.onerror = ({ message }) => {
@@ -67,17 +67,8 @@ export async function openMcpSession(
       retryable: true,
     });
   const deadline = new Deadline(signal, connectTimeoutMs, timedOut);
-  const running = new Set<Promise<unknown>>();
-  const noted = <T>(request: Promise<T>): Promise<T> => {
-    const end = (): void => {
-      running.delete(request);
-      // No request is running, so none of these ids still needs an answer.
-      if (!running.size) http.ended.clear();
-    };
-    running.add(request);
-    request.then(end, end);
-    return request;
-  };
+  // If no request is running, none of these ids still needs an answer.
+  const running = new RunningRequests(() => http.ended.clear());
   const list = (): Promise<McpToolList> => lister.list(client, connectTimeoutMs);
   try {
     const listed = await deadline.wait(async () => {
@@ -89,14 +80,14 @@ export async function openMcpSession(
       listed,
       instructions: client.getInstructions(),
       takesAnswers: client.getProtocolEra() === 'modern',
-      list: () => noted(list()),
-      call: (call, callOptions) => noted(callTool(client, call, callOptions)),
-      open: (call) => openCall(call, noted),
+      list: () => running.note(list()),
+      call: (call, callOptions) => running.note(callTool(client, call, callOptions)),
+      open: (call) => openCall(call, (request) => running.note(request)),
       async drop() {
         http.giveUp();
         for (const id of http.ended)
           transport().onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
-        await abortable(Promise.allSettled(running), signal).catch(() => {});
+        await abortable(running.settled(), signal).catch(() => {});
         await client.close();
       },
       async close() {
@@ -112,6 +103,30 @@ export async function openMcpSession(
     throw toMcpError(error, name);
   } finally {
     deadline.end();
+  }
+}
+
+/** The requests that have no answer yet. `onNone` is called after each one that was the last. */
+class RunningRequests {
+  readonly #requests: Set<Promise<unknown>> = new Set();
+  readonly #onNone: () => void;
+
+  constructor(onNone: () => void) {
+    this.#onNone = onNone;
+  }
+
+  note<T>(request: Promise<T>): Promise<T> {
+    const end = (): void => {
+      this.#requests.delete(request);
+      if (!this.#requests.size) this.#onNone();
+    };
+    this.#requests.add(request);
+    request.then(end, end);
+    return request;
+  }
+
+  settled(): Promise<unknown> {
+    return Promise.allSettled(this.#requests);
   }
 }
 

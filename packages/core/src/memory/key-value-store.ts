@@ -50,3 +50,5 @@ export interface KeyValueStore {
     entries: readonly (readonly [key: string, value: string])[],
   ): Promise<boolean>;
 }
+
+export type SummaryStore = Pick<KeyValueStore, 'get' | 'set' | 'delete'>;

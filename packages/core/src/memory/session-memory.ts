@@ -1,23 +1,63 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { SummaryStore } from './summary-store.ts';
+import type { SummaryStore, KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
 import { checkOptions } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validation/validate-message.ts';
-import { notedSummaries } from './noted-summaries.ts';
+import { notedSummaries, notedReplies } from './log-notes.ts';
 import { KeptGroups } from './log/kept-groups.ts';
-import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
-import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { WriteOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
-import { notedReplies } from './noted-replies.ts';
 import { recordsOf } from './log/format/log-record.ts';
 import type { Flushes, LogRecord, RunNote } from './log/format/log-record.ts';
-import { SessionLog, type Log } from './log/session-log.ts';
-import type { FlushContext, SessionLogOptions } from './log/session-log-options.ts';
-import { memoryFields, type SessionMemoryOptions } from './session-memory-options.ts';
+import {
+  SessionLog,
+  type Log,
+  type FlushContext,
+  type SessionLogOptions,
+} from './log/session-log.ts';
 import { checkRecords, LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
+
+export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 'random'> {
+  /**
+   * When messages are written: `step` (default) before `append` resolves, `turn` at the next
+   * `flush`.
+   */
+  readonly durability?: 'step' | 'turn';
+  /**
+   * Returns a name for written records: letters, digits and dashes. Each name must be new. Default:
+   * random names.
+   */
+  readonly generateId?: () => string;
+  /** Clock for the session's times, in milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: () => number;
+  /**
+   * Number of writes from which a session's log is compacted. Default: 256. An opened session is
+   * compacted once, at its next write.
+   */
+  readonly compactAfter?: number;
+  /**
+   * Receives an error for each stored record that is damaged, missing or of another version of the
+   * library. The memory then reads the rest of the session and overwrites nothing. Default: reading
+   * such a session rejects with `STORAGE_FAILED`.
+   */
+  readonly onDamage?: (error: AgentError) => void;
+  /**
+   * Whether to refuse a store without `compareAndSet`, which may lose records of concurrent writers.
+   * The constructor then throws `CONFIGURATION`. Default: false.
+   */
+  readonly requireCompareAndSet?: boolean;
+  /**
+   * Receives `SESSION_CONFLICT` once, when this memory sees that another writer has changed the
+   * session in a store without `compareAndSet`. Default: `console.warn`.
+   */
+  readonly onWarning?: (warning: AgentError) => void;
+}
+
+/** Fields of `SessionMemoryOptions` without `durability`, for `checkOptions`. */
+export const memoryFields =
+  'generateId,now,onDamage,onWarning,sleep,random:function|? compactAfter:count|? requireCompareAndSet:boolean|?';
 
 /**
  * A conversation in a store, as an append-only log. An append costs the same at any length.
@@ -396,3 +436,8 @@ export class SessionMemory implements Memory {
 }
 
 const titleKey = 'title';
+
+/** Returns a random name for written records. */
+function shortId(): string {
+  return crypto.randomUUID().slice(0, 18);
+}

@@ -43,3 +43,11 @@ export function outputText(output: ToolResult['output']): string {
   if (typeof output === 'string') return output;
   return output.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
 }
+
+/**
+ * Adds a text to a system message, after a blank line. Some models accept only one system message.
+ */
+export function withSystemText(system: Msg, text: string): Msg {
+  // The blocks of a system message are joined by a line break.
+  return { ...system, content: [...system.content, { type: 'text', text: `\n${text}` }] };
+}

@@ -36,7 +36,7 @@ export async function askText({
   onUsage,
 }: TextRequest): Promise<string> {
   const messages = [systemMessage(system), asOwn(userMessage(user))];
-  const length = new ReplyLength();
+  const length = new ReplyLength(usualReplyLength);
   let text = '';
   for await (const deltas of model.stream(
     { ...generate, messages, tools: [], replyIs },

@@ -1,7 +1,7 @@
 import { abortables } from './abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from './pace.ts';
-import { ReplyLength } from './reply-length.ts';
+import { ReplyLength, usualReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
 export interface ModelBounds {

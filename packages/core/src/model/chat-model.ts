@@ -152,3 +152,13 @@ export interface ChatModel {
   readonly features: ModelFeatures;
   stream(request: ModelRequest, context: ModelContext): AsyncIterable<readonly ModelDelta[]>;
 }
+
+/** Fields of `GenerateOptions`, for `checkOptions`. */
+export const generateFields: string =
+  'toolChoice:auto|none|required|object|? maxTokens,temperature:count|? topP:share|? ' +
+  'seed:number|? stop:array|? responseSchema,providerOptions:object|?';
+
+/** Returns whether a request lets the model call tools. */
+export function offersTools({ tools, toolChoice }: ModelRequest): boolean {
+  return tools.length > 0 && toolChoice !== 'none';
+}

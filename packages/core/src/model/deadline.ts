@@ -22,10 +22,13 @@ export class Deadline {
   /** Time in `listen` since the last call of `heard`, in milliseconds. */
   #silentMs = 0;
 
-  /** `toError` returns the error for a wait that takes longer than `timeoutMs`. */
+  /**
+   * `timeoutMs`: longest wait. Default: 5 minutes. `toError` returns the error for a wait that takes
+   * longer.
+   */
   constructor(
     caller: AbortSignal,
-    timeoutMs: number,
+    timeoutMs: number = 300_000,
     toError: (timeoutMs: number) => AgentError = modelTimeout,
   ) {
     this.#timeoutMs = timeoutMs;

@@ -30,8 +30,8 @@ export class ReplyLength {
   #block: string | number | undefined;
   #blocks: Set<string | number> = new Set();
 
-  /** `limit`: maximum length of a reply, in characters. */
-  constructor(limit: number = usualReplyLength) {
+  /** `limit`: maximum length of a reply, in characters. Default: no limit. */
+  constructor(limit: number = Infinity) {
     this.#limit = limit;
   }
 

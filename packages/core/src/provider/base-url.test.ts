@@ -4,7 +4,7 @@ import type { AgentError } from '../error/agent-error.ts';
 import { userMessage } from '../message/create-message.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import { openai, openaiResponses, type Fetch } from '../openai.ts';
-import type { HttpModelOptions } from './http-model-options.ts';
+import type { HttpModelOptions } from './http-request.ts';
 
 type Make = (options: HttpModelOptions) => ChatModel;
 type Provider = readonly [name: string, make: Make, path: string, api: string];

@@ -32,3 +32,14 @@ export function baseUrlQuestion({ url, api = '/v1' }: Pick<HttpRequest, 'url' | 
   const guess = likely === address || /\/v\d/.test(address) ? '' : ` Try ${likely}.`;
   return `. Is the base URL of ${address} right?${guess} The reply`;
 }
+
+/**
+ * Returns a question for a page's request that got no response. Otherwise returns an empty text, as
+ * outside a browser. A browser does not say whether the server is down or does not allow the page (CORS).
+ */
+export function pageAdvice(isUnanswered: boolean): string {
+  const { location } = globalThis as { readonly location?: { readonly origin: string } };
+  return isUnanswered && location
+    ? `. Does the server run and allow pages of ${location.origin}?`
+    : '';
+}

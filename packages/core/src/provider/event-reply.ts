@@ -21,6 +21,8 @@ export class EventReply {
   #head = '';
   #streams = false;
   #received = 0;
+  /** Number of reads after the end of the reply. */
+  closing = 0;
   /** Whether the reply is complete. Later events are ignored. */
   done = false;
   /** Error of the reply. Deltas that were returned before the error are valid. */
@@ -71,7 +73,7 @@ export class EventReply {
     const problem = whole
       ? badResponse(`The reply is not an event stream${baseUrlQuestion(request)}`, this.#head)
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
-    this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
+    this.#take(rest ?? { event: '', data: this.#head }, deltas, problem);
     if (this.done) return deltas;
     // After the finish reason, a cut event does not matter. In a reply without events, an error
     // means that the reply is invalid.
@@ -84,6 +86,7 @@ export class EventReply {
   #take({ event, data }: ServerSentEvent, deltas: ModelDelta[], malformed?: AgentError): void {
     if (this.done || this.error || data === '') return;
     this.#streams = true;
+    this.#head = '';
     if (data.startsWith('[DONE]')) return this.#finish(deltas);
     try {
       const chunk: unknown = JSON.parse(data);

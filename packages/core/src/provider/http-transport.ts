@@ -2,14 +2,13 @@ import { AgentError, isError, messageOf } from '../error/agent-error.ts';
 import type { ReplyDecoder } from './formatter.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
-import { hasContent } from '../model/has-content.ts';
+import { hasContent } from '../model/deltas.ts';
 import { Deadline } from '../model/deadline.ts';
 import { Pace } from '../model/pace.ts';
 import { ReplyLength } from '../model/reply-length.ts';
-import { addressOf, baseUrlQuestion } from './base-url.ts';
+import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
 import type { HttpRequest } from './http-request.ts';
-import { pageAdvice } from './page-advice.ts';
 import { errorOfResponse } from './provider-error.ts';
 import { sendRequest } from './send-request.ts';
 import { withoutSecrets } from './without-secrets.ts';
@@ -34,8 +33,8 @@ export async function* streamReply(
   decoder: ReplyDecoder,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const request = await prepare();
-  const deadline = new Deadline(request.signal, request.timeoutMs ?? 300_000);
-  const length = new ReplyLength(request.replyLength ?? Infinity);
+  const deadline = new Deadline(request.signal, request.timeoutMs);
+  const length = new ReplyLength(request.replyLength);
   const pace = new Pace(performance.now());
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
@@ -46,9 +45,8 @@ export async function* streamReply(
       throw errorOfResponse(response.status, response.headers, text, baseUrlQuestion(request));
     }
     const reply = new EventReply(decoder);
-    for (let closing = 0; ;) {
-      let bytes: Uint8Array | undefined;
-      if (closing < closingReads) bytes = await read(reader, reply, deadline);
+    for (;;) {
+      const bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end(request);
       length.hold(reply.held);
       if (hasContent(deltas)) deadline.heard();
@@ -57,17 +55,13 @@ export async function* streamReply(
       if (deltas.length) yield deltas;
       if (reply.error) throw reply.error;
       if (!bytes) return;
-      if (reply.ended) {
-        if (!closing) deadline.heard();
-        closing += 1;
-      }
       // Without deltas, nobody else gives timers their turn.
       const turn = pace.step(performance.now());
       if (turn) await turn;
     }
   } catch (error) {
     if (error === deadline.signal.reason) throw error;
-    throw readable(error, request, reader ? '' : pageAdvice());
+    throw readable(error, request, pageAdvice(!reader));
   } finally {
     deadline.end();
     reader?.cancel().catch(() => undefined);
@@ -98,6 +92,11 @@ async function read(
   reply: EventReply,
   deadline: Deadline,
 ): Promise<Uint8Array | undefined> {
+  if (reply.ended) {
+    if (!reply.closing) deadline.heard();
+    reply.closing += 1;
+    if (reply.closing >= closingReads) return undefined;
+  }
   try {
     return (
       reader &&

@@ -15,7 +15,8 @@ export async function sendRequest(request: HttpRequest, deadline: Deadline): Pro
       ? { headers }
       : { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
   let { url } = request;
-  for (let redirects = 0; ; redirects++) {
+  let where = '';
+  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const response = await deadline.wait(() =>
       send(url, { ...content, signal: deadline.signal, redirect: 'manual' }),
     );
@@ -28,13 +29,12 @@ export async function sendRequest(request: HttpRequest, deadline: Deadline): Pro
     const target = isKnown ? new URL(location, url) : undefined;
     // A request for a reply makes no sense with another method, which 303 asks for.
     const isNear = target && target.origin === new URL(url).origin;
-    if (!isNear || status === 303 || redirects >= mostRedirects) {
-      const where = target?.origin ?? 'a hidden address';
-      throw new AgentError(
-        'MODEL_BAD_RESPONSE',
-        `The model server redirects to ${where}. Set baseURL to it if you trust it.`,
-      );
-    }
+    where = target?.origin ?? 'a hidden address';
+    if (!isNear || status === 303) break;
     url = target.href;
   }
+  throw new AgentError(
+    'MODEL_BAD_RESPONSE',
+    `The model server redirects to ${where}. Set baseURL to it if you trust it.`,
+  );
 }

@@ -9,6 +9,8 @@ import { isRecord } from '../message/json/is-record.ts';
 
 type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 
+type Node = Readonly<Record<string, unknown>>;
+
 const types: readonly unknown[] = [
   'array',
   'boolean',
@@ -18,6 +20,7 @@ const types: readonly unknown[] = [
   'object',
   'string',
 ];
+const arrays = ['required', 'enum', 'prefixItems', 'allOf', 'anyOf', 'oneOf'];
 const counts = [
   'minLength',
   'maxLength',
@@ -45,28 +48,10 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
     if (typeof node === 'boolean') return;
     if (!isRecord(node) || Array.isArray(node))
       throw wrong('a schema must be an object, true or false.');
-    if (node['type'] !== undefined) {
-      const unknown = [node['type']].flat().find((type) => !types.includes(type));
-      if (unknown !== undefined)
-        throw wrong(`${JSON.stringify(unknown)} is not a JSON Schema type.`);
-    }
-    for (const key of ['required', 'enum', 'prefixItems', 'allOf', 'anyOf', 'oneOf']) {
-      if (node[key] !== undefined && !Array.isArray(node[key]))
-        throw wrong(`"${key}" must be an array.`);
-    }
-    for (const key of numbers) {
-      if (node[key] !== undefined && typeof node[key] !== 'number')
-        throw wrong(`"${key}" must be a number.`);
-    }
+    const issue = valueIssue(node) ?? patternIssue(node);
+    if (issue) throw wrong(issue);
     if (node['$dynamicRef'] !== undefined) throw wrong('"$dynamicRef" is not supported.');
     if (node['$ref'] !== undefined) checkRef(node as JsonSchemaNode, wrong);
-    const patterns = isRecord(node['patternProperties'])
-      ? Object.keys(node['patternProperties'])
-      : [];
-    for (const pattern of [node['pattern'] ?? '', ...patterns]) {
-      if (!isPattern(pattern))
-        throw wrong(`${JSON.stringify(pattern)} is not a regular expression (flag u).`);
-    }
     for (const [key, value] of Object.entries(node)) {
       if (Array.isArray(value) && schemaArrayKeyword[key])
         value.forEach((inner, index) => visit(inner, `${place}/${key}/${index}`));
@@ -98,6 +83,28 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
       node = target;
     }
   }
+}
+
+function valueIssue(node: Node): string | undefined {
+  const isNoArray = (key: string): boolean => node[key] !== undefined && !Array.isArray(node[key]);
+  const isNoNumber = (key: string): boolean =>
+    node[key] !== undefined && typeof node[key] !== 'number';
+  const { type = [] } = node;
+  const unknown = [type].flat().find((each) => !types.includes(each));
+  if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a JSON Schema type.`;
+  const noArray = arrays.find(isNoArray);
+  if (noArray !== undefined) return `"${noArray}" must be an array.`;
+  const noNumber = numbers.find(isNoNumber);
+  return noNumber === undefined ? undefined : `"${noNumber}" must be a number.`;
+}
+
+function patternIssue(node: Node): string | undefined {
+  const { pattern, patternProperties } = node;
+  const names = isRecord(patternProperties) ? Object.keys(patternProperties) : [];
+  const wrong = [pattern ?? '', ...names].find((each) => !isPattern(each));
+  return wrong === undefined
+    ? undefined
+    : `${JSON.stringify(wrong)} is not a regular expression (flag u).`;
 }
 
 function isPattern(pattern: unknown): boolean {

@@ -93,27 +93,13 @@ export function keywordRetriever(
     : openStore(source as StoredDocuments, now, report);
   if (Array.isArray(source)) for (const document of checked(source)) index.set(document);
 
-  let turn: Promise<unknown> = Promise.resolve();
-  /**
-   * Runs store operations one at a time, so that a refresh never reads documents that are only
-   * partly written or deleted.
-   */
-  const inTurn = (work: () => Promise<void> | undefined): Promise<void> => {
-    const result = turn.then(work).catch((error: unknown) => {
-      throw AgentError.from(error, 'STORAGE_FAILED');
-    });
-    turn = result.catch(() => {});
-    return result;
-  };
+  const inTurn = oneAtATime();
   let refreshing: Promise<void> | undefined;
 
   return {
     threshold: 0.05,
     async retrieve(query, { topK = 10, signal, filters } = {}) {
-      if (typeof query !== 'string')
-        throw new AgentError('INVALID_INPUT', 'The query must be a string');
-      if (!(Number.isInteger(topK) && topK > 0))
-        throw new AgentError('INVALID_INPUT', 'topK must be a whole number above 0');
+      checkSearch(query, topK);
       if (stored) {
         // Concurrent searches share one read of the store.
         const fresh = (refreshing ??= inTurn(() => stored.refresh(index)).finally(
@@ -141,6 +127,28 @@ export function keywordRetriever(
       index.clear();
     },
   };
+}
+
+/**
+ * Returns a function that runs store operations one at a time, so that a refresh never reads
+ * documents that are only partly written or deleted.
+ */
+function oneAtATime(): (work: () => Promise<void>) => Promise<void> {
+  let turn: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = turn.then(work).catch((error: unknown) => {
+      throw AgentError.from(error, 'STORAGE_FAILED');
+    });
+    turn = result.catch(() => {});
+    return result;
+  };
+}
+
+function checkSearch(query: string, topK: number): void {
+  if (typeof query !== 'string')
+    throw new AgentError('INVALID_INPUT', 'The query must be a string');
+  if (!(Number.isInteger(topK) && topK > 0))
+    throw new AgentError('INVALID_INPUT', 'topK must be a whole number above 0');
 }
 
 function raise(error: unknown, signal: AbortSignal): never {

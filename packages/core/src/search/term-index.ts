@@ -1,6 +1,6 @@
 import MiniSearch from 'minisearch';
 import type { SearchTerms } from './search-terms.ts';
-import { shortQuery } from './short-query.ts';
+import { shortQuery } from './search-terms.ts';
 
 export interface IndexedText {
   readonly id: string;

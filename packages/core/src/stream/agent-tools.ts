@@ -1,6 +1,5 @@
 import type { ContentBlock } from '../message/content-block.ts';
-import type { JsonOf } from '../message/json/json-of.ts';
-import type { JsonValue } from '../message/json/json.ts';
+import type { JsonOf, JsonValue } from '../message/json/json.ts';
 import type { Tool, ToolContent } from '../tool/tool.ts';
 import type { TypedTool } from '../tool/typed-tool.ts';
 

@@ -126,92 +126,107 @@ export interface OpenAiEncoder {
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
   checkOptions('CONFIGURATION', 'createOpenAiEncoder()', options, encoderFields);
-  const { id, created, model, reasoning = true } = options;
-  const chunk = (
-    delta: Delta,
-    finish: ChatCompletionFinish | null = null,
-  ): ChatCompletionChunk => ({
-    id,
-    object: 'chat.completion.chunk',
-    created,
-    model,
-    choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }],
-  });
-  const beforeText = separator();
-  const beforeThinking = separator();
-  /** Arguments that were sent so far, by the id of the tool call. */
-  const told = new Map<string, string>();
+  const encoder = new Encoder(options);
+  return {
+    encode: (batch) => {
+      const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
+      // The output of an agent that runs as a tool is for the calling agent, not for the reader.
+      const own = batch.filter(({ agentPath }) => agentPath.length < 2);
+      for (const event of own) for (const one of encoder.encode(event)) pushJoined(chunks, one);
+      return chunks;
+    },
+  };
+}
 
-  const toolInput = (toolUseId: string, name: string, delta: string): ChatCompletionChunk => {
-    const before = told.get(toolUseId);
-    told.set(toolUseId, (before ?? '') + delta);
-    const index = [...told.keys()].indexOf(toolUseId);
+class Encoder {
+  readonly #options: OpenAiEncoderOptions;
+  readonly #beforeText = separator();
+  readonly #beforeThinking = separator();
+  /** Arguments that were sent so far, by the id of the tool call. */
+  readonly #told: Map<string, string> = new Map();
+
+  constructor(options: OpenAiEncoderOptions) {
+    this.#options = options;
+  }
+
+  encode(event: AgentEvent): readonly (ChatCompletionChunk | OpenAiError)[] {
+    const { reasoning = true, isExternal } = this.#options;
+    switch (event.type) {
+      case 'run-start':
+        return [this.#chunk({ role: 'assistant', content: '' })];
+      case 'reasoning-chunk':
+        if (event.kind === 'text') return this.#text(event.blockId, event.delta);
+        return reasoning
+          ? [this.#chunk({ reasoning_content: this.#beforeThinking(event.blockId) + event.delta })]
+          : [];
+      case 'summary-chunk':
+        return this.#text(event.blockId, event.delta);
+      case 'tool-input-chunk':
+        return isExternal?.(event.name)
+          ? [this.#toolInput(event.toolUseId, event.name, event.delta)]
+          : [];
+      case 'error':
+        return [toOpenAiError(event.error)];
+      case 'run-end':
+        return event.result.reason === 'error' ? [] : this.#end(event.result);
+      default:
+        return [];
+    }
+  }
+
+  #text(blockId: string, delta: string): readonly ChatCompletionChunk[] {
+    return this.#options.wholeText
+      ? []
+      : [this.#chunk({ content: this.#beforeText(messageOf(blockId)) + delta })];
+  }
+
+  #toolInput(toolUseId: string, name: string, delta: string): ChatCompletionChunk {
+    const before = this.#told.get(toolUseId);
+    this.#told.set(toolUseId, (before ?? '') + delta);
+    const index = [...this.#told.keys()].indexOf(toolUseId);
     const first = {
       index,
       id: toolUseId,
       type: 'function',
       function: { name, arguments: delta },
     } as const;
-    return chunk({
+    return this.#chunk({
       tool_calls: [before === undefined ? first : { index, function: { arguments: delta } }],
     });
-  };
+  }
 
-  const encode = (event: AgentEvent): readonly (ChatCompletionChunk | OpenAiError)[] => {
-    switch (event.type) {
-      case 'run-start':
-        return [chunk({ role: 'assistant', content: '' })];
-      case 'reasoning-chunk':
-        if (event.kind === 'text') break;
-        return reasoning
-          ? [chunk({ reasoning_content: beforeThinking(event.blockId) + event.delta })]
-          : [];
-      case 'summary-chunk':
-        break;
-      case 'tool-input-chunk':
-        return options.isExternal?.(event.name)
-          ? [toolInput(event.toolUseId, event.name, event.delta)]
-          : [];
-      case 'error':
-        return [toOpenAiError(event.error)];
-      case 'run-end': {
-        if (event.result.reason === 'error') return [];
-        const { result } = event;
-        const calls = externalCalls(result);
-        if (!arePending(calls, told)) return [toOpenAiError(withdrawnCall)];
-        const chunks = options.wholeText && result.text ? [chunk({ content: result.text })] : [];
-        // A model may write no arguments for a tool without parameters, but the client expects
-        // JSON.
-        for (const [toolUseId, text] of told)
-          if (!text.trim()) chunks.push(toolInput(toolUseId, '', '{}'));
-        const rest = calls.filter((call) => !told.has(call.toolUseId)).map(toToolCall);
-        if (rest.length)
-          chunks.push(
-            chunk({
-              tool_calls: rest.map((call, index) => ({ index: told.size + index, ...call })),
-            }),
-          );
-        chunks.push(chunk({}, endingOf(result).chat));
-        return options.includeUsage
-          ? [...chunks, { ...chunk({}), choices: [], usage: toWireUsage(result.usage) }]
-          : chunks;
-      }
-      default:
-        return [];
-    }
-    if (options.wholeText) return [];
-    return [chunk({ content: beforeText(messageOf(event.blockId)) + event.delta })];
-  };
+  #end(result: AgentResult): readonly (ChatCompletionChunk | OpenAiError)[] {
+    const { wholeText, includeUsage } = this.#options;
+    const told = this.#told;
+    const calls = externalCalls(result);
+    if (!arePending(calls, told)) return [toOpenAiError(withdrawnCall)];
+    const chunks = wholeText && result.text ? [this.#chunk({ content: result.text })] : [];
+    // A model may write no arguments for a tool without parameters, but the client expects JSON.
+    for (const [toolUseId, text] of told)
+      if (!text.trim()) chunks.push(this.#toolInput(toolUseId, '', '{}'));
+    const rest = calls.filter((call) => !told.has(call.toolUseId)).map(toToolCall);
+    if (rest.length)
+      chunks.push(
+        this.#chunk({
+          tool_calls: rest.map((call, index) => ({ index: told.size + index, ...call })),
+        }),
+      );
+    chunks.push(this.#chunk({}, endingOf(result).chat));
+    return includeUsage
+      ? [...chunks, { ...this.#chunk({}), choices: [], usage: toWireUsage(result.usage) }]
+      : chunks;
+  }
 
-  return {
-    encode: (batch) => {
-      const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
-      // The output of an agent that runs as a tool is for the calling agent, not for the reader.
-      const own = batch.filter(({ agentPath }) => agentPath.length < 2);
-      for (const event of own) for (const one of encode(event)) pushJoined(chunks, one);
-      return chunks;
-    },
-  };
+  #chunk(delta: Delta, finish: ChatCompletionFinish | null = null): ChatCompletionChunk {
+    const { id, created, model } = this.#options;
+    return {
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }],
+    };
+  }
 }
 
 /**

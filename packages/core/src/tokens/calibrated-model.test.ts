@@ -6,8 +6,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { wrapModel } from '../model/wrap-model.ts';
-import { calibrated } from './calibrated-model.ts';
-import { TokenCalibration } from './token-calibration.ts';
+import { calibrated, TokenCalibration } from './token-calibration.ts';
 
 const signal = AbortSignal.abort();
 const request: ModelRequest = { messages: [userMessage('x'.repeat(8000))], tools: [] };

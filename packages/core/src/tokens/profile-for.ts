@@ -14,7 +14,7 @@ import {
   qwen3,
 } from './profiles.ts';
 import type { TokenProfile } from './token-profile.ts';
-import { jsonTools } from './tool-costs.ts';
+import { jsonTools } from './token-profile.ts';
 
 /**
  * Profile of Grok. Grok's tokenizer is similar to that of `o200k`; its costs of tools and media

@@ -12,7 +12,7 @@ import {
   qwen3Weights,
 } from './profile-weights.ts';
 import type { TokenProfile } from './token-profile.ts';
-import { claudeTools, compactTools, jsonTools } from './tool-costs.ts';
+import { claudeTools, compactTools, jsonTools } from './token-profile.ts';
 
 /** Profile for GPT-4o, GPT-4.1 and GPT-5, o1 to o4, and gpt-oss. Also close for Kimi and Grok. */
 export const o200k: TokenProfile = /* @__PURE__ */ fittedProfile(

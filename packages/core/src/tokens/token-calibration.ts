@@ -1,7 +1,7 @@
 import { checkOptions } from '../error/check-fields.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ModelRequest } from '../model/chat-model.ts';
+import type { ModelRequest, ChatModel, ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 import { arc } from './arc-profile.ts';
 import { countRequest } from './count-message.ts';
@@ -112,6 +112,31 @@ export class TokenCalibration {
   ratios(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#models].map(([modelId, { ratio }]) => [modelId, ratio]));
   }
+}
+
+/**
+ * Wraps a model so that a calibration learns from the usage that the model reports. The calibration
+ * stores the result under the model's name.
+ *
+ * Wrap the model itself, inside all other wrappers. `retry()` adds up the usage of several
+ * attempts, and a cached reply has the usage of an earlier request. With `fallback()`, wrap each
+ * model separately.
+ */
+export function calibrated(model: ChatModel, calibration: TokenCalibration): ChatModel {
+  const { provider, modelId, features } = model;
+  return {
+    provider,
+    modelId,
+    features,
+    async *stream(request, context): AsyncIterableIterator<readonly ModelDelta[]> {
+      for await (const deltas of model.stream(request, context)) {
+        const last = deltas.at(-1);
+        if (last?.type === 'finish')
+          calibration.observe(modelId, { ...request, usage: last.usage });
+        yield deltas;
+      }
+    },
+  };
 }
 
 function clamped(ratio: number): number {

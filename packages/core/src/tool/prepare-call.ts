@@ -1,9 +1,9 @@
 import type { JsonValue } from '../message/json/json.ts';
 import type { ToolUse } from '../message/content-block.ts';
-import { dropNulls } from './drop-nulls.ts';
-import type { Validation } from '../schema/schema.ts';
+import type { Validation, Path } from '../schema/schema.ts';
 import type { Tool } from './tool.ts';
 import type { ToolSet } from './set/tool-set.ts';
+import { isRecord } from '../message/json/is-record.ts';
 
 /** Tool call whose tool exists and whose arguments passed the schema. */
 export interface ReadyCall {
@@ -47,4 +47,21 @@ async function validate({ input: schema }: Tool, input: JsonValue): Promise<Vali
   if (checked.ok) return checked;
   const again = await schema.validate(dropNulls(input, checked.paths ?? []));
   return again.ok ? again : checked;
+}
+
+/**
+ * Returns a tool call's arguments without the `null` values that do not fit the schema. Models
+ * write such values for optional arguments. `paths`: places that the validation rejected.
+ */
+function dropNulls(value: JsonValue, paths: readonly Path[]): JsonValue {
+  if (!isRecord(value) || !paths.length) return value;
+  const within = (key: string): readonly Path[] =>
+    paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []));
+  if (Array.isArray(value))
+    return value.map((item: JsonValue, index) => dropNulls(item, within(String(index))));
+  const kept = Object.entries(value).flatMap(([key, item]) => {
+    const own = within(key);
+    return item === null && own.length ? [] : [[key, dropNulls(item, own)] as const];
+  });
+  return Object.fromEntries(kept);
 }

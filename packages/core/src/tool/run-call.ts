@@ -78,7 +78,7 @@ export async function runCall(
   if (!mayStart) return { suspended: '', kind: 'nothing' };
   const toError = (ms: number): AgentError =>
     new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
-  const deadline = new Deadline(signal, tool.timeoutMs ?? 300_000, toError);
+  const deadline = new Deadline(signal, tool.timeoutMs, toError);
   const context = toolContext(call, options, deadline.signal);
   try {
     return await deadline.wait(async () =>

@@ -15,9 +15,9 @@ import {
   type SchemaLike,
 } from '../schema/to-schema.ts';
 import type { ContextToken } from './context-token.ts';
-import { presetInput } from './preset.ts';
 import type { ForkOptions, ToolSet } from './set/tool-set.ts';
 import type { InputWithout, Progress, TypedTool } from './typed-tool.ts';
+import { isRecord } from '../message/json/is-record.ts';
 
 /** `Data`: types of the tool's data parts by name. Default: any JSON. */
 export interface ToolContext<Data = unknown> {
@@ -261,6 +261,12 @@ const toolFields =
   // copy a tool.
   'groups,schema,fork,mayAskApproval,takesDecisions,takesAnswer,requires,alwaysOffered';
 
+/** Throws `CONFIGURATION` for a value that is not a tool, such as the options of `tool()`. */
+export function checkTool(value: unknown): void {
+  const fields = 'name:string schema:object input:validate()';
+  checkFields('CONFIGURATION', 'A tool made without tool()', value, fields);
+}
+
 function makeTool<const S extends SchemaLike>(
   options: ToolOptions<S>,
   presetPriority: 'preset' | 'model',
@@ -289,5 +295,38 @@ function makeTool<const S extends SchemaLike>(
       const changed = { ...this, input: options.input, ...changes };
       return makeTool(changed as unknown as typeof options, priority);
     },
+  };
+}
+
+/**
+ * Returns the schema without the preset parameters. Its `validate` adds the preset values to the
+ * arguments and then checks all of them.
+ */
+function presetInput(
+  name: string,
+  whole: Schema<unknown>,
+  preset: JsonObject,
+  priority: ForkOptions['presetPriority'],
+): Schema<unknown> {
+  const { properties, required, ...rest } = whole.jsonSchema as {
+    readonly properties?: JsonObject;
+    readonly required?: readonly string[];
+  };
+  const shown = { ...properties };
+  for (const key of Object.keys(preset)) {
+    if (!Object.hasOwn(shown, key))
+      throw new AgentError('CONFIGURATION', `The tool "${name}" has no parameter "${key}".`);
+    delete shown[key];
+  }
+  return {
+    jsonSchema: {
+      ...rest,
+      properties: shown,
+      required: required?.filter((key) => key in shown),
+    } as JsonObject,
+    validate: (value) =>
+      isRecord(value) && !Array.isArray(value)
+        ? whole.validate({ ...preset, ...value, ...(priority === 'preset' && preset) })
+        : { ok: false, issues: ['they are not an object'] },
   };
 }

@@ -3,7 +3,7 @@ import { EchoMemory } from '../../src/memory/branch/echo-memory.ts';
 import type { KeyValueStore } from '../../src/memory/key-value-store.ts';
 import { MemoryStore } from '../../src/memory/memory-store.ts';
 import { SessionMemory } from '../../src/memory/session-memory.ts';
-import type { SessionMemoryOptions } from '../../src/memory/session-memory-options.ts';
+import type { SessionMemoryOptions } from '../../src/memory/session-memory.ts';
 import { assistantMessage, userMessage } from '../../src/message/create-message.ts';
 import type { Msg } from '../../src/message/msg.ts';
 import { ScriptedModel } from '../../src/testing/scripted-model.ts';

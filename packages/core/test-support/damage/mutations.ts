@@ -1,4 +1,5 @@
 import { randomOf } from '../../src/testing/random-of.ts';
+import { seal } from '../../src/memory/log/format/seal.ts';
 
 /** Stored values by key. */
 export type Values = ReadonlyMap<string, string>;
@@ -134,4 +135,10 @@ function parse(value: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Changes fields of a stored head and updates its checksum. */
+export function resealHead(key: string, text: string, changes: object): string {
+  const { sum: _sum, ...fields } = JSON.parse(text) as Record<string, unknown>;
+  return seal({ ...fields, ...changes }, key).text;
 }

@@ -1,6 +1,5 @@
 import { AgentError } from '../../src/error/agent-error.ts';
-import type { SessionMemory } from '../../src/memory/session-memory.ts';
-import type { SessionMemoryOptions } from '../../src/memory/session-memory-options.ts';
+import type { SessionMemory, SessionMemoryOptions } from '../../src/memory/session-memory.ts';
 import { historyFaults } from '../../src/testing/history-faults.ts';
 
 /**

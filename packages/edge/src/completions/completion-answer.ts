@@ -43,7 +43,7 @@ export function wholeAnswer(
     face.kind === 'completion'
       ? toChatCompletion(result, face.completion)
       : toResponse(result, face.response);
-  return Response.json(body, { headers: { 'cache-control': 'no-store', ...headers } });
+  return Response.json(body, { headers });
 }
 
 /**

@@ -1,7 +1,7 @@
-import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
+import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { MediaBlock, Msg, ReActAgent } from '@isoloop/core';
 import { fromOpenAiMessages } from '@isoloop/core/openai';
-import { isCallId } from '../turn/decisions.ts';
+import { checkSize, isCallId, runsHere } from '../turn/decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
@@ -37,14 +37,7 @@ export function checkPosted(messages: readonly Msg[], limits: EdgeLimits, paramO
     for (const { id } of toolUsesOf(message)) checkCallId(id, param());
     for (const { toolUseId, output } of toolResultsOf(message)) {
       checkCallId(toolUseId, param());
-      const size = typeof output === 'string' ? output.length : JSON.stringify(output).length;
-      if (size > limits.toolResultChars) {
-        throw new AgentError(
-          'PAYLOAD_TOO_LARGE',
-          `${param()} is longer than ${limits.toolResultChars} characters.`,
-          { details: { param: param() } },
-        );
-      }
+      checkSize({ type: 'result', toolUseId, output }, limits, param);
     }
   }
 }
@@ -87,8 +80,7 @@ export function checkConversation(
           param(),
           `has a tool call with an id that was there before: ${JSON.stringify(id)}`,
         );
-      const own = tools.find(name);
-      if (own !== undefined && (typeof own === 'string' || own.execute)) {
+      if (runsHere(tools.find(name))) {
         throw invalidField(
           param(),
           `has a call of ${JSON.stringify(name)}, a tool that only the agent calls`,

@@ -47,12 +47,11 @@ export function readSettings(
     const advice = `name ${name} in clientSettings of createAgentHandler`;
     throw invalidField(field, `is not passed on to the model: ${advice}`);
   };
-  for (const { name, fields, min, max, isWhole = false, neutral } of numbers) {
+  for (const setting of numbers) {
+    const { name, fields, neutral } = setting;
     const field = fields.find((each) => body[each] != null);
     if (field === undefined) continue;
-    const value = Number(body[field]);
-    if (value !== body[field] || value < min || value > max || (isWhole && value % 1))
-      throw invalidField(field, `must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`);
+    const value = readNumber(body[field], field, setting);
     if (permits(name, field, value === neutral)) read[name] = value;
   }
   if (read.maxTokens !== undefined) read.maxTokens = Math.min(read.maxTokens, limits.outputTokens);
@@ -61,4 +60,14 @@ export function readSettings(
     throw invalidField('stop', 'must be a text or a list of texts');
   if (stop.length && permits('stop', 'stop')) read.stop = stop as readonly string[];
   return read as GenerateOptions;
+}
+
+function readNumber(
+  given: unknown,
+  field: string,
+  { min, max, isWhole = false }: NumberSetting,
+): number {
+  const value = Number(given);
+  if (value === given && value >= min && value <= max && !(isWhole && value % 1)) return value;
+  throw invalidField(field, `must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`);
 }

@@ -3,7 +3,7 @@ import { jsonMode } from '@isoloop/core/output';
 import type { JsonObject } from '@isoloop/core';
 import type { OutputMode } from '@isoloop/core/output';
 import type { StandardSchema } from '@isoloop/core/tools';
-import { invalidField } from '../http/request-body.ts';
+import { checkName, fieldsOf, invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 
@@ -34,9 +34,7 @@ export function readResponseFormat(
     throw invalidField(param, 'must be of the type "text", "json_object" or "json_schema"');
   const { name, schema } = fieldsOf(isChat ? named : format);
   const place = isChat ? `${param}.json_schema` : param;
-  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
-    throw invalidField(`${place}.name`, 'must be 1 to 64 letters, digits, "_" and "-"');
-  }
+  checkName(name, `${place}.name`);
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw invalidField(`${place}.schema`, 'must be a JSON Schema');
   }
@@ -52,8 +50,4 @@ function toOutputMode(schema: JsonObject, param: string, check?: SchemaChecker):
       details: { param },
     });
   }
-}
-
-function fieldsOf(given: unknown): RequestBody {
-  return Object(given) as RequestBody;
 }

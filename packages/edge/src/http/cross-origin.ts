@@ -2,7 +2,6 @@ import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import { isLocalHost } from './access.ts';
 import { errorResponse } from './error-response.ts';
-import { isOrigin } from './is-origin.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 
 /** Maximum number of origins that the log names, because a sender can write any origin. */
@@ -58,6 +57,11 @@ export function crossOrigin(
     });
     return { headers: vary, answer };
   };
+}
+
+/** Returns whether the text is the origin of a page, in the form that browsers send. */
+export function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text && !text.includes('*');
 }
 
 function preflightAnswer(c: Context<EdgeEnv>): Response {

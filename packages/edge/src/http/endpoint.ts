@@ -2,11 +2,21 @@ import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { OriginCheck } from './cross-origin.ts';
 import { errorResponse, logError } from './error-response.ts';
-import { securityHeaders } from './security-headers.ts';
 import type { EdgeEnv, RequestVariables } from '../handler-options.ts';
 
 /** Function that answers the requests of a path. Errors that it throws become error responses. */
 export type Route = (c: Context<EdgeEnv>) => Response | Promise<Response>;
+
+/**
+ * Headers of every response. They tell browsers not to guess another content type. Browsers also
+ * must not show a response in a frame or load it for another site.
+ */
+const securityHeaders: readonly (readonly [name: string, value: string])[] = [
+  ['x-content-type-options', 'nosniff'],
+  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['referrer-policy', 'no-referrer'],
+  ['cross-origin-resource-policy', 'same-site'],
+];
 
 /**
  * Returns the only handler of a path. The handler gives the request an id, checks its origin and

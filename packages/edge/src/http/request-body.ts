@@ -39,6 +39,17 @@ export function invalidField(param: string, problem: string): AgentError {
   return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
 }
 
+/** Throws `INVALID_INPUT` for a name of a function or a schema that models do not accept. */
+export function checkName(name: unknown, param: string): asserts name is string {
+  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
+    throw invalidField(param, 'must be 1 to 64 letters, digits, "_" and "-"');
+}
+
+/** Returns the fields of a value. A value that is not an object has none. */
+export function fieldsOf(given: unknown): RequestBody {
+  return Object(given) as RequestBody;
+}
+
 /** Throws `INVALID_INPUT` for a field with another name. `path`: place of the object. */
 export function checkNames(given: RequestBody, names: readonly string[], path = ''): void {
   const other = Object.keys(given).find((name) => given[name] != null && !names.includes(name));

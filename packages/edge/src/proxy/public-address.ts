@@ -76,13 +76,8 @@ function privateIpv4(octets: readonly number[]): string | undefined {
  * `2000::/3`, can be public.
  */
 function privateIpv6(text: string): string | undefined {
-  const [left = '', right] = text.split('::');
-  const words = (part: string): number[] =>
-    part ? part.split(':').map((word) => Number.parseInt(word, 16)) : [];
-  const head = words(left);
-  const tail = right === undefined ? [] : words(right);
-  const all = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
-  const [a = 0, b = 0, c = 0] = all;
+  const all = wordsOf(text);
+  const [a = 0, b = 0] = all;
   const ipv4At = (index: number): readonly number[] =>
     all.slice(index, index + 2).flatMap((word) => [word >> 8, word & 255]);
   const zeros = all.slice(0, 5).every((word) => word === 0);
@@ -91,7 +86,20 @@ function privateIpv6(text: string): string | undefined {
     return privateIpv4(ipv4At(6)) ?? (all[5] === 0 ? 'an old form of IPv4' : undefined);
   const isTranslated = a === 0x64 && b === 0xff9b && all.slice(2, 6).every((word) => word === 0);
   if (isTranslated) return privateIpv4(ipv4At(6));
-  if (a === 0x2002) return privateIpv4(ipv4At(1));
+  return a === 0x2002 ? privateIpv4(ipv4At(1)) : reservedIpv6(all);
+}
+
+/** Returns the eight words of an address. */
+function wordsOf(text: string): readonly number[] {
+  const [left = '', right = ''] = text.split('::');
+  const words = (part: string): number[] =>
+    part ? part.split(':').map((word) => Number.parseInt(word, 16)) : [];
+  const head = words(left);
+  const tail = words(right);
+  return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
+}
+
+function reservedIpv6([a = 0, b = 0, c = 0]: readonly number[]): string | undefined {
   if (a >> 13 !== 1) return 'no global address';
   if (a === 0x2001 && (b < 0x200 || b === 0xdb8)) return 'a protocol assignment or documentation';
   if (a === 0x2620 && b === 0x4f && c === 0x8000) return 'a name server of private addresses';

@@ -41,32 +41,35 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
   checkPublicOptions(options);
   const { fetch: given, redirects = 5 } = options;
   return async (input: RequestInfo | URL, init?: RequestInit) => {
-    const address = input instanceof Request ? input.url : String(input);
+    const { url: address, redirect } =
+      input instanceof Request ? input : { url: String(input), redirect: 'follow' };
     // `Request` refuses user names too, but its error quotes the password.
     if (URL.canParse(address)) checkAddress(address, options);
     let request = new Request(input as RequestInfo, { ...init, redirect: 'manual' });
     let url = checkAddress(request.url, options);
-    const mode = init?.redirect ?? (input instanceof Request ? input.redirect : 'follow');
+    const mode = init?.redirect ?? redirect;
     for (let hop = 0; ; hop++) {
       // A body can be sent only once, so a copy is kept for a redirect.
       const again = request.body && mode === 'follow' ? request.clone() : request;
       const response = await (given ?? fetch)(request);
-      const location = response.headers.get('location');
-      if (!isRedirect.has(response.status) || location === null || mode === 'manual') {
+      const location = locationOf(response);
+      if (location === null || mode === 'manual') {
         if (again !== request) drop(again.body);
         return response;
       }
       drop(response.body);
-      if (mode === 'error' || hop >= redirects)
-        throw refused(
-          url,
-          mode === 'error' ? 'redirects' : `redirects more than ${redirects} times`,
-        );
+      if (mode === 'error') throw refused(url, 'redirects');
+      if (hop >= redirects) throw refused(url, `redirects more than ${redirects} times`);
       if (!URL.canParse(location, url)) throw refused(url, 'redirects to an invalid address');
       url = checkAddress(new URL(location, url).href, options);
       request = redirected(again, response.status, url);
     }
   };
+}
+
+/** Returns the address to which a response redirects, or `null`. */
+function locationOf({ status, headers }: Response): string | null {
+  return isRedirect.has(status) ? headers.get('location') : null;
 }
 
 /**

@@ -84,7 +84,7 @@ function toChunk(data: string, state: State): string | undefined {
   return JSON.stringify({ choices: [choice], ...(usage && { usage }) });
 }
 
-/** Returns an answer as text. A structured answer is an object, which becomes JSON text. */
+/** Returns an answer, or arguments, as text. An object becomes JSON text. */
 function textOf(response: unknown): string {
   return typeof response === 'string' ? response : JSON.stringify(response);
 }
@@ -95,7 +95,7 @@ function toCall(call: OwnCall, state: State): readonly object[] {
   // An empty fragment marks the end of a tool call.
   if (!name && !call.id && (given == null || given === '')) return [];
   if (name) state.calls += 1;
-  const text = given == null ? '' : typeof given === 'string' ? given : JSON.stringify(given);
+  const text = given == null ? '' : textOf(given);
   const index = call.index ?? Math.max(0, state.calls - 1);
   return [
     {

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { readKey } from '../turn/asked-again.ts';
+import { readIds } from '../turn/asked-again.ts';
 import { readTurn, type Turn } from '../turn/chat-turn.ts';
 import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
@@ -30,7 +30,7 @@ export async function chatRoute(
   if ('decisions' in turn) checkEdits(turn.decisions, c.get('mayEdit'));
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
   return turnHost(c, settings, sessionId).answer({
-    turn: { turn, model, messageId, requestId: c.get('requestId'), ...readKey(c) },
+    turn: { turn, model, messageId, ...readIds(c) },
     face: { kind: 'ui', events: readEvents(body) || settings.events === true },
     echo: readEcho(c, body, turn),
   });

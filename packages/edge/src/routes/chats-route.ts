@@ -1,12 +1,13 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { ChatInfo } from '../session/chat-index.ts';
-import { chatsIn, pageOf } from '../session/chat-list.ts';
+import { chatsIn, pageOf } from '../session/chat-index.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { KvStore } from '../store/kv-store.ts';
 import { KvTitles } from '../store/kv-titles.ts';
 import { invalidField } from '../http/request-body.ts';
 import { forgetSession } from '../session/session-acts.ts';
+import { noContent } from '../session/session-answer.ts';
 import { askerOf } from '../session/session-command.ts';
 import { checkSession, openMemory } from '../turn/session.ts';
 
@@ -36,7 +37,7 @@ export async function chatsRoute(
     const title = titles.get(chat.sessionId);
     return title === undefined ? chat : { ...chat, title };
   });
-  return Response.json({ chats }, { headers: { 'cache-control': 'no-store' } });
+  return Response.json({ chats });
 }
 
 /**
@@ -56,7 +57,7 @@ export async function deleteRoute(
   await forgetSession(settings, setup, memory);
   const kv = settings.memory ? undefined : kvOf(c);
   if (kv) await new KvTitles(kv, user).delete(sessionId);
-  return new Response(null, { status: 204 });
+  return noContent();
 }
 
 /**

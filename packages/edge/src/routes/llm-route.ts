@@ -68,7 +68,7 @@ async function forward(
       );
     }
     return new Response(response.body.pipeThrough(redactStream(secrets)), {
-      headers: { 'content-type': type, 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+      headers: { 'content-type': type, 'x-accel-buffering': 'no' },
     });
   } catch (thrown) {
     // Drops the cause, because errors of the runtime may quote a header value.

@@ -29,7 +29,7 @@ export async function messagesRoute(
   if (ask) return ask({ type: 'messages' });
   const memory = await open(c, settings);
   const messages = await memory.read();
-  return answer(toConversation(messages, echoOf(memory), await waitingCalls(memory)));
+  return Response.json(toConversation(messages, echoOf(memory), await waitingCalls(memory)));
 }
 
 /**
@@ -43,13 +43,16 @@ export async function branchesRoute(
   c: Context<EdgeEnv>,
   settings: Pick<HandlerSettings, 'memory'>,
 ): Promise<Response> {
-  if (askerOf(c, checkSession(c.req.param('id')))) return answer({});
+  if (askerOf(c, checkSession(c.req.param('id')))) return Response.json({});
   const memory = await open(c, settings);
   if (!(memory instanceof EchoMemory))
     throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
   const { yours, theirs } = await memory.branches();
   const show = ({ messages, echo }: SessionBranch): Conversation => toConversation(messages, echo);
-  return answer({ ...(yours && { yours: show(yours) }), ...(theirs && { theirs: show(theirs) }) });
+  return Response.json({
+    ...(yours && { yours: show(yours) }),
+    ...(theirs && { theirs: show(theirs) }),
+  });
 }
 
 function open(c: Context<EdgeEnv>, settings: Pick<HandlerSettings, 'memory'>): Promise<Memory> {
@@ -73,8 +76,4 @@ function toConversation(
   const last = messages.at(-1);
   if (last && echo !== undefined) last.metadata = { ...last.metadata, echo };
   return { messages, ...(echo !== undefined && { echo }) };
-}
-
-function answer(body: object): Response {
-  return Response.json(body, { headers: { 'cache-control': 'no-store' } });
 }

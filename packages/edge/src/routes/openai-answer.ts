@@ -14,15 +14,14 @@ import type { EdgeEnv } from '../handler-options.ts';
 import { logError } from '../http/error-response.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { onDisconnect, settleBehind, waitUntil } from '../http/request-context.ts';
-import { checkApprovals } from '../session/host/kv-turn.ts';
+import { checkApprovals } from '../session/host/kv-host.ts';
 import { sessionObject } from '../session/session-command.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
-import { readKey } from '../turn/asked-again.ts';
+import { readIds } from '../turn/asked-again.ts';
 import { awaitOpening, hasOutput, streamResponse } from '../turn/event-stream.ts';
 import type { EventStreamOptions } from '../turn/event-stream.ts';
-import { readEcho } from '../turn/session.ts';
-import { makeAgent } from '../turn/session-agent.ts';
+import { readEcho, makeAgent } from '../turn/session.ts';
 
 /**
  * Header with the id of a stored session. Without this header, a request to `/v1` contains the
@@ -118,9 +117,8 @@ export function answerInSession(
     turn,
     model,
     messageId: crypto.randomUUID(),
-    requestId: c.get('requestId'),
     call: fields,
-    ...readKey(c),
+    ...readIds(c),
   };
   return turnHost(c, settings, sessionId).answer({ turn: queued, face, call, echo: readEcho(c) });
 }

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField, readJson } from '../http/request-body.ts';
+import { noContent } from '../session/session-answer.ts';
 import { askerOf, unknownChat } from '../session/session-command.ts';
 import { KvTitles } from '../store/kv-titles.ts';
 import { checkSession } from '../turn/session.ts';
@@ -23,7 +24,7 @@ export async function renameRoute(
   const { kv, chats } = await chatsInKv(c, settings);
   if (!chats.some((chat) => chat.sessionId === sessionId)) throw unknownChat();
   await new KvTitles(kv, c.get('user')).set(sessionId, title);
-  return new Response(null, { status: 204 });
+  return noContent();
 }
 
 function checkTitle(title: unknown): string {

@@ -1,13 +1,12 @@
 import { userMessage } from '@isoloop/core';
 import type { Context } from 'hono';
-import { readKey } from '../turn/asked-again.ts';
+import { readIds } from '../turn/asked-again.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
 import { checkModel, checkNames, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
-import { checkEdits } from '../turn/decisions.ts';
-import { readDecisions } from '../turn/read-decisions.ts';
+import { checkEdits, readDecisions } from '../turn/decisions.ts';
 import { checkSession, readEcho } from '../turn/session.ts';
 import { readUserMessage } from '../turn/user-message.ts';
 
@@ -39,7 +38,7 @@ export async function runRoute(
   if (turn.kind === 'decide') checkEdits(turn.decisions, c.get('mayEdit'));
   const messageId = crypto.randomUUID();
   return host.answer({
-    turn: { turn, model, messageId, requestId: c.get('requestId'), ...readKey(c) },
+    turn: { turn, model, messageId, ...readIds(c) },
     face: { kind: 'events' },
     echo: readEcho(c),
   });

@@ -1,7 +1,7 @@
 import { hideSecretsOf } from '../http/hidden-secrets.ts';
 import { ChatIndex } from './chat-index.ts';
 import type { AgentSessionClass } from '../handler-options.ts';
-import { answerRequest, json, noContent } from './session-answer.ts';
+import { answerRequest, noContent } from './session-answer.ts';
 import { answerCommand } from './session-acts.ts';
 import type { SessionRequest } from './session-command.ts';
 import { SessionHost, type SessionSettings } from './session-host.ts';
@@ -38,9 +38,9 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
         case 'turn':
           return this.#host.turn(request, command);
         case 'messages':
-          return json({ messages: await this.#host.messages(request) });
+          return Response.json({ messages: await this.#host.messages(request) });
         case 'list':
-          return json({ chats: this.#index.list(command) });
+          return Response.json({ chats: this.#index.list(command) });
         case 'put-in-list':
           this.#index.put(command.chat);
           return noContent();

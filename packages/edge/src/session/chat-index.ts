@@ -1,3 +1,5 @@
+import { listSessions, type KeyValueStore } from '@isoloop/core';
+
 /** Entry of a conversation in the list. Times are in milliseconds since 1970. */
 export interface ChatInfo {
   readonly sessionId: string;
@@ -89,4 +91,29 @@ interface Row extends Record<string, SqlStorageValue> {
   readonly title: string | null;
   readonly created_at: number;
   readonly updated_at: number;
+}
+
+/** Returns a user's conversations in a store, the most recently changed first. */
+export async function chatsIn(store: KeyValueStore, user: string): Promise<readonly ChatInfo[]> {
+  const prefix = `${user}/`;
+  return (
+    (await listSessions(store, { startsWith: prefix }))
+      .map(({ version: _version, sessionId, ...entry }) => ({
+        sessionId: sessionId.slice(prefix.length),
+        ...entry,
+      }))
+      // Another user's id may begin with this user's id and a slash. A session id has no slash.
+      .filter(({ sessionId }) => !sessionId.includes('/'))
+      .toSorted((one, other) => other.updatedAt - one.updatedAt)
+  );
+}
+
+/** Returns a page of sorted conversations. */
+export function pageOf(
+  chats: readonly ChatInfo[],
+  { limit, before = Infinity }: ChatListOptions,
+): readonly ChatInfo[] {
+  const rest = chats.filter(({ updatedAt }) => updatedAt < before);
+  const last = rest[limit - 1]?.updatedAt ?? 0;
+  return rest.filter(({ updatedAt }) => updatedAt >= last);
 }

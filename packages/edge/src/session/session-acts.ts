@@ -3,9 +3,9 @@ import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { SessionSetup } from '../handler-options.ts';
 import { waitingCalls } from '../turn/chat-turn.ts';
-import { makeAgent } from '../turn/session-agent.ts';
+import { makeAgent } from '../turn/session.ts';
 import { liveResponse, type LiveTurn } from './live-turn.ts';
-import { json, noContent } from './session-answer.ts';
+import { noContent } from './session-answer.ts';
 import type { SessionCommand } from './session-command.ts';
 import type { SessionSettings } from './session-host.ts';
 import type { TurnRunner } from './queue/turn-runner.ts';
@@ -38,7 +38,7 @@ export async function answerCommand(
     case 'stream':
       return session.stream(command);
     case 'interrupt':
-      return json({ interrupted: await session.interrupt(command) });
+      return Response.json({ interrupted: await session.interrupt(command) });
     case 'rename':
       await session.rename(command);
       return noContent();
@@ -55,7 +55,7 @@ export async function streamTurn(
   settings: SessionSettings,
 ): Promise<Response> {
   const live = await running?.opened.catch(() => undefined);
-  if (!live) return noContent({ 'cache-control': 'no-store' });
+  if (!live) return noContent();
   return liveResponse(live, { face, settings, replay: { lastEventId } });
 }
 

@@ -20,10 +20,6 @@ function faceOf(command: SessionCommand): RequestVariables['face'] {
   return command.type === 'turn' && isOpenAiFace(command.face) ? 'openai' : 'isoloop';
 }
 
-export function json(body: object): Response {
-  return Response.json(body, { headers: { 'cache-control': 'no-store' } });
-}
-
-export function noContent(headers?: Readonly<Record<string, string>>): Response {
-  return new Response(null, { status: 204, ...(headers && { headers }) });
+export function noContent(): Response {
+  return new Response(null, { status: 204 });
 }

@@ -1,7 +1,7 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
-import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
-import { checkFirstTurn, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
+import { isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
+import { checkFirstTurn, lastRun, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
 import { goToPlace, reopenCalls, unknownResponse } from './turn-place.ts';
@@ -78,33 +78,37 @@ export async function resumeTurn(
   const { memory } = agent;
   const turn = withoutPlace(given);
   const stored = await memory.read();
-  const view = memory instanceof SessionMemory ? memory.view() : withoutNotes;
-  const { openRun, ended, calls } = await view;
+  const { openRun, ended, calls } = await lastRun(memory);
   const { type } = resumptionOf({ messages: stored, openRun });
   const posted = newMessages(turn).map(({ id }) => id);
   const isMissing = posted.length > 0 && !stored.some(({ id }) => posted.includes(id));
+  const isOpen = openRun !== undefined && ended === undefined;
   const isOfRun = ({ metadata }: Msg): boolean => metadata?.['runId'] === openRun;
   // A run settles open tool calls before it stores the new message. If the isolate died between
   // these steps, the message is missing.
-  if (isMissing && openRun !== undefined && ended === undefined && !stored.some(isOfRun))
+  if (isMissing && isOpen && !stored.some(isOfRun))
     return beginTurn(agent, turn, settings, { isResumed: true });
   if (isCutOff({ messages: stored, openRun, ended })) return { input: undefined };
-  if (type === 'interrupted' && openRun !== undefined && ended === undefined)
+  if (type === 'interrupted' && isOpen)
     await memory.flush?.({ runId: openRun, reason: 'interrupted', calls });
-  switch (turn.kind) {
-    case 'decisions':
-    case 'decide':
-      return (await waitingCalls(memory)).length ? beginTurn(agent, turn, settings) : undefined;
-    case 'continue':
-      // The isolate may have died before its run was in the log. An interrupt may be of that run.
-      return type === 'nothing' || type === 'interrupted' ? undefined : { input: undefined };
-    default: {
-      if (isMissing) return beginTurn(agent, turn, settings);
-      const isAsked = type === 'unanswered' && stored.at(-1)?.role === 'user';
-      const isLeft = isAsked && (turn.kind === 'regenerate' || ended === undefined);
-      return isLeft ? { input: undefined } : undefined;
-    }
-  }
+  const isDecision = turn.kind === 'decisions' || turn.kind === 'decide';
+  if (isMissing || (isDecision && (await waitingCalls(memory)).length))
+    return beginTurn(agent, turn, settings);
+  return isLeft(turn, type, stored, ended) ? { input: undefined } : undefined;
+}
+
+/** Returns whether the log waits for the answer to a turn, and no run has begun to give it. */
+function isLeft(
+  { kind }: SessionTurn,
+  type: Resumption['type'],
+  stored: readonly Msg[],
+  ended: string | undefined,
+): boolean {
+  // The isolate may have died before its run was in the log. An interrupt may be of that run.
+  if (kind === 'continue') return type !== 'nothing' && type !== 'interrupted';
+  if (kind === 'decisions' || kind === 'decide') return false;
+  const isAsked = type === 'unanswered' && stored.at(-1)?.role === 'user';
+  return isAsked && (kind === 'regenerate' || ended === undefined);
 }
 
 /**
@@ -122,9 +126,6 @@ export async function onlyAdds(turn: SessionTurn, memory: Memory): Promise<boole
     return false;
   }
 }
-
-/** View of a memory that stores no information about runs. */
-const withoutNotes = { openRun: undefined, ended: undefined, calls: new Map<string, never>() };
 
 /** Throws if the first turn of a session has nothing to continue from. */
 export function checkFirst(turn: SessionTurn): void {

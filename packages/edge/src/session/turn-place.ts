@@ -1,7 +1,8 @@
-import { AgentError, SessionMemory, toolResultsOf, toolUsesOf } from '@isoloop/core';
+import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { isQuestion, resumptionOf } from '@isoloop/core/adapter';
-import { waitingCalls } from '../turn/chat-turn.ts';
+import { lastRun, waitingCalls } from '../turn/chat-turn.ts';
+import { runsHere } from '../turn/decisions.ts';
 import type { Place, SessionTurn } from './session-turn.ts';
 
 /**
@@ -65,11 +66,7 @@ export async function reopenCalls(
   const first = later.findIndex(isOfTurn);
   if (at < 0 || first < 0 || later.some(isQuestion) || (await hasAnswer(memory, later))) return;
   const calls = toolUsesOf(stored[at]!).filter(({ id }) => ids.has(id));
-  const runsHere = calls.some(({ name }) => {
-    const tool = tools.find(name);
-    return typeof tool === 'string' || tool?.execute !== undefined;
-  });
-  if (runsHere || calls.length < ids.size) return;
+  if (calls.length < ids.size || calls.some(({ name }) => runsHere(tools.find(name)))) return;
   await memory.delete(
     later.filter((message, index) => index >= first && isOfTurn(message)).map(({ id }) => id),
   );
@@ -84,10 +81,8 @@ export async function reopenCalls(
  * a run has not ended.
  */
 async function hasAnswer(memory: Memory, messages: readonly Msg[]): Promise<boolean> {
-  if (memory instanceof SessionMemory) {
-    const { openRun, ended } = await memory.view();
-    if (openRun !== undefined && ended === undefined) return true;
-  }
+  const { openRun, ended } = await lastRun(memory);
+  if (openRun !== undefined && ended === undefined) return true;
   const waiting = (await waitingCalls(memory)).filter(({ kind }) => kind === 'external');
   const ids = new Set(waiting.map(({ toolUseId }) => toolUseId));
   if (messages.flatMap(toolUsesOf).some(({ id }) => ids.has(id))) return true;

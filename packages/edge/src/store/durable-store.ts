@@ -1,6 +1,7 @@
 import { AgentError, messageOf } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
 import type { StoreFeatures } from '@isoloop/core/adapter';
+import { inPages } from './in-pages.ts';
 
 /**
  * Maximum size of a value, in bytes. Cloudflare's limit is 2 MB for a row with its key:
@@ -46,7 +47,7 @@ export class DurableStore implements KeyValueStore {
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
     return this.#read(() => {
-      const pages = inPages(keys).flatMap((page) => {
+      const pages = inPages(keys, maxParameters).flatMap((page) => {
         const marks = page.map(() => '?').join();
         return [
           ...this.#storage.sql.exec<Row>(
@@ -69,7 +70,7 @@ export class DurableStore implements KeyValueStore {
   }
 
   delete(keys: readonly string[]): Promise<void> {
-    const pages = inPages(keys);
+    const pages = inPages(keys, maxParameters);
     return this.#write(pages, () => {
       for (const page of pages) {
         this.#storage.sql.exec(
@@ -151,12 +152,6 @@ export class DurableStore implements KeyValueStore {
 interface Row extends Record<string, SqlStorageValue> {
   readonly key: string;
   readonly value: string;
-}
-
-function inPages<T>(items: readonly T[], size: number = maxParameters): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, page) =>
-    items.slice(page * size, (page + 1) * size),
-  );
 }
 
 function toStorageError(cause: unknown): AgentError {

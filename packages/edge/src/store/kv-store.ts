@@ -2,6 +2,7 @@ import { AgentError, messageOf } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
 import { checkOptions, echoFields } from '@isoloop/core/adapter';
 import type { StoreFeatures } from '@isoloop/core/adapter';
+import { inPages } from './in-pages.ts';
 
 export interface KvStoreOptions {
   /**
@@ -75,10 +76,8 @@ export class KvStore implements KeyValueStore {
   }
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const pages = Array.from({ length: Math.ceil(keys.length / pageSize) }, (_, page) =>
-      keys.slice(page * pageSize, (page + 1) * pageSize),
-    );
-    const found = await Promise.all(pages.map((page) => this.#getPage(page)));
+    const pages = inPages(keys, pageSize).map((page) => this.#getPage(page));
+    const found = await Promise.all(pages);
     return new Map(found.flat());
   }
 
@@ -88,7 +87,7 @@ export class KvStore implements KeyValueStore {
       try {
         return await request('write', () => this.#kv.put(key, value, this.#put));
       } catch (error) {
-        if (attempt === maxAttempts || !isRateLimit(error)) throw error;
+        if (attempt === maxAttempts || statusOf(error) !== 429) throw error;
         await this.#sleep(this.#retryDelayMs * attempt * (1 + this.#random()));
       }
     }
@@ -123,7 +122,8 @@ export class KvStore implements KeyValueStore {
       const values = await request('read', () => this.#kv.get([...keys]));
       return [...values].flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]));
     } catch (error) {
-      if (!isTooLarge(error)) throw error;
+      // KV refuses a read of too many bytes with this status.
+      if (statusOf(error) !== 413) throw error;
       const [only] = keys;
       if (keys.length === 1 && only !== undefined) {
         const value = await this.get(only);
@@ -173,12 +173,8 @@ function checkKey(key: string): void {
     );
 }
 
-function isRateLimit(error: unknown): boolean {
-  return AgentError.is(error) && error.details?.['status'] === 429;
-}
-
-function isTooLarge(error: unknown): boolean {
-  return AgentError.is(error) && error.details?.['status'] === 413;
+function statusOf(error: unknown): unknown {
+  return AgentError.is(error) && error.details?.['status'];
 }
 
 function wait(ms: number): Promise<void> {

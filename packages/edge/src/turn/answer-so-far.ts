@@ -1,14 +1,14 @@
-import { SessionMemory, toolResultsOf, toolUsesOf } from '@isoloop/core';
+import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { AgentEvent, EventBatch, Memory, Msg } from '@isoloop/core';
 import { hostedToolOf, isQuestion, messagesBefore } from '@isoloop/core/adapter';
+import { lastRun } from './chat-turn.ts';
 
 /**
  * Returns the messages that answer the last user message so far. Omits messages that the next agent
  * call without input would remove or produce again.
  */
 export async function answerSoFar(memory: Memory): Promise<readonly Msg[]> {
-  const view = memory instanceof SessionMemory ? memory.view() : undefined;
-  const openRun = (await view)?.openRun;
+  const { openRun } = await lastRun(memory);
   const messages = messagesBefore({ messages: await memory.read(), openRun });
   return messages.slice(messages.findLastIndex(isQuestion) + 1);
 }

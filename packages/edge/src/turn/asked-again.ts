@@ -6,13 +6,15 @@ import type { NewTurn } from '../session/queue/turn-queue.ts';
 const keyHeader = 'idempotency-key';
 
 /**
- * Reads the header `Idempotency-Key`, which is the same for all retries of one turn. Throws
- * `INVALID_INPUT` if the key is not 1 to 255 visible characters.
+ * Returns the ids of a request: its own, and the one of the header `Idempotency-Key`, which is the
+ * same for all retries of one turn. Throws `INVALID_INPUT` if the key is not 1 to 255 visible
+ * characters.
  */
-export function readKey(c: Context<EdgeEnv>): Pick<NewTurn, 'key'> {
+export function readIds(c: Context<EdgeEnv>): Pick<NewTurn, 'requestId' | 'key'> {
+  const requestId = c.get('requestId');
   const key = c.req.header(keyHeader);
-  if (key === undefined) return {};
-  if (/^[!-~]{1,255}$/.test(key)) return { key };
+  if (key === undefined) return { requestId };
+  if (/^[!-~]{1,255}$/.test(key)) return { requestId, key };
   throw new AgentError(
     'INVALID_INPUT',
     'The header `idempotency-key` must be 1 to 255 visible characters.',

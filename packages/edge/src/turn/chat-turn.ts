@@ -1,6 +1,6 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { AgentInput, Decision, Memory, Msg, PendingCall, ReActAgent } from '@isoloop/core';
-import { decideForMessage, isQuestion, titleOf } from '@isoloop/core/adapter';
+import { decideForMessage, isQuestion, titleOf, type SessionView } from '@isoloop/core/adapter';
 import { fromUiDecisions } from '@isoloop/core/ai-sdk';
 import {
   acceptDecisions,
@@ -12,7 +12,7 @@ import {
 import type { EdgeLimits } from '../handler-options.ts';
 import { invalidField, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { isMessageId, readUserMessage } from './user-message.ts';
+import { checkMessageId, isMessageId, readUserMessage } from './user-message.ts';
 
 /**
  * Turn that a client requests, as plain JSON. A turn is one request to the agent and its answer.
@@ -64,11 +64,7 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
   const decisions = fromUiDecisions(told);
   if (!decisions.length) return readMessage(messages, limits);
   const { id } = told as { readonly id?: unknown };
-  if (!isMessageId(id))
-    throw new AgentError(
-      'INVALID_MESSAGE',
-      'The message has an id that is not 1 to 128 visible characters.',
-    );
+  checkMessageId(id);
   checkSizes(decisions, limits, () => 'messages');
   return { kind: 'decisions', decisions, messageId: id };
 }
@@ -125,18 +121,7 @@ export async function takeTurn(
   const { memory } = agent;
   const stored = await memory.read();
   const { message } = turn;
-  const place = turn.kind === 'regenerate' ? turn.place : undefined;
-  const at = stored.findLastIndex(({ id }) => place === undefined || id === place);
-  const index = message
-    ? stored.findIndex(({ id }) => id === message.id)
-    : stored.slice(0, at + 1).findLastIndex(isQuestion);
-  if (!message && index < 0) throw noQuestion();
-  // Message ids must be unique, because deleting a message deletes all messages with its id.
-  if (index >= 0 && !isQuestion(stored[index]!))
-    throw new AgentError(
-      'INVALID_MESSAGE',
-      'The message has the id of a message that the user did not write.',
-    );
+  const index = questionAt(stored, turn);
   // A message that never reached the server is new, even if the client asks for another answer to
   // this message.
   const regenerates = turn.kind === 'regenerate' && index >= 0;
@@ -155,14 +140,41 @@ export async function takeTurn(
   return { input: message, decisions, replaces };
 }
 
+/** Returns the index of the question that the turn asks again, or -1 for a new question. */
+function questionAt(stored: readonly Msg[], turn: Exclude<Turn, { kind: 'decisions' }>): number {
+  const { message } = turn;
+  if (!message) {
+    const place = turn.kind === 'regenerate' ? turn.place : undefined;
+    const at = stored.findLastIndex(({ id }) => place === undefined || id === place);
+    const index = stored.slice(0, at + 1).findLastIndex(isQuestion);
+    if (index < 0) throw noQuestion();
+    return index;
+  }
+  const index = stored.findIndex(({ id }) => id === message.id);
+  // Message ids must be unique, because deleting a message deletes all messages with its id.
+  if (index >= 0 && !isQuestion(stored[index]!))
+    throw new AgentError(
+      'INVALID_MESSAGE',
+      'The message has the id of a message that the user did not write.',
+    );
+  return index;
+}
+
 function noQuestion(): AgentError {
   return new AgentError('INVALID_INPUT', 'There is no message to answer again.');
 }
 
+type LastRun = Pick<SessionView, 'openRun' | 'ended' | 'calls'>;
+
+/** Returns what a memory stores about the last run. Only a `SessionMemory` stores it. */
+export async function lastRun(memory: Memory): Promise<LastRun> {
+  if (memory instanceof SessionMemory) return memory.view();
+  return { openRun: undefined, ended: undefined, calls: new Map() };
+}
+
 /** Returns the pending tool calls. Returns an empty list if the memory is not a `SessionMemory`. */
 export async function waitingCalls(memory: Memory): Promise<readonly PendingCall[]> {
-  if (!(memory instanceof SessionMemory)) return [];
-  const { calls } = await memory.view();
+  const { calls } = await lastRun(memory);
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }
 

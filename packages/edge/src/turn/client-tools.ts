@@ -1,7 +1,7 @@
 import { AgentError, tool } from '@isoloop/core';
 import type { GenerateOptions, JsonObject, ReActAgent, Tool } from '@isoloop/core';
 import type { OutputMode } from '@isoloop/core/output';
-import { invalidField } from '../http/request-body.ts';
+import { checkName, fieldsOf, invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
 export interface ClientTools {
@@ -104,9 +104,7 @@ function readTool(given: unknown, param: string, api: OpenAiApi): Tool {
   const { name, description = '', parameters, strict } = functionOf(declared, api);
   const place = api === 'completions' ? `${param}.function` : param;
   if (api === 'responses') refuseToolFields(declared, param);
-  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
-    throw invalidField(`${place}.name`, 'must be 1 to 64 letters, digits, "_" and "-"');
-  }
+  checkName(name, `${place}.name`);
   if (typeof (description ?? '') !== 'string')
     throw invalidField(`${place}.description`, 'must be a text');
   if (strict != null && typeof strict !== 'boolean')
@@ -174,8 +172,4 @@ function readChoice(
 /** Returns the fields of a function, in a tool or in a tool choice. */
 function functionOf(given: RequestBody, api: OpenAiApi): RequestBody {
   return api === 'completions' ? fieldsOf(given['function']) : given;
-}
-
-function fieldsOf(given: unknown): RequestBody {
-  return Object(given) as RequestBody;
 }

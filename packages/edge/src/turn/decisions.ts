@@ -1,10 +1,34 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { Decision, ReActAgent } from '@isoloop/core';
-import { prepareCall } from '@isoloop/core/adapter';
+import type { Decision, PendingCall, ReActAgent, Tool } from '@isoloop/core';
+import { prepareCall, checkDecision } from '@isoloop/core/adapter';
 import type { EdgeLimits } from '../handler-options.ts';
+import { invalidField } from '../http/request-body.ts';
 
 /** Parts of an agent that are needed to check decisions. */
 export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
+
+export interface AcceptOptions {
+  readonly isHistory?: boolean;
+  /** Names of the request's fields with the claims, for errors. Default: `messages`. */
+  readonly params?: readonly string[];
+}
+
+/**
+ * Reads the decisions that a client posted. Throws `INVALID_INPUT` for an invalid or unknown field.
+ * If an unknown field were ignored, a tool call could run differently from what the client expects.
+ * Throws
+ * `PAYLOAD_TOO_LARGE` if there are too many decisions or one is too long.
+ */
+export function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
+  const { messages } = limits;
+  if (!Array.isArray(given) || !given.length)
+    throw invalidField('decisions', 'must be a list of decisions');
+  if (given.length > messages)
+    throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
+  const decisions = given.map((item: unknown, index) => readDecision(item, `decisions[${index}]`));
+  checkSizes(decisions, limits, (index) => `decisions[${index}]`);
+  return decisions;
+}
 
 /**
  * Checks a client's decisions about pending tool calls and returns the valid decisions. Throws
@@ -42,12 +66,6 @@ export async function acceptDecisions(
   }
   if (decisions.length) return decisions;
   throw noDecision(params[0]);
-}
-
-export interface AcceptOptions {
-  readonly isHistory?: boolean;
-  /** Names of the request's fields with the claims, for errors. Default: `messages`. */
-  readonly params?: readonly string[];
 }
 
 /** Returns the error for decisions that no tool call waits for. */
@@ -93,20 +111,34 @@ async function decisionCheck({
     if (asked === undefined || over.has(toolUseId)) return notOpen;
     if (name !== undefined && name !== asked) return 'is of another tool';
     const tool = tools.find(asked);
-    const runsHere = typeof tool === 'string' || tool?.execute !== undefined;
-    const { pending } = status.calls.get(toolUseId) ?? {};
     // A memory without a log does not know what its tool calls wait for.
-    const likely = runsHere ? 'approval' : 'external';
-    const kind = pending?.kind ?? (memory.restore ? undefined : likely);
-    if (kind === undefined) return 'waits for no decision';
-    if (type === 'edit' && kind !== 'approval') return 'takes no other arguments from its client';
-    // The tool gets the answer to its question. The answer is not the result of the tool call.
-    const isAsked = pending?.details && typeof tool === 'object' && tool.takesDecisions;
-    if (type === 'result' && !isAsked && (runsHere || kind !== 'external'))
-      return 'takes no result from its client';
-    if (type === 'approve' && kind === 'external') return 'waits for a result, not for an approval';
-    return undefined;
+    const likely = { kind: runsHere(tool) ? 'approval' : 'external' } as const;
+    const waits: Waiting | undefined =
+      status.calls.get(toolUseId)?.pending ?? (memory.restore ? undefined : likely);
+    return waits ? misfit(type, waits, tool) : 'waits for no decision';
   };
+}
+
+type Waiting = Pick<PendingCall, 'kind' | 'details'>;
+
+/** Returns why a decision is not what the tool call waits for, or `undefined`. */
+function misfit(
+  type: Decision['type'],
+  { kind, details }: Waiting,
+  tool: Tool | string | undefined,
+): string | undefined {
+  const isExternal = kind === 'external';
+  if (type === 'edit' && kind !== 'approval') return 'takes no other arguments from its client';
+  if (type === 'approve' && isExternal) return 'waits for a result, not for an approval';
+  if (type !== 'result') return undefined;
+  // The tool gets the answer to its question. The answer is not the result of the tool call.
+  if (details && typeof tool === 'object' && tool.takesDecisions) return undefined;
+  return isExternal && !runsHere(tool) ? undefined : 'takes no result from its client';
+}
+
+/** Returns whether the agent runs a tool itself. `tool`: result of `ToolSet.find`. */
+export function runsHere(tool: Tool | string | undefined): boolean {
+  return typeof tool === 'string' || tool?.execute !== undefined;
 }
 
 /** Throws `INVALID_DECISION` for an edit by a user whom `authorize` does not allow to edit. */
@@ -133,19 +165,22 @@ async function editProblem(
  */
 export function checkSizes(
   decisions: readonly Decision[],
-  { toolResultChars }: EdgeLimits,
+  limits: EdgeLimits,
   param: (index: number) => string,
 ): void {
-  for (const [index, decision] of decisions.entries()) {
-    if (sizeOf(decision) <= toolResultChars) continue;
-    throw new AgentError(
-      'PAYLOAD_TOO_LARGE',
-      `${param(index)} is longer than ${toolResultChars} characters.`,
-      {
-        details: { param: param(index) },
-      },
-    );
-  }
+  for (const [index, decision] of decisions.entries())
+    checkSize(decision, limits, () => param(index));
+}
+
+/** Throws `PAYLOAD_TOO_LARGE` if a decision is too long. `param` returns the field's name. */
+export function checkSize(
+  decision: Decision,
+  { toolResultChars }: EdgeLimits,
+  param: () => string,
+): void {
+  if (sizeOf(decision) <= toolResultChars) return;
+  const message = `${param()} is longer than ${toolResultChars} characters.`;
+  throw new AgentError('PAYLOAD_TOO_LARGE', message, { details: { param: param() } });
 }
 
 /** Returns the length of what a decision tells the model, in characters. */
@@ -167,4 +202,12 @@ function refused({ toolUseId }: Decision, problem: string, param = 'messages'): 
   return new AgentError('INVALID_DECISION', `Tool call${id} ${problem}.`, {
     details: { param },
   });
+}
+
+function readDecision(item: unknown, param: string): Decision {
+  checkDecision(item, param);
+  // Only programs may give media as a result, or end a tool call as interrupted.
+  if (item.type === 'result' && (typeof item.output !== 'string' || item.state === 'interrupted'))
+    throw invalidField(param, 'needs a text as `output`, and "success" or "error" as `state`');
+  return item;
 }

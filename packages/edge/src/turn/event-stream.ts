@@ -109,21 +109,13 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-const preludes: ReadonlySet<string> = new Set([
-  'run-start',
-  'pre-call',
-  'pre-reasoning',
-  'context-fitted',
-  'error',
-  'run-end',
-]);
-
 /**
  * Returns whether a batch contains output. Before the first output, the response's status can still
  * report a failure.
  */
 export function hasOutput(batch: EventBatch): boolean {
-  return batch.some(({ type }) => !preludes.has(type));
+  const prelude = /^(run-start|pre-call|pre-reasoning|context-fitted|error|run-end)$/;
+  return batch.some(({ type }) => !prelude.test(type));
 }
 
 /**

@@ -2,7 +2,13 @@ import { AgentError } from '@isoloop/core';
 import { BatchCache } from '@isoloop/core/adapter';
 import type { Memory } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
+import type {
+  EdgeEnv,
+  HandlerSettings,
+  MemorySetup,
+  AgentSetup,
+  SessionAgent,
+} from '../handler-options.ts';
 import { KvMemory } from '../store/kv-memory.ts';
 
 /**
@@ -93,4 +99,13 @@ export function leaveMemory(memory: Memory): void {
 export function echoOf(memory: Memory): string | undefined {
   const { echo } = memory as { readonly echo?: unknown };
   return typeof echo === 'string' ? echo : undefined;
+}
+
+/** Calls the `agent` factory, and returns the agent with its callbacks. */
+export async function makeAgent(
+  { agent }: Pick<HandlerSettings, 'agent'>,
+  setup: AgentSetup,
+): Promise<SessionAgent> {
+  const made = await agent(setup);
+  return 'agent' in made ? made : { agent: made };
 }

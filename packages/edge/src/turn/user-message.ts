@@ -9,12 +9,7 @@ import { fromUiMessage } from '@isoloop/core/ai-sdk';
  */
 export function readUserMessage(value: unknown): Msg {
   const { id } = Object(value) as { readonly id?: unknown };
-  if (id !== undefined && id !== '' && !isMessageId(id)) {
-    throw new AgentError(
-      'INVALID_MESSAGE',
-      'The message has an id that is not 1 to 128 visible characters.',
-    );
-  }
+  if (id !== undefined && id !== '') checkMessageId(id);
   const message = fromUiMessage(value);
   for (const block of message.content) {
     if ('source' in block && !isMediaAddress(block.source)) {
@@ -25,6 +20,15 @@ export function readUserMessage(value: unknown): Msg {
     }
   }
   return message;
+}
+
+/** Throws `INVALID_MESSAGE` for an id that is not 1 to 128 visible characters. */
+export function checkMessageId(id: unknown): asserts id is string {
+  if (!isMessageId(id))
+    throw new AgentError(
+      'INVALID_MESSAGE',
+      'The message has an id that is not 1 to 128 visible characters.',
+    );
 }
 
 /** Returns whether a value is a valid message id: 1 to 128 visible characters. */

@@ -95,30 +95,8 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
         const { ok, ...rest } = await tool.input.validate(input);
         return { ok, issues: 'issues' in rest ? rest.issues : [] };
       }
-      const toolContext: ToolContext = {
-        ...question.context,
-        signal,
-        emit(progress) {
-          const emitted = jsonForm(progress, `The progress of "${name}"`) ?? null;
-          tell({ emitted } satisfies ToolProgress);
-        },
-        forward: (forwarded) => tell({ forwarded } satisfies ToolProgress),
-        get<T>(token: ContextToken<T>): T {
-          if (!provided.has(token))
-            throw new AgentError(
-              'CONFIGURATION',
-              `Nothing is provided on the page for "${token.name}".`,
-            );
-          return provided.get(token) as T;
-        },
-        interrupt(request) {
-          tell({ interrupt: request } satisfies ToolProgress);
-          return true;
-        },
-        suspend(suspended) {
-          throw { suspended };
-        },
-      };
+      const own = contextOf(name, provided, tell);
+      const toolContext: ToolContext = { ...question.context, ...own, signal };
       try {
         const output = await tool.execute!(await checked(tool, input), toolContext);
         return { output: outputOf(name, output) } satisfies ToolAnswer;
@@ -130,6 +108,35 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
     },
     anyVisibleTab.length > 0,
   );
+}
+
+/** Returns the parts of a tool's context that the page has. */
+function contextOf(
+  name: string,
+  provided: ReadonlyMap<unknown, unknown>,
+  tell: (progress: ToolProgress) => void,
+): Pick<ToolContext, 'emit' | 'forward' | 'get' | 'interrupt' | 'suspend'> {
+  return {
+    emit(progress) {
+      tell({ emitted: jsonForm(progress, `The progress of "${name}"`) ?? null });
+    },
+    forward: (forwarded) => tell({ forwarded }),
+    get<T>(token: ContextToken<T>): T {
+      if (!provided.has(token))
+        throw new AgentError(
+          'CONFIGURATION',
+          `Nothing is provided on the page for "${token.name}".`,
+        );
+      return provided.get(token) as T;
+    },
+    interrupt(request) {
+      tell({ interrupt: request });
+      return true;
+    },
+    suspend(suspended) {
+      throw { suspended };
+    },
+  };
 }
 
 function toOffer(tool: Tool): ToolOffer {

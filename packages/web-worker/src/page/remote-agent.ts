@@ -11,15 +11,15 @@ import type {
   Msg,
   PendingCall,
 } from '@isoloop/core';
-import type { UiChunk, UiMessage } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
 import {
   workerChatTransport,
   type WorkerChatTransport,
   type WorkerChatTransportOptions,
 } from './chat-transport.ts';
-import { fromOutcome } from '../wire/outcome.ts';
-import type { Outcome, RunRequest, SessionApi } from '../wire/protocol.ts';
+import { fromOutcome } from '../wire/protocol.ts';
+import type { Outcome, SessionApi } from '../wire/protocol.ts';
 import { remoteRun, type RemoteRun } from './remote-run.ts';
 import type { WorkerLink } from './worker-link.ts';
 
@@ -128,12 +128,13 @@ export interface RemoteAgentSetup extends WorkerLink {
   readonly worker: Worker | SharedWorker;
 }
 
-export function createRemoteAgent({
-  sessionId,
-  worker,
-  port,
-  connection,
-}: RemoteAgentSetup): RemoteAgent {
+/** Methods of the API that begin a run. */
+type RunKind = 'call' | 'stream' | 'watch' | 'chat';
+
+type Ask = (request: object, port: MessagePort) => Promise<void>;
+
+export function createRemoteAgent(setup: RemoteAgentSetup): RemoteAgent {
+  const { sessionId, worker, port, connection } = setup;
   const remote: Remote<SessionApi> = wrap<SessionApi>(port);
   let lastId = 0;
 
@@ -144,43 +145,28 @@ export function createRemoteAgent({
   };
 
   /** Requests a run, which sends its events over a port of its own. */
-  const begin = <T>(
-    signal: AbortSignal | undefined,
-    request: (about: Pick<RunRequest, 'id' | 'aborted'>, runPort: MessagePort) => Promise<void>,
+  const begin = <K extends RunKind, T = AgentEvent>(
+    kind: K,
+    request: Omit<Parameters<SessionApi[K]>[0], 'id' | 'aborted'>,
+    signal?: AbortSignal,
   ): RemoteRun<T> => {
     const id = ++lastId;
     const open = (aborted: boolean, runPort: MessagePort): Promise<void> =>
-      request({ id, aborted }, transfer(runPort, [runPort]));
+      (remote[kind] as Ask)({ ...request, id, aborted }, transfer(runPort, [runPort]));
     return remoteRun({ connection, signal, open, abort: (unread) => abort(id, unread) });
   };
-
-  const call = async (
+  const beginCall = (
+    kind: 'call' | 'stream',
     input?: AgentInput,
     given?: RemoteCallOptions,
-  ): Promise<AgentResult<never>> => {
+  ): RemoteRun<AgentEvent> => {
     const { signal, detached: _detached, ...options } = checked(given);
-    const { batches } = begin(signal, (about, runPort) =>
-      remote.call({ ...about, input, options }, runPort),
-    );
-    return (await batches.next()).value as AgentResult<never>;
+    return begin(kind, { input, options }, signal);
   };
-
-  const stream = (input?: AgentInput, given?: RemoteCallOptions): RemoteStream<never> => {
-    const { signal, detached, ...options } = checked(given);
-    return streamOf(
-      begin(signal, (about, runPort) => remote.stream({ ...about, input, options }, runPort)),
-      detached,
-    );
+  const call: RemoteAgent<never>['call'] = async (input, given) => {
+    const { value } = await beginCall('call', input, given).batches.next();
+    return value as AgentResult<never>;
   };
-
-  const streamOf = (
-    { batches: events, abort: stop }: RemoteRun<AgentEvent>,
-    detached = false,
-  ): RemoteStream<never> =>
-    new AgentStream(
-      new RunDriver({ runId: String(lastId), events, abort: stop, detached }),
-    ) as RemoteStream as RemoteStream<never>;
-
   const end = (reason: string): void => {
     if (!connection.error) remote[releaseProxy]();
     connection.cut(new AgentError('WORKER_TERMINATED', reason));
@@ -189,8 +175,9 @@ export function createRemoteAgent({
   return {
     sessionId,
     call,
-    stream,
-    watch: () => streamOf(begin(undefined, (about, runPort) => remote.watch(about, runPort))),
+    stream: (input, options) =>
+      toStream(beginCall('stream', input, options), lastId, options?.detached),
+    watch: () => toStream(begin('watch', {}), lastId),
     resume: (options) => call(undefined, options),
     decide: (decisions, options) => call([decisions].flat(), options),
     pending: () => ask(() => remote.pending()),
@@ -200,15 +187,22 @@ export function createRemoteAgent({
     uiMessages: () => ask(() => remote.uiMessages()),
     clear: () => ask(() => remote.clear()),
     chatTransport: (options) =>
-      workerChatTransport(options, (asked, signal) =>
-        begin<UiChunk>(signal, (about, runPort) => remote.chat({ ...asked, ...about }, runPort)),
-      ),
+      workerChatTransport(options, (asked, signal) => begin('chat', asked, signal)),
     close: () => end('The connection is closed.'),
     terminate() {
       end('The worker is terminated.');
       (worker as Partial<Worker>).terminate?.();
     },
   };
+}
+
+function toStream(
+  { batches: events, abort }: RemoteRun<AgentEvent>,
+  id: number,
+  detached = false,
+): RemoteStream<never> {
+  const driver = new RunDriver({ runId: String(id), events, abort, detached });
+  return new AgentStream(driver) as RemoteStream as RemoteStream<never>;
 }
 
 /**

@@ -2,8 +2,12 @@ import type { AgentError, AgentResult } from '@isoloop/core';
 import { unpackEvents } from '../wire/delta-runs.ts';
 import type { Connection } from './connection.ts';
 import { boundaryError, unreadable } from './connection.ts';
-import { fromOutcome } from '../wire/outcome.ts';
-import { initialCredits, type CreditMessage, type RunMessage } from '../wire/protocol.ts';
+import {
+  fromOutcome,
+  initialCredits,
+  type CreditMessage,
+  type RunMessage,
+} from '../wire/protocol.ts';
 
 export interface RemoteRunOptions {
   readonly connection: Connection;

@@ -28,18 +28,14 @@ type Told = PageMessage extends infer M
  * requests are pending. Cuts the connection with `WORKER_TERMINATED` when the worker has ended.
  * Throws `CONFIGURATION` for wrong options.
  */
+// oxlint-disable-next-line max-lines-per-function -- the wiring of one connection, in its order
 export function linkWorker(
   worker: Worker | SharedWorker,
   { agent, sessionId, options = null, timeoutMs = 10_000, page = [], ...others }: ConnectOptions,
 ): WorkerLink {
-  const [unknown] = Object.keys(others);
   const isFit =
     Object(worker).addEventListener && sessionId?.trim?.() && page.every?.((part) => part?.serve);
-  if (!isFit || unknown) {
-    const wrong = unknown ? `, not ${unknown}` : '';
-    const message = `connectAgent() takes worker, sessionId, agent, options, timeoutMs, page${wrong}.`;
-    throw new AgentError('CONFIGURATION', message);
-  }
+  check(isFit, others);
   const { port1, port2 } = new MessageChannel();
   const connection = new Connection();
   const listening = new AbortController();
@@ -96,7 +92,6 @@ export function linkWorker(
   const onError = (event: ErrorEvent): void => {
     if (!connected) fail(loadError(event), event.error);
   };
-  const onUnreadable = (): void => connection.cut(unreadable());
   // Reports lifecycle events of the page: a frozen page freezes its worker, so another tab has to
   // run the agent.
   const onPage = ({ type }: Event): void => post({ type } as Told);
@@ -105,11 +100,20 @@ export function linkWorker(
     target.addEventListener(type, listener as EventListener, { signal, capture: true });
   listen(endpoint, 'message', onHello);
   listen(worker, 'error', onError);
-  for (const target of [endpoint, port1]) listen(target, 'messageerror', onUnreadable);
+  for (const target of [endpoint, port1])
+    listen(target, 'messageerror', () => connection.cut(unreadable()));
   for (const type of ['pagehide', 'pageshow', 'freeze', 'resume']) listen(globalThis, type, onPage);
   shared?.start();
   ping();
   return { port: port1, connection };
+}
+
+function check(isFit: unknown, others: object): void {
+  const [unknown] = Object.keys(others);
+  if (isFit && !unknown) return;
+  const wrong = unknown ? `, not ${unknown}` : '';
+  const message = `connectAgent() takes worker, sessionId, agent, options, timeoutMs, page${wrong}.`;
+  throw new AgentError('CONFIGURATION', message);
 }
 
 /**

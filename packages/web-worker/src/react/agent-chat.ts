@@ -3,7 +3,7 @@ import { AgentError } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
-import type { AgentLink } from './agent-link.ts';
+import type { AgentLink } from './agent-source.ts';
 import type { AgentSessionEntry, SessionStore } from './agent-sessions.ts';
 
 /** What a chat does besides its own turns. */

@@ -3,9 +3,8 @@ import type { AgentErrorCode } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import { typedMessages, typedTransport } from '@isoloop/core/ai-sdk';
 import { DefaultChatTransport, type UIMessage } from 'ai';
-import type { AgentLink } from './agent-link.ts';
+import type { AgentLink, AgentEndpoint } from './agent-source.ts';
 import type { AgentSessionEntry } from './agent-sessions.ts';
-import type { AgentEndpoint } from './agent-source.ts';
 
 export interface AgentEndpointOptions {
   /** Headers of each request, such as `authorization`. A function is called for each request. */
@@ -56,53 +55,13 @@ function linkEndpoint(
   sessionId: string,
   latest: () => AgentEndpointOptions,
 ): AgentLink {
-  const pathOf = (other: string): string => `${api}/${encodeURIComponent(other)}`;
-  const path = pathOf(sessionId);
+  const routes = new Routes(api, latest);
+  const path = routes.pathOf(sessionId);
   // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
   const otherTabs = new BroadcastChannel(`isoloop:chat:${new URL(path, location.href).href}`);
   const closing = new AbortController();
   const tell = (): void => otherTabs.postMessage('changed');
-  const headers = (): Readonly<Record<string, string>> => {
-    const { headers: given = {} } = latest();
-    return typeof given === 'function' ? given() : given;
-  };
-  const send: typeof fetch = async (url, init) => {
-    const response = await (latest().fetch ?? fetch)(url, init);
-    // Servers of single-page apps answer unknown addresses with their page.
-    if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
-    throw await refusal(response, String(url));
-  };
-  const ask = async (url: string, method = 'GET', body?: object): Promise<Response> => {
-    const { credentials } = latest();
-    return send(url, {
-      method,
-      headers: { ...headers(), ...(body && { 'content-type': 'application/json' }) },
-      ...(body && { body: JSON.stringify(body) }),
-      ...(credentials && { credentials }),
-    });
-  };
-  const stored = async (other: string): Promise<UIMessage[]> => {
-    const { messages } = (await (await ask(`${pathOf(other)}/messages`)).json()) as {
-      readonly messages: UIMessage[];
-    };
-    return messages;
-  };
-  const http = new DefaultChatTransport<UIMessage>({
-    api,
-    headers,
-    credentials: () => latest().credentials ?? 'same-origin',
-    fetch: send,
-    // The endpoint has the history. The last answer may have decisions that are not sent yet.
-    prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => {
-      const last = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
-      const sent = messages.slice(Math.max(last, 0));
-      return {
-        body: { ...latest().body, ...body, id, trigger, messageId, messages: sent, events: true },
-      };
-    },
-    prepareReconnectToStreamRequest: () => ({ api: `${path}/stream?events=true` }),
-  });
-  const transport = typedTransport(http);
+  const transport = typedTransport(transportOf(routes, path, latest));
   return {
     transport: {
       ...transport,
@@ -114,17 +73,13 @@ function linkEndpoint(
     },
     outlivesPage: true,
     sessions: async () => ({
-      async list() {
-        const { chats } = (await (await ask(`${api}s?limit=1000`)).json()) as {
-          readonly chats: readonly AgentSessionEntry[];
-        };
-        return chats;
-      },
-      rename: async (other, title) => void (await ask(pathOf(other), 'PATCH', { title })),
-      delete: async (other) => void (await ask(pathOf(other), 'DELETE')),
-      export: async (other) => ({ sessionId: other, messages: await stored(other) }),
+      list: () => routes.sessions(),
+      rename: async (other, title) =>
+        void (await routes.ask(routes.pathOf(other), 'PATCH', { title })),
+      delete: async (other) => void (await routes.ask(routes.pathOf(other), 'DELETE')),
+      export: async (other) => ({ sessionId: other, messages: await routes.messages(other) }),
     }),
-    history: async () => typedMessages(await stored(sessionId)),
+    history: async () => typedMessages(await routes.messages(sessionId)),
     watch(listener) {
       const { signal } = closing;
       const look = (): void => {
@@ -136,7 +91,7 @@ function linkEndpoint(
     },
     async stop() {
       // Conversations in KV cannot be interrupted. There, the end of the reading ends the turn.
-      await ask(`${path}/interrupt`, 'POST', { mode: 'abort' }).catch(() => {});
+      await routes.ask(`${path}/interrupt`, 'POST', { mode: 'abort' }).catch(() => {});
       tell();
     },
     close() {
@@ -144,6 +99,77 @@ function linkEndpoint(
       otherTabs.close();
     },
   };
+}
+
+/** The routes of an endpoint. Methods reject with the error of the endpoint. */
+class Routes {
+  readonly api: string;
+  readonly #latest: () => AgentEndpointOptions;
+
+  constructor(api: string, latest: () => AgentEndpointOptions) {
+    this.api = api;
+    this.#latest = latest;
+  }
+
+  pathOf(sessionId: string): string {
+    return `${this.api}/${encodeURIComponent(sessionId)}`;
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    const { headers: given = {} } = this.#latest();
+    return typeof given === 'function' ? given() : given;
+  }
+
+  async send(url: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    const response = await (this.#latest().fetch ?? fetch)(url, init);
+    // Servers of single-page apps answer unknown addresses with their page.
+    if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
+    throw await refusal(response, String(url));
+  }
+
+  async ask(url: string, method = 'GET', body?: object): Promise<Response> {
+    const { credentials } = this.#latest();
+    return this.send(url, {
+      method,
+      headers: { ...this.headers(), ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+      ...(credentials && { credentials }),
+    });
+  }
+
+  async messages(sessionId: string): Promise<UIMessage[]> {
+    const response = await this.ask(`${this.pathOf(sessionId)}/messages`);
+    const { messages } = (await response.json()) as { readonly messages: UIMessage[] };
+    return messages;
+  }
+
+  async sessions(): Promise<readonly AgentSessionEntry[]> {
+    const response = await this.ask(`${this.api}s?limit=1000`);
+    const { chats } = (await response.json()) as { readonly chats: readonly AgentSessionEntry[] };
+    return chats;
+  }
+}
+
+function transportOf(
+  routes: Routes,
+  path: string,
+  latest: () => AgentEndpointOptions,
+): DefaultChatTransport<UIMessage> {
+  return new DefaultChatTransport<UIMessage>({
+    api: routes.api,
+    headers: () => routes.headers(),
+    credentials: () => latest().credentials ?? 'same-origin',
+    fetch: (url, init) => routes.send(url, init),
+    // The endpoint has the history. The last answer may have decisions that are not sent yet.
+    prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => {
+      const last = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
+      const sent = messages.slice(Math.max(last, 0));
+      return {
+        body: { ...latest().body, ...body, id, trigger, messageId, messages: sent, events: true },
+      };
+    },
+    prepareReconnectToStreamRequest: () => ({ api: `${path}/stream?events=true` }),
+  });
 }
 
 /** Returns the error in the answer of an endpoint, or an error that says what may be wrong. */

@@ -1,6 +1,5 @@
 import { AgentChat } from './agent-chat.ts';
-import type { AgentLink } from './agent-link.ts';
-import type { AgentEndpoint, AgentSource, LinkOptions } from './agent-source.ts';
+import type { AgentLink, AgentEndpoint, AgentSource, LinkOptions } from './agent-source.ts';
 import { linkWorkerAgent } from './worker-agent.ts';
 
 /** A chat with the source and options that its next link uses. */

@@ -130,7 +130,7 @@ export function useAgentChat<Source = unknown>(
       isNew: other === undefined,
       instead: options.sessionId,
     });
-  const shown: AgentChatHelpers = {
+  return {
     ...helpers,
     ...methods,
     id: sessionId,
@@ -150,8 +150,7 @@ export function useAgentChat<Source = unknown>(
       },
       export: (other) => conversation.withStore((store) => store.export(other)),
     },
-  };
-  return shown as unknown as AgentChatHelpers<AgentUIMessage<Source>>;
+  } satisfies AgentChatHelpers as unknown as AgentChatHelpers<AgentUIMessage<Source>>;
 }
 
 /** Session that `sessions.open` has opened instead of the one in the options. */

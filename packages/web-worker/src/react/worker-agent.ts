@@ -2,8 +2,7 @@ import { typedMessages, typedTransport } from '@isoloop/core/ai-sdk';
 import { connectAgent } from '../page/connect-agent.ts';
 import type { RemoteAgent } from '../page/remote-agent.ts';
 import type { UIMessage } from 'ai';
-import type { AgentLink } from './agent-link.ts';
-import type { LinkOptions } from './agent-source.ts';
+import type { AgentLink, LinkOptions } from './agent-source.ts';
 
 /** Links a chat to the agent in a worker. */
 export function linkWorkerAgent(worker: Worker | SharedWorker, options: LinkOptions): AgentLink {

@@ -1,9 +1,15 @@
-import { AgentError, messageOf } from '@isoloop/core';
-import type { JsonValue, Memory, ReActAgent, SessionMemory } from '@isoloop/core';
+import {
+  AgentError,
+  messageOf,
+  SessionMemory,
+  type ReActAgent,
+  type JsonValue,
+  type Memory,
+} from '@isoloop/core';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
-import { entitle } from './entitle.ts';
 import { canLock } from './session-lock.ts';
 import type { PageSide, SessionPages } from './page/session-pages.ts';
+import { titleOf } from '@isoloop/core/adapter';
 
 /** Argument of the factory that creates an agent. */
 export interface AgentSetup<O = JsonValue> {
@@ -221,4 +227,24 @@ export class AgentSession {
       );
     }
   }
+}
+
+/**
+ * Adds a hook that sets the title of a session without a title to the beginning of its first
+ * message. The memory stores the title with its next write.
+ */
+function entitle(agent: ReActAgent): void {
+  const { memory } = agent;
+  if (!(memory instanceof SessionMemory)) return;
+  agent.addHook({
+    name: 'title',
+    onError: 'ignore',
+    on: {
+      'pre-reasoning': async ({ iteration }) => {
+        if (iteration > 1 || 'title' in (await memory.view()).state) return;
+        const title = titleOf(await memory.read());
+        if (title) await memory.note([{ kind: 'state', state: { title } }]);
+      },
+    },
+  });
 }

@@ -8,10 +8,9 @@ import {
   type UiChunk,
   type UiMessage,
 } from '@isoloop/core/ai-sdk';
-import type { ShownTurn } from '../wire/shown-turn.ts';
+import type { ShownTurn, ChatMessage } from '../wire/protocol.ts';
 import { pendingCalls, shownCalls, viewOf } from './pending-calls.ts';
 import type { SessionPages } from './page/session-pages.ts';
-import type { ChatMessage } from '../wire/protocol.ts';
 
 /** Input of the agent for a message from `useChat`, and how the chat shows the answer. */
 export interface ChatTurn extends ShownTurn {

@@ -1,8 +1,8 @@
 import type { AgentInput, AgentResult, AgentStream } from '@isoloop/core';
 import type { AgentSession } from './agent-session.ts';
-import { callOptions } from '../wire/call-options.ts';
+import { callOptions } from '../wire/exposed-agent.ts';
 import { cutOffTurn, shownSoFar, takeChatMessage } from './chat-turn.ts';
-import type { ShownTurn } from '../wire/shown-turn.ts';
+import type { ShownTurn } from '../wire/protocol.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import { pendingCalls, uiMessages } from './pending-calls.ts';
 import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';

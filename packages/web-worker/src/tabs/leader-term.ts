@@ -6,12 +6,12 @@ import { noteRun, type Journal } from '../session/log/journal.ts';
 import { leftOpen } from '../session/log/logged-result.ts';
 import type { RunReaders } from '../session/runs/run-readers.ts';
 import { nobody, onAbort, type Job, type SessionRuns } from '../session/runs/session-runs.ts';
-import { callOptions } from '../wire/call-options.ts';
+import { callOptions } from '../wire/exposed-agent.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { Asker } from '../wire/protocol.ts';
 import type { TabWork } from '../wire/tab-protocol.ts';
-import { ending, takeoverEvents, takeoverGap } from './takeover/takeover-events.ts';
-import { takeoverOf, type Takeover } from './takeover/takeover.ts';
+import { ending, takeoverEvents, takeoverGap } from './takeover-events.ts';
+import { takeoverOf, type Takeover } from './takeover.ts';
 
 /** Request of a tab for a run, which the leader of the session handles. */
 export interface TabJob extends Job {

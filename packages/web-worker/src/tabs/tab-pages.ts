@@ -1,4 +1,4 @@
-import { toOutcome } from '../wire/outcome.ts';
+import { toOutcome } from '../wire/protocol.ts';
 import type { Asker, PageAnswer, PageVisibility } from '../wire/protocol.ts';
 import type { TabMessage, TabPage, TabPost, TabTools } from '../wire/tab-protocol.ts';
 import type { SessionPages } from '../session/page/session-pages.ts';

@@ -1,4 +1,7 @@
 import type { OutputMode } from '@isoloop/core/output';
+import { AgentError } from '@isoloop/core';
+import type { CallOptions } from '@isoloop/core';
+import type { SentOptions } from './protocol.ts';
 
 /** Output modes by name. A page selects one for an agent call with the option `output`. */
 export type Outputs = Readonly<Record<string, OutputMode>>;
@@ -46,3 +49,21 @@ export type GivenOptions<O> = null extends O ? { readonly options?: O } : { read
 /** Options of `connectAgent` whose types depend on the exposed agents. */
 export type OptionsOf<E extends ExposedAgent> = NamedAgent<TypesOf<E>['name']> &
   GivenOptions<TypesOf<E>['options']>;
+
+/**
+ * Converts options from a page to options of the agent. Throws `INVALID_INPUT` if the worker has no
+ * output with the given name.
+ */
+export function callOptions(
+  { output, ...given }: SentOptions,
+  { signal }: AbortController,
+  outputs: Outputs,
+): CallOptions {
+  if (output === undefined) return { ...given, signal };
+  if (Object.hasOwn(outputs, output)) return { ...given, signal, output: outputs[output]! };
+  const names = Object.keys(outputs).join(', ') || 'none';
+  throw new AgentError(
+    'INVALID_INPUT',
+    `The worker has no output ${JSON.stringify(output)}; exposeAgent() has ${names}.`,
+  );
+}

@@ -11,7 +11,8 @@ import type {
   ReplayPolicy,
   ToolSchema,
 } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import type { UiMessage, UiChunk } from '@isoloop/core/ai-sdk';
+import { AgentError } from '@isoloop/core';
 
 /**
  * Marker of this library's messages, because an app may send its own messages over the same worker.
@@ -210,6 +211,16 @@ export interface SessionApi {
   clear(): Promise<Outcome<void>>;
 }
 
+/** Beginning of the chat message that shows a run. */
+export interface ShownTurn {
+  /** Id of the message that the run continues. Absent if the run starts a new message. */
+  readonly messageId?: string;
+  /** Earlier content of the continued message, for a reader that rebuilds the whole message. */
+  readonly before?: readonly UiChunk[];
+  /** Whether the run continues an answer that was cut off, for example by a reload. */
+  readonly continues?: boolean;
+}
+
 /**
  * Message from worker to page, on the port of a run. The items are `WireEvent`s of a stream or
  * `UiChunk`s of a chat. The worker sends one `batch` message per macrotask. `reads` is the number
@@ -232,3 +243,16 @@ export interface CreditMessage {
  * page.
  */
 export const initialCredits = 256;
+
+export async function toOutcome<T>(promise: Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { ok: true, value: await promise };
+  } catch (error) {
+    return { ok: false, error: AgentError.from(error).toJSON() };
+  }
+}
+
+export function fromOutcome<T>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  throw AgentError.fromJSON(outcome.error);
+}

@@ -1,8 +1,7 @@
 import type { AgentInput, AgentResult, InterruptRequest, Msg, PendingCall } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
-import type { ShownTurn } from './shown-turn.ts';
-import type { WireEvent } from './delta-runs.ts';
 import type {
+  ShownTurn,
   Asker,
   ChatMessage,
   Outcome,
@@ -11,6 +10,7 @@ import type {
   RunRequest,
   ToolOffer,
 } from './protocol.ts';
+import type { WireEvent } from './delta-runs.ts';
 
 /**
  * Request for a run, which a tab sends to the leader. The leader is the tab whose worker runs the

@@ -1,7 +1,7 @@
 import type { EventBatch, JsonObject } from '@isoloop/core';
 import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/ai-sdk';
 import { shownEvent } from '../session/pending-calls.ts';
-import type { ShownTurn } from '../wire/shown-turn.ts';
+import type { ShownTurn } from '../wire/protocol.ts';
 
 type DataChunk = Extract<UiChunk, { readonly type: `data-${string}` }>;
 

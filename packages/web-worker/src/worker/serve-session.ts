@@ -3,11 +3,8 @@ import type { AgentResult, EventBatch, Msg, PendingCall } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { finalizer } from 'comlink';
 import { ChatEncoder } from './chat-encoder.ts';
-import type { ShownTurn } from '../wire/shown-turn.ts';
-import { packEvents } from '../wire/delta-runs.ts';
-import { Outbox } from './outbox.ts';
-import { toOutcome } from '../wire/outcome.ts';
 import type {
+  ShownTurn,
   ChatMessage,
   ChatRequest,
   ConnectMessage,
@@ -15,6 +12,9 @@ import type {
   RunRequest,
   SessionApi,
 } from '../wire/protocol.ts';
+import { packEvents } from '../wire/delta-runs.ts';
+import { Outbox } from './outbox.ts';
+import { toOutcome } from '../wire/protocol.ts';
 import type { RunReader } from '../session/runs/run-readers.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';
@@ -53,54 +53,12 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
   const page = crypto.randomUUID();
   const asker = { page, ...(pages.lock !== undefined && { lock: pages.lock }) };
   const leavePages = pages.enter(connect.offers, pagePorts, { page });
-  const controllers = new Map<number, AbortController>();
-  const outboxes = new Set<{ close(): void }>();
-  const gone = new AbortController();
-  /** Signals of the runs that the page aborted before it received an event of the run. */
-  const unread = new WeakSet<AbortSignal>();
+  const runs = new PageRuns(later);
 
-  /** Runs a job of this connection. Until the job ends, `abort(id)` aborts its controller. */
-  const run = async <T>(
-    { id, aborted }: Pick<RunRequest, 'id' | 'aborted'>,
-    job: (controller: AbortController) => Promise<T>,
-  ): Promise<T> => {
-    const controller = new AbortController();
-    if (aborted) controller.abort();
-    controllers.set(id, controller);
-    try {
-      return await job(controller);
-    } finally {
-      controllers.delete(id);
-    }
-  };
-
-  /** Runs a job and sends its encoded events over the port of the run. */
-  const send = async <T>(
-    port: MessagePort,
-    { encode, begin = () => {} }: Encoding<T>,
-    job: (reader: RunReader) => Promise<AgentResult | undefined>,
-  ): Promise<void> => {
-    const outbox = new Outbox<T>({ port, encode, later });
-    const reader: RunReader = {
-      begin,
-      add: (events) => outbox.add(events),
-      get isReady() {
-        return outbox.isReady;
-      },
-      ready: () => outbox.ready(),
-      onFailure: undefined,
-    };
-    outbox.onFailure = () => reader.onFailure?.();
-    outboxes.add(outbox);
-    outbox.end((await toOutcome(job(reader))) as Outcome<AgentResult>);
-    outboxes.delete(outbox);
-  };
-
-  const leaveAll = (isGone: boolean): void => {
-    if (gone.signal.aborted) return;
-    gone.abort();
-    for (const outbox of outboxes) outbox.close();
-    if (!isGone) api.abort();
+  const leave = (isGone: boolean): void => {
+    if (runs.gone.aborted) return;
+    runs.leave();
+    if (!isGone) runs.abort();
     sessions.leave(connect, isGone);
     leavePages();
   };
@@ -108,18 +66,14 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
   const api: SessionApi & { [finalizer](): void } = {
     call(request, port) {
       const { input, options } = request;
-      void send(port, { encode: () => [] }, () =>
-        run(request, (controller) =>
-          session.run({ type: 'run', input, options, asker }, controller),
-        ),
+      runs.begin(request, port, { encode: () => [] }, (controller) =>
+        session.run({ type: 'run', input, options, asker }, controller),
       );
     },
     stream(request, port) {
       const { input, options } = request;
-      void send(port, { encode: packEvents }, (reader) =>
-        run(request, (controller) =>
-          session.run({ type: 'run', input, options, asker }, controller, reader),
-        ),
+      runs.begin(request, port, { encode: packEvents }, (controller, reader) =>
+        session.run({ type: 'run', input, options, asker }, controller, reader),
       );
     },
     chat(request, port) {
@@ -130,47 +84,131 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
         encode: (batch: EventBatch) => encoder.encode(batch),
         begin: (turn: ShownTurn) => encoder.begin(turn),
       };
-      void send(port, encoding, (reader) =>
-        run(request, (controller) => {
-          if (!replays)
-            return session.run({ type: 'chat', ...messageOf(request), asker }, controller, reader);
-          // A resumed run may have other readers, so a closed connection only leaves the run. An
-          // abort before the first event also only leaves it: in React's strict mode, the first
-          // mount resumes the run and leaves at once.
-          const [own, left] = [new AbortController(), new AbortController()];
-          const { signal } = controller;
-          const leave = (): void => left.abort();
-          const stop = (): void =>
-            gone.signal.aborted || request.aborted || unread.has(signal) ? leave() : own.abort();
-          gone.signal.addEventListener('abort', leave);
-          signal.addEventListener('abort', stop);
-          if (signal.aborted) stop();
-          return session
-            .resume(asker, own, reader, left.signal)
-            .finally(() => gone.signal.removeEventListener('abort', leave));
-        }),
-      );
+      runs.begin(request, port, encoding, (controller, reader) => {
+        if (!replays)
+          return session.run({ type: 'chat', ...messageOf(request), asker }, controller, reader);
+        return runs.read(controller.signal, request.aborted, (own, left) =>
+          session.resume(asker, own, reader, left),
+        );
+      });
     },
     watch(request, port) {
-      void send(port, { encode: packEvents }, (reader) =>
-        run(request, ({ signal }) => watch(session, reader, signal)),
+      runs.begin(request, port, { encode: packEvents }, ({ signal }, reader) =>
+        watch(session, reader, signal),
       );
     },
-    abort(id, isUnread) {
-      for (const [key, controller] of controllers) {
-        if (id !== undefined && id !== key) continue;
-        if (isUnread) unread.add(controller.signal);
-        controller.abort();
-      }
-    },
+    abort: (id, isUnread) => runs.abort(id, isUnread),
     interrupt: (request) => toOutcome(session.ask<boolean>({ type: 'interrupt', request })),
     pending: () => toOutcome(session.ask<readonly PendingCall[]>({ type: 'pending' })),
     messages: () => toOutcome(session.ask<readonly Msg[]>({ type: 'messages' })),
     uiMessages: () => toOutcome(session.ask<readonly UiMessage[]>({ type: 'uiMessages' })),
     clear: () => toOutcome(session.ask<void>({ type: 'clear' })),
-    [finalizer]: () => leaveAll(false),
+    [finalizer]: () => leave(false),
   };
-  return { api, lose: () => leaveAll(true) };
+  return { api, lose: () => leave(true) };
+}
+
+type Job = (controller: AbortController, reader: RunReader) => Promise<AgentResult | undefined>;
+
+/** The runs that the page of one connection reads. */
+class PageRuns {
+  readonly #later: Later;
+  readonly #controllers: Map<number, AbortController> = new Map();
+  readonly #outboxes: Set<{ close(): void }> = new Set();
+  readonly #gone = new AbortController();
+  /** Signals of the runs that the page aborted before it received an event of the run. */
+  readonly #unread: WeakSet<AbortSignal> = new WeakSet();
+
+  constructor(later: Later) {
+    this.#later = later;
+  }
+
+  /** Aborts when the connection ends. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /**
+   * Starts a job and sends its encoded events over the port of the run. Until the job ends,
+   * `abort(id)` aborts its controller.
+   */
+  begin<T>(
+    { id, aborted }: Pick<RunRequest, 'id' | 'aborted'>,
+    port: MessagePort,
+    encoding: Encoding<T>,
+    job: Job,
+  ): void {
+    const controller = new AbortController();
+    if (aborted) controller.abort();
+    this.#controllers.set(id, controller);
+    void this.#send(port, encoding, async (reader) => {
+      try {
+        return await job(controller, reader);
+      } finally {
+        this.#controllers.delete(id);
+      }
+    });
+  }
+
+  async #send<T>(
+    port: MessagePort,
+    { encode, begin = () => {} }: Encoding<T>,
+    job: (reader: RunReader) => Promise<AgentResult | undefined>,
+  ): Promise<void> {
+    const outbox = new Outbox<T>({ port, encode, later: this.#later });
+    const reader: RunReader = {
+      begin,
+      add: (events) => outbox.add(events),
+      get isReady() {
+        return outbox.isReady;
+      },
+      ready: () => outbox.ready(),
+      onFailure: undefined,
+    };
+    outbox.onFailure = () => reader.onFailure?.();
+    this.#outboxes.add(outbox);
+    outbox.end((await toOutcome(job(reader))) as Outcome<AgentResult>);
+    this.#outboxes.delete(outbox);
+  }
+
+  /**
+   * Reads a run that may have other readers. `signal`: signal of the job. A closed connection only
+   * leaves the run. An abort before the first event also only leaves it: in React's strict mode, the
+   * first mount resumes the run and leaves at once.
+   */
+  async read<T>(
+    signal: AbortSignal,
+    isLeft: boolean,
+    job: (own: AbortController, left: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const [own, left] = [new AbortController(), new AbortController()];
+    const leave = (): void => left.abort();
+    const stop = (): void =>
+      this.gone.aborted || isLeft || this.#unread.has(signal) ? leave() : own.abort();
+    this.gone.addEventListener('abort', leave);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
+    try {
+      return await job(own, left.signal);
+    } finally {
+      this.gone.removeEventListener('abort', leave);
+    }
+  }
+
+  /** Aborts a run, or all runs. `isUnread`: no event of the run has arrived yet. */
+  abort(id?: number, isUnread = false): void {
+    for (const [key, controller] of this.#controllers) {
+      if (id !== undefined && id !== key) continue;
+      if (isUnread) this.#unread.add(controller.signal);
+      controller.abort();
+    }
+  }
+
+  /** Sends nothing any more. The runs continue. */
+  leave(): void {
+    this.#gone.abort();
+    for (const outbox of this.#outboxes) outbox.close();
+  }
 }
 
 /**

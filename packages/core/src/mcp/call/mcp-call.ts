@@ -2,8 +2,7 @@ import type { CallToolResult, Client, Progress } from '@modelcontextprotocol/cli
 import { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
-import { longestTimeout } from '../../model/timer.ts';
-import { wait } from '../../model/wait.ts';
+import { longestTimeout, wait } from '../../model/timer.ts';
 import { toQuestion, type McpAnswers, type McpQuestions, type McpReply } from './mcp-question.ts';
 
 export interface McpCall {

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
-import { mediaKind } from '../../message/media/media-kind.ts';
+import { mediaKind } from '../../message/media/media.ts';
 import type { ToolOutput } from '../../tool/tool.ts';
 
 type McpContent = CallToolResult['content'][number];

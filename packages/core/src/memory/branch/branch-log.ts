@@ -1,17 +1,18 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
-import { mergeTurns, mergeWidth } from './branch-merge.ts';
+import { grown, has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
+import { mergeTurns, mergeWidth, type Merged } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
-import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
+import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-judge.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/format/log-record.ts';
-import { fullLevels } from '../log/format/place-ref.ts';
-import { retryStale } from './retry-stale.ts';
+import { fullLevels, takeOver } from '../log/format/place-ref.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { SessionKeys } from '../log/format/session-format.ts';
-import type { Log } from '../log/session-log.ts';
-import type { FlushContext, SessionLogOptions } from '../log/session-log-options.ts';
-import { makeTurnBatch } from './turn-batch.ts';
+import { formatVersion, makeTurnRef, SessionKeys } from '../log/format/session-format.ts';
+import type { Batch, Head } from '../log/format/session-format.ts';
+import { digest } from '../log/format/digest.ts';
+import { seal } from '../log/format/seal.ts';
+import { nextHead, sealBatch, type SealedBatch } from '../log/write-batch.ts';
+import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
 
 export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {
   /** Secrets for echoes: the first one signs, each one is accepted. */
@@ -340,52 +341,58 @@ export class BranchLog implements Log {
 
   /** Writes the turn. With `repairs`, writes all readable records in place of these batches. */
   async #write(context: FlushContext, repairs?: readonly string[]): Promise<void> {
-    const { generateId, now, compactAfter } = this.#options;
     const before = this.#branch;
     const count = this.#pending.length;
-    const refs = before?.head.refs ?? [];
-    const pending = this.#pending;
+    const writing = { ...this.#options, writer: this.#writer, title: context.title() };
+    const made = nextHead(before?.head, writing);
     const merged = repairs
       ? { records: context.compacted() ?? [], replaces: repairs, index: [] }
-      : before && mergeTurns(before, { ...context, compactAfter, pending });
-    const title = context.title();
-    const at = now();
-    const { ref, batch, text, entries, head, headEntry } = await makeTurnBatch(
-      this.#keys,
-      {
-        id: attemptId(this.#turnId, this.#unsure.length),
-        prev: before?.head.hash ?? '',
-        made: {
-          version: this.version + 1,
-          writer: this.#writer,
-          chain: before?.head.chain ?? generateId(),
-          refs,
-          createdAt: before?.head.createdAt || at,
-          updatedAt: Math.max(at, before?.head.updatedAt ?? 0),
-          ...(title !== undefined && { title }),
-        },
-        records: merged?.records ?? [...pending],
-        index: merged?.index ?? fullLevels(refs, mergeWidth(compactAfter)),
-        replaces: merged?.replaces ?? [],
-      },
-      this.#store.features.maxValueBytes,
-    );
+      : this.#content(context, made.refs);
+    const { ref, batch, text, entries } = this.#seal(merged, made);
+    const { index, replaces } = merged;
+    const taken = replaces.length > 0 ? replaces : index;
+    const refs = takeOver(made.refs, taken, ref);
+    const head: Head = { ...made, refs, hash: await digest(text) };
+    const sealed = seal(head, this.#keys.head).text;
     this.#unsure = [...this.#unsure, { ref, records: count }];
-    await this.#store.setMany(this.#isAside ? entries : [...entries, headEntry]);
+    // A reader that finds the first value expects all other values, so the first value is written
+    // last.
+    const values = entries.toReversed();
+    await this.#store.setMany(
+      this.#isAside ? values : [...values, [this.#keys.head, sealed] as const],
+    );
     this.#reader.keep(ref, text);
     this.#pending.splice(0, count);
-    if (!this.#isAside) this.#seen = headEntry[1];
-    const batches = new Map([...(before?.batches ?? []), [ref, batch]]);
-    for (const each of merged?.replaces ?? []) batches.delete(each);
-    const names = new Set([...(before?.names ?? []), nameOf(ref)]);
-    await this.#settle({
+    if (!this.#isAside) this.#seen = sealed;
+    const branch = grown(before, { ref, batch, head, replaces });
+    await this.#settle(repairs ? { ...branch, unread: [] } : branch);
+  }
+
+  /** Makes the turn's batch. `head`: the new head, but with the refs of the previous head. */
+  #seal(
+    { records, index, replaces }: Merged,
+    head: Omit<Head, 'hash'>,
+  ): SealedBatch & { readonly batch: Batch } {
+    const batch: Batch = {
+      v: formatVersion,
+      prev: this.#branch?.head.hash ?? '',
+      records,
+      ...(index.length > 0 && { index }),
+      ...(replaces.length > 0 && { replaces }),
       head,
-      tip: { ref, hash: head.hash, chain: head.chain },
-      batches,
-      names,
-      unread: repairs ? [] : (before?.unread ?? []),
-      missing: false,
-    });
+    };
+    const name = makeTurnRef(head.version, attemptId(this.#turnId, this.#unsure.length));
+    const { maxValueBytes } = this.#store.features;
+    return { ...sealBatch(this.#keys, name, batch, maxValueBytes), batch };
+  }
+
+  /** Returns the pending records, with copies of earlier turns if a level of the head is full. */
+  #content(context: FlushContext, refs: Head['refs']): Merged {
+    const { compactAfter } = this.#options;
+    const pending = this.#pending;
+    const merged = this.#branch && mergeTurns(this.#branch, { ...context, compactAfter, pending });
+    const index = fullLevels(refs, mergeWidth(compactAfter));
+    return merged ?? { records: [...pending], replaces: [], index };
   }
 
   /** Begins the next turn once this turn is in the store. */

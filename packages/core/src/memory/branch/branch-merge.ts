@@ -1,7 +1,7 @@
 import { fullLevels } from '../log/format/place-ref.ts';
 import type { LogRecord } from '../log/format/log-record.ts';
 import { levelWidth } from '../log/session-log.ts';
-import { inOrder } from '../log/flushes-of.ts';
+import { inOrder } from '../log/batch-reader.ts';
 import { standsFor, type Branch } from './branch.ts';
 
 /** Copies of earlier turns for the next batch, so that a reader needs fewer keys. */

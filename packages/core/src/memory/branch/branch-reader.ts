@@ -1,12 +1,11 @@
 import type { AgentError } from '../../error/agent-error.ts';
 import type { BatchCache } from '../log/batch-cache.ts';
-import { readBatches, readValues, type KnownBatches } from '../log/batch-reader.ts';
+import { readBatches, readValues, type KnownBatches, replacedBy } from '../log/batch-reader.ts';
 import { nameOf, type Branch } from './branch.ts';
-import { digest } from '../log/integrity/digest.ts';
+import { digest } from '../log/format/digest.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { takeOver } from '../log/format/place-ref.ts';
 import type { Tip } from './session-echo.ts';
-import { replacedBy } from '../log/flushes-of.ts';
 import { readHead } from '../log/read-head.ts';
 import {
   damaged,

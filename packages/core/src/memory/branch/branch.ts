@@ -2,7 +2,7 @@ import type { UnreadBatch } from '../log/batch-reader.ts';
 import type { Flushes } from '../log/format/log-record.ts';
 import type { Tip } from './session-echo.ts';
 import { turnOf, type Batch, type Head } from '../log/format/session-format.ts';
-import { flushesOf, replacedBy } from '../log/flushes-of.ts';
+import { flushesOf, replacedBy } from '../log/batch-reader.ts';
 
 /** A session's log as one head describes it. */
 export interface Branch {
@@ -17,6 +17,14 @@ export interface Branch {
   readonly missing: boolean;
 }
 
+interface NewBatch {
+  readonly ref: string;
+  readonly batch: Batch;
+  readonly head: Head;
+  /** Names of the batches whose records it has. */
+  readonly replaces: readonly string[];
+}
+
 /**
  * Returns the name of a batch: the id of the turn that wrote the batch. This id does not depend on
  * the place of the batch in the log. If no turn wrote the batch, returns the ref.
@@ -28,6 +36,23 @@ export function nameOf(ref: string): string {
 /** Returns whether a branch contains the state of this tip. */
 export function has(branch: Branch | undefined, { ref }: Tip): boolean {
   return branch?.names.has(nameOf(ref)) === true;
+}
+
+/** Returns a branch with one more batch, whose head is `head`. */
+export function grown(
+  branch: Branch | undefined,
+  { ref, batch, head, replaces }: NewBatch,
+): Branch {
+  const batches = new Map([...(branch?.batches ?? []), [ref, batch]]);
+  for (const each of replaces) batches.delete(each);
+  return {
+    head,
+    tip: { ref, hash: head.hash, chain: head.chain },
+    batches,
+    names: new Set([...(branch?.names ?? []), nameOf(ref)]),
+    unread: branch?.unread ?? [],
+    missing: false,
+  };
 }
 
 /**

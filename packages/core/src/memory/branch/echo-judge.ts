@@ -40,61 +40,103 @@ export interface Case extends Pick<Echo, 'at' | 'base' | 'turnId'> {
   readonly isOld: boolean;
 }
 
+interface RetryStaleOptions {
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Maximum time of all retries, in milliseconds. */
+  readonly waitMs: number;
+}
+
 /** Reads the store and decides how to continue the session. */
-export async function judge(
-  reader: BranchReader,
-  { at, base, turnId, left, over, isOld }: Case,
-): Promise<Verdict> {
+export async function judge(reader: BranchReader, facts: Case): Promise<Verdict> {
+  const { at, base, left, over, isOld } = facts;
   // Without a base, the client's own turns began the session, so read only these turns.
   const begun = await readTurns(reader, base ? [] : left);
   if (!base && begun.found.length === 0 && begun.damages.size === 0) return nothing;
 
   const { text: seen, branch: shown } = await reader.head();
   if (shown?.missing) return { type: 'stale' };
-  const unknown = left.filter(([id]) => !shown?.names.has(id));
+  const goOn = (branch: Branch, isOwn: boolean): Verdict => ({ type: 'go', branch, seen, isOwn });
+  const isInHead = (id: string): boolean => shown?.names.has(id) === true;
+  const unknown = left.filter(([id]) => !isInHead(id));
   let turns = begun;
   if (base) turns = await readTurns(reader, unknown);
   const found = turns.found.filter(({ tip }) => !has(shown, tip));
-  for (const [id, error] of turns.damages) if (!shown?.names.has(id)) reader.report(error);
-  if (shown && mayHide(shown, base, found))
-    return { type: 'go', branch: shown, seen, isOwn: false };
-  const isBegun =
-    found.length < turns.found.length ||
-    [...turns.damages.keys()].some((id) => shown?.names.has(id));
-  const isShown = base ? has(shown, base) : isBegun;
-  let own = isShown ? shown : base && (await reader.tip(base));
-  let isTurn = false;
-  for (const turn of found) {
+  const damages = [...turns.damages].filter(([id]) => !isInHead(id));
+  for (const [, error] of damages) reader.report(error);
+  if (shown && mayHide(shown, base, found)) return goOn(shown, false);
+
+  /** Decides between the client's branch and the branch of the stored head. */
+  const compare = async (own: Branch | undefined): Promise<Verdict> => {
+    if (!own) return base ? withoutOwn(base, shown, isOld) : nothing;
+    if (shown && has(shown, own.tip)) return goOn(shown, false);
+    // A turn that the client left may never have written its head. Every other head was written, so
+    // the store will show it later.
+    if (!shown || has(own, shown.tip))
+      return isOld || found.includes(own) ? goOn(own, true) : { type: 'stale' };
+    if (await isOverruled(reader, shown, over)) return goOn(own, true);
+    const mayBeStale = !isOld && shown.head.updatedAt < at;
+    return { type: 'fork', fork: { yours: own, theirs: shown }, mayBeStale };
+  };
+  let start = shown;
+  if (!hasStart(shown, base, turns)) start = base && (await reader.tip(base));
+  const own = await follow(reader, start, found, facts);
+  return own && 'type' in own ? own : compare(own);
+}
+
+const firstDelayMs = 250;
+
+/**
+ * Calls `decide` again, with growing delays, while a late read may be the reason for the verdict.
+ * Returns the last verdict.
+ */
+export async function retryStale(
+  { now, sleep, waitMs }: RetryStaleOptions,
+  decide: () => Promise<Verdict>,
+): Promise<Verdict> {
+  const end = now() + waitMs;
+  for (let delay = firstDelayMs; ; delay *= 2) {
+    const verdict = await decide();
+    const isFinal = verdict.type === 'go' || (verdict.type === 'fork' && !verdict.mayBeStale);
+    if (isFinal || now() + delay > end) return verdict;
+    await sleep(delay);
+  }
+}
+
+const nothing: Verdict = { type: 'go', branch: undefined, seen: undefined, isOwn: false };
+
+/** Returns whether a branch has the state from which the client continued. */
+function hasStart(shown: Branch | undefined, base: Tip | undefined, turns: Turns): boolean {
+  if (base) return has(shown, base);
+  const isDamaged = [...turns.damages.keys()].some((id) => shown?.names.has(id));
+  return isDamaged || turns.found.some(({ tip }) => has(shown, tip));
+}
+
+/**
+ * Follows the client's turns from the state where they began. Returns the client's branch, or two
+ * turns that contradict each other.
+ */
+async function follow(
+  reader: BranchReader,
+  start: Branch | undefined,
+  turns: readonly Branch[],
+  { base, turnId, over }: Case,
+): Promise<Branch | Verdict | undefined> {
+  let own = start;
+  for (const turn of turns) {
     if (has(own, turn.tip)) continue;
     if (own ? has(turn, own.tip) : !base || has(turn, base)) {
       own = turn;
-      isTurn = true;
       continue;
     }
     if (!own) break;
     if (await isOverruled(reader, turn, over)) continue;
     const isLast = nameOf(turn.tip.ref) === turnId;
-    return {
-      type: 'fork',
-      fork: isLast ? { yours: turn, theirs: own } : { yours: own, theirs: turn },
-      mayBeStale: false,
-    };
+    const fork = isLast ? { yours: turn, theirs: own } : { yours: own, theirs: turn };
+    return { type: 'fork', fork, mayBeStale: false };
   }
-  if (!own) return base ? withoutOwn(base, shown, isOld) : nothing;
-  if (has(shown, own.tip)) return { type: 'go', branch: shown, seen, isOwn: false };
-  const go: Verdict = { type: 'go', branch: own, seen, isOwn: true };
-  // A turn that the client left may never have written its head. Every other head was written, so
-  // the store will show it later.
-  if (!shown || has(own, shown.tip)) return isTurn || isOld ? go : { type: 'stale' };
-  if (await isOverruled(reader, shown, over)) return go;
-  return {
-    type: 'fork',
-    fork: { yours: own, theirs: shown },
-    mayBeStale: !isOld && shown.head.updatedAt < at,
-  };
+  return own;
 }
-
-const nothing: Verdict = { type: 'go', branch: undefined, seen: undefined, isOwn: false };
 
 /**
  * Returns whether the unreadable batches of a branch may contain a state of the client that the

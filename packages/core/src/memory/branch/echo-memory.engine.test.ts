@@ -3,7 +3,7 @@ import * as vitest from 'vitest';
 import { userMessage } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
 import { memoryConformance } from '../../testing/memory-conformance.ts';
-import { resealHead } from '../../../test-support/damage/reseal.ts';
+import { resealHead } from '../../../test-support/damage/mutations.ts';
 import { BatchCache } from '../log/batch-cache.ts';
 import { EchoMemory, type EchoMemoryOptions } from './echo-memory.ts';
 import { MemoryStore } from '../memory-store.ts';

@@ -5,8 +5,7 @@ import { wait } from '../contention.ts';
 import { BranchLog } from './branch-log.ts';
 import { recordsOf, type Branch } from './branch.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import { SessionMemory } from '../session-memory.ts';
-import { memoryFields, type SessionMemoryOptions } from '../session-memory-options.ts';
+import { SessionMemory, memoryFields, type SessionMemoryOptions } from '../session-memory.ts';
 import { LogFold } from '../log/session-view.ts';
 
 export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { toUtf8 } from '../log/integrity/utf8.ts';
+import { toUtf8 } from '../log/format/digest.ts';
 
 /**
  * A state of a session, given by its last batch of records. The last batch and all batches that it
@@ -67,7 +67,7 @@ export class EchoSigner {
     const [, payload, mac] =
       (typeof text === 'string' && text.length <= maxLength && shape.exec(text)) || [];
     if (payload === undefined || mac === undefined) throw refused();
-    const given = toBytes(fromBase64Url(mac));
+    const given = Uint8Array.from(fromBase64Url(mac), (byte) => byte.charCodeAt(0));
     const signed = this.#signed(payload);
     let isSigned = false;
     for (const secret of this.#secrets) {
@@ -111,13 +111,6 @@ function refused(): AgentError {
   return new AgentError('INVALID_INPUT', 'The echo was not issued for this session', {
     details: { param: 'echo' },
   });
-}
-
-/** Returns one byte for each character. */
-function toBytes(text: string): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(text.length);
-  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
-  return bytes;
 }
 
 /** Encodes text of characters below 256. JSON of ids and hashes has only such characters. */

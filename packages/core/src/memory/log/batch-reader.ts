@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { parseBatch, versionOf, type Batch, type SessionKeys } from './format/session-format.ts';
+import type { Flushes } from './format/log-record.ts';
 
 /** A batch of a log that could not be read, with the reason. */
 export interface UnreadBatch {
@@ -147,4 +148,28 @@ function unexpired(
 ): readonly UnreadBatch[] {
   const [oldest = ''] = [...found.keys()].toSorted();
   return unread.filter(({ ref, error }) => !error.retryable || ref >= oldest);
+}
+
+/**
+ * Returns the records in the order in which they were written. Marks the places of lost batches.
+ */
+export function flushesOf(batches: ReadonlyMap<string, Batch>, lost: readonly string[]): Flushes {
+  return inOrder(batches, lost).map((ref) => batches.get(ref)?.records ?? [{ kind: 'lost' }]);
+}
+
+/**
+ * Returns the refs in the order in which the batches were written, without batches that a snapshot
+ * replaced.
+ */
+export function inOrder(
+  batches: ReadonlyMap<string, Batch>,
+  lost: readonly string[] = [],
+): readonly string[] {
+  const replaced = replacedBy(batches);
+  return [...batches.keys(), ...lost].filter((ref) => !replaced.has(ref)).toSorted();
+}
+
+/** Returns the refs of all batches that snapshots replaced. */
+export function replacedBy(batches: ReadonlyMap<string, Batch>): ReadonlySet<string> {
+  return new Set([...batches.values()].flatMap(({ replaces }) => replaces ?? []));
 }

@@ -1,21 +1,55 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
-import { flushesOf, inOrder, replacedBy } from './flushes-of.ts';
+import {
+  findBatches,
+  readBatches,
+  type UnreadBatch,
+  flushesOf,
+  inOrder,
+  replacedBy,
+  readValues,
+} from './batch-reader.ts';
 import { maxAttempts, pause } from '../contention.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from './format/log-record.ts';
-import type { FlushContext, SessionLogOptions } from './session-log-options.ts';
 import { fullLevels, takeOver } from './format/place-ref.ts';
 import { readHead } from './read-head.ts';
-import { formatVersion, makeRef, SessionKeys, suffixOf } from './format/session-format.ts';
+import { formatVersion, makeRef, SessionKeys } from './format/session-format.ts';
 import type { Batch, Head } from './format/session-format.ts';
-import { knownBatches, rejoin } from './rejoin.ts';
-import { secondWriterWarning } from './second-writer.ts';
-import { seal } from './integrity/seal.ts';
-import { splitValue } from './format/split-value.ts';
+import { seal } from './format/seal.ts';
 import { StoreReads } from './store-reads.ts';
 import { UnsureWrites } from './unsure-writes.ts';
-import { lostWrite, writeBatch } from './write-batch.ts';
+import { lostWrite, nextHead, sealBatch, writeBatch, type SealedBatch } from './write-batch.ts';
+import type { ContentionOptions } from '../contention.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+
+export interface SessionLogOptions extends ContentionOptions {
+  readonly generateId: () => string;
+  readonly now: () => number;
+  /** Number of batches from which a log is compacted, at the first flush after a read. */
+  readonly compactAfter: number;
+  /**
+   * Receives the error of each batch that can't be read. The log then leaves out this batch.
+   * Without `onDamage`, reading such a log rejects.
+   */
+  readonly onDamage?: ((error: AgentError) => void) | undefined;
+  /** See `SessionMemoryOptions`. */
+  readonly onWarning?: ((warning: AgentError) => void) | undefined;
+}
+
+/** Functions of the caller that a flush uses. */
+export interface FlushContext {
+  /**
+   * Receives all records after the flush had to read the log again, because another writer has
+   * written.
+   */
+  onReread(records: Flushes): void;
+  /**
+   * Returns the shortest list of records that describes the session. Returns `undefined` if some
+   * records can't be read.
+   */
+  compacted(): readonly LogRecord[] | undefined;
+  title(): string | undefined;
+}
 
 /**
  * Maximum number of batches that one level of the head names. The next batch takes over the names.
@@ -319,42 +353,9 @@ export class SessionLog {
     const count = this.#pending.length;
     const compacted = this.#wantsSnapshot ? context.compacted() : undefined;
     const replaces = compacted && [...this.#batches.keys()];
-    const refs = (!replaces && this.#head?.refs) || [];
-    const index = fullLevels(refs, levelWidth);
-    const { generateId, now } = this.#options;
-    const leader = this.#lead === 'none' ? this.#head?.leader : this.#writer;
-    const batch: Batch = {
-      v: formatVersion,
-      prev: this.#head?.hash ?? '',
-      records: compacted ?? [...this.#pending],
-      ...(index.length > 0 && { index }),
-      ...(replaces && { replaces }),
-      ...(leader !== undefined && { leader }),
-    };
-    const version = this.version + 1;
-    const name = makeRef(version, generateId());
-    const { text: batchText, sum } = seal(batch, this.#keys.place(name));
-    const values = splitValue(batchText, this.#store.features.maxValueBytes);
-    const ref = name + suffixOf(sum, values.length);
-    const title = context.title();
-    const at = now();
-    const head: Head = {
-      v: formatVersion,
-      version,
-      writer: this.#writer,
-      chain: this.#head?.chain ?? generateId(),
-      hash: ref,
-      refs: takeOver(refs, index, ref),
-      createdAt: this.#head?.createdAt || at,
-      // `updatedAt` must not decrease when the clock moves back.
-      updatedAt: Math.max(at, this.#head?.updatedAt ?? 0),
-      ...(title !== undefined && { title }),
-      ...(leader !== undefined && { leader }),
-    };
+    const records = compacted ?? [...this.#pending];
+    const { batch, ref, entries, head } = this.#make(records, replaces, context.title());
     const { text } = seal(head, this.#keys.head);
-    const keys = this.#keys.batch(ref);
-    const entries = keys.map((key, part): readonly [string, string] => [key, values[part] ?? '']);
-
     const expected = this.#seen;
     this.#unsure.add({ ref, records: count, expected });
     const headEntry = [this.#keys.head, text] as const;
@@ -367,6 +368,33 @@ export class SessionLog {
     if (replaces) await this.#forget(replaces);
     this.#batches.set(ref, batch);
     return true;
+  }
+
+  /** Makes a batch of these records, and the head that names it. */
+  #make(
+    records: readonly LogRecord[],
+    replaces: readonly string[] | undefined,
+    title: string | undefined,
+  ): SealedBatch & { readonly batch: Batch; readonly head: Head } {
+    const before = this.#head;
+    const next = nextHead(before, { ...this.#options, writer: this.#writer, title });
+    const refs = replaces ? [] : next.refs;
+    const index = fullLevels(refs, levelWidth);
+    const leader = this.#lead === 'none' ? before?.leader : this.#writer;
+    const led = leader !== undefined && { leader };
+    const batch: Batch = {
+      v: formatVersion,
+      prev: before?.hash ?? '',
+      records,
+      ...(index.length > 0 && { index }),
+      ...(replaces && { replaces }),
+      ...led,
+    };
+    const name = makeRef(next.version, this.#options.generateId());
+    const sealed = sealBatch(this.#keys, name, batch, this.#store.features.maxValueBytes);
+    const { ref } = sealed;
+    const head = { ...next, ...led, hash: ref, refs: takeOver(refs, index, ref) };
+    return { ...sealed, batch, head };
   }
 
   /**
@@ -396,4 +424,46 @@ export class SessionLog {
     if (refs.length === 0) return;
     await this.#store.delete(refs.flatMap((each) => this.#keys.batch(each))).catch(() => {});
   }
+}
+
+/**
+ * Adds this writer's own batches to a head that does not name them. Another writer overwrote this
+ * writer's head, or the store shows an older head.
+ */
+function rejoin(head: Head, lost: readonly string[], version: number): Head {
+  if (lost.length === 0) return head;
+  const [first = [], ...levels] = head.refs;
+  return {
+    ...head,
+    version: Math.max(head.version, version),
+    refs: [[...first, ...lost], ...levels],
+  };
+}
+
+/**
+ * Returns the batches of this writer that still belong to the session. A head of another log means
+ * that the session was cleared, or that two writers began it at once, in a store without
+ * `compareAndSet`. Only then does the store still have the batches.
+ */
+async function knownBatches(
+  store: KeyValueStore,
+  keys: SessionKeys,
+  { isSameLog, batches }: { readonly isSameLog: boolean; readonly batches: Map<string, Batch> },
+): Promise<ReadonlyMap<string, Batch>> {
+  if (isSameLog) return batches;
+  if (store.compareAndSet) return new Map();
+  const stored = await readValues(store, keys, [...batches.keys()]);
+  return new Map([...batches].filter(([ref]) => stored.has(ref)));
+}
+
+/** Returns a function whose first call warns of a second writer in a store without `compareAndSet`. */
+function secondWriterWarning(onWarning: ((warning: AgentError) => void) | undefined): () => void {
+  let isFirst = true;
+  return () => {
+    if (!isFirst) return;
+    isFirst = false;
+    const message =
+      'Another writer changed the session. The store has no compareAndSet, so records can be lost.';
+    reportFailure('SessionMemory:', onWarning, new AgentError('SESSION_CONFLICT', message));
+  };
 }

@@ -6,7 +6,7 @@ import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validation/validate-message.ts';
-import { closedCall, holds, withoutResults } from './integrity/lost-records.ts';
+import { closedCall, holds, withoutResults } from './lost-records.ts';
 import {
   isLogRecord,
   messagesIn,
@@ -145,13 +145,7 @@ export class LogFold implements SessionView {
   #apply(record: LogRecord): void {
     switch (record.kind) {
       case 'message':
-        this.#log.push(record.message);
-        if (record.message.role === 'assistant') this.reply = undefined;
-        for (const { id } of toolUsesOf(record.message)) this.calls.set(id, {});
-        for (const { toolUseId } of toolResultsOf(record.message)) this.calls.delete(toolUseId);
-        // After the end of a run, an answer comes from outside, and the failed or waiting run is
-        // settled.
-        if (this.ended !== undefined) this.#closeAnswered();
+        this.#append(record.message);
         break;
       case 'replace':
         this.#edit((log) =>
@@ -190,6 +184,16 @@ export class LogFold implements SessionView {
           else this.state[key] = value;
         }
     }
+  }
+
+  #append(message: Msg): void {
+    this.#log.push(message);
+    if (message.role === 'assistant') this.reply = undefined;
+    for (const { id } of toolUsesOf(message)) this.calls.set(id, {});
+    for (const { toolUseId } of toolResultsOf(message)) this.calls.delete(toolUseId);
+    // After the end of a run, an answer comes from outside, and the failed or waiting run is
+    // settled.
+    if (this.ended !== undefined) this.#closeAnswered();
   }
 
   /** Changes the log in another way than by adding a message. */

@@ -37,3 +37,19 @@ export function toUrl(source: MediaSource): string {
 export function isMedia(block: ContentBlock): block is MediaBlock {
   return 'source' in block;
 }
+
+/**
+ * Returns the block type for a media type: `image/png` is an `image`, `application/pdf` a `file`.
+ */
+export function mediaKind(mediaType: string): MediaBlock['type'] {
+  const kind = mediaType.split('/', 1)[0];
+  return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'file';
+}
+
+/** Encodes bytes in parts, because a function call accepts a limited number of arguments. */
+export function toBase64(bytes: Uint8Array): string {
+  let text = '';
+  for (let start = 0; start < bytes.length; start += 0x2000)
+    text += String.fromCharCode(...bytes.subarray(start, start + 0x2000));
+  return btoa(text);
+}

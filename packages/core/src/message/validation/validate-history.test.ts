@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { assistantMessage, toolMessage, userMessage } from '../create-message.ts';
 import type { Msg } from '../msg.ts';
-import { parseHistory } from './validate-history.ts';
+import { parseHistory } from './validate-message.ts';
 
 const asks = (id: string, ...toolUseIds: readonly string[]): Msg =>
   assistantMessage(

@@ -1,5 +1,5 @@
 import type { Agent } from '../../agent/agent.ts';
-import { toolsIn } from '../../tool/set/tools-in.ts';
+import { toolsIn } from '../../tool/set/tool-set.ts';
 import { mayAsk } from './approvals.ts';
 
 /**

@@ -1,9 +1,8 @@
-import { stepsStart } from '../../message/turns.ts';
+import { stepsStart, currentTurn } from '../../message/turns.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { forModel } from '../../message/tool-pairs.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import { currentTurn } from '../../message/current-turn.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 

@@ -3,7 +3,7 @@ import type { ContentBlock, ToolResult } from '../../message/content-block.ts';
 import { isMedia } from '../../message/media/media.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { currentTurn } from '../../message/current-turn.ts';
+import { currentTurn } from '../../message/turns.ts';
 import { shownResults } from '../../message/shown-results.ts';
 import { summarize, type OnLimit } from './summarize.ts';
 

@@ -2,8 +2,8 @@ import type { Middleware, OpenCall } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
-import { allowTools } from '../../tool/set/allow-tools.ts';
-import { toolsIn } from '../../tool/set/tools-in.ts';
+import { allowTools } from '../../tool/set/tool-set.ts';
+import { toolsIn } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-result.ts';
 
 declare module '../../agent/kernel-options.ts' {

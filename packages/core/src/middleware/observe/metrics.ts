@@ -1,5 +1,5 @@
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
-import { tell } from '../../error/tell.ts';
+import { tell } from '../../error/report-failure.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { LengthViolation } from '../guard/output/output-length.ts';
 import type { OutputAction } from '../guard/output/output-rule.ts';

@@ -1,6 +1,6 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonValue } from '../../message/json/json.ts';
-import { readSchema } from '../../schema/read-schema.ts';
+import { readSchema } from '../../schema/to-schema.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { readSchema } from '../../schema/read-schema.ts';
+import { readSchema } from '../../schema/to-schema.ts';
 import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';
 import { textForm } from './text-form.ts';

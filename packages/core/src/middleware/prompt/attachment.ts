@@ -1,10 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { MediaBlock, MediaSource } from '../../message/content-block.ts';
-import { inlineSource } from '../../message/media/media.ts';
-import { mediaKind } from '../../message/media/media-kind.ts';
+import { inlineSource, mediaKind, toBase64 } from '../../message/media/media.ts';
 import { mediaTypeOf } from '../../message/media/media-types.ts';
-import { toBase64 } from '../../message/media/to-base64.ts';
 import { imageSize } from '../../tokens/image-size.ts';
 
 export interface AttachmentOptions {

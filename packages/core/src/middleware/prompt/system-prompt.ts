@@ -1,10 +1,10 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { fence } from '../../message/fence.ts';
-import { contextSection, documentsText } from '../../message/documents-text.ts';
+import { contextSection, documentsText } from '../../message/retrieved-document.ts';
 import type { RetrievedDocument } from '../../message/retrieved-document.ts';
 import type { SchemaLike } from '../../schema/to-schema.ts';
-import { readSchema } from '../../schema/read-schema.ts';
+import { readSchema } from '../../schema/to-schema.ts';
 import { formatInstruction } from '../../schema/format-instruction.ts';
 
 export interface SystemPromptOptions {

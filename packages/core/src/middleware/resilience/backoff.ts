@@ -2,8 +2,8 @@ import { AgentError } from '../../error/agent-error.ts';
 import { classifyError, type ErrorClass } from '../../error/classify-error.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import { abortable } from '../../model/abortable.ts';
-import { tell } from '../../error/tell.ts';
-import { wait } from '../../model/wait.ts';
+import { tell } from '../../error/report-failure.ts';
+import { wait } from '../../model/timer.ts';
 
 export interface BackoffOptions {
   /** Maximum number of tries, including the first. Default: 3, as in Arc Reactor. */

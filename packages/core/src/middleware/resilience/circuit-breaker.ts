@@ -2,7 +2,7 @@ import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { tell } from '../../error/tell.ts';
+import { tell } from '../../error/report-failure.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 export type CircuitState = 'closed' | 'open' | 'half-open';

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import type { ChatModel, ModelRequest, RunInfo } from '../../model/chat-model.ts';
-import { tell } from '../../error/tell.ts';
+import { tell } from '../../error/report-failure.ts';
 import { tryInTurn, type Attempt } from './try-in-turn.ts';
 import type { ModelMiddleware } from '../../model/wrap-model.ts';
 

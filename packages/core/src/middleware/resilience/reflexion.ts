@@ -9,7 +9,7 @@ import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { withStream } from '../../model/wrap-model.ts';
 import { corrections, isRefused, problemWith, valueIn } from '../text-protocol/corrections.ts';
 import type { Reflect, ReplyContext } from '../text-protocol/parsed-reply.ts';
-import { offersTools } from '../../tool/offers-tools.ts';
+import { offersTools } from '../../model/chat-model.ts';
 
 export interface ReflexionOptions {
   /**

@@ -1,6 +1,5 @@
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import { reportFailure } from '../../error/report-failure.ts';
-import { tell } from '../../error/tell.ts';
+import { reportFailure, tell } from '../../error/report-failure.ts';
 import { abortable } from '../../model/abortable.ts';
 import type {
   ChatModel,
@@ -9,7 +8,7 @@ import type {
   ModelRequest,
   RunInfo,
 } from '../../model/chat-model.ts';
-import { joinDeltas } from '../../model/join-deltas.ts';
+import { joinDeltas } from '../../model/deltas.ts';
 import { responseKey } from './response-key.ts';
 import { memoryResponses, type CachedReply, type ResponseStore } from './response-store.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';

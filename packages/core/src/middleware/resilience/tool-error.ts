@@ -1,6 +1,5 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import { checkNames } from '../../error/check-values.ts';
+import { checkFields, checkOptions, checkNames } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/message-text.ts';
 import { outputToolName } from '../../message/output-tool.ts';

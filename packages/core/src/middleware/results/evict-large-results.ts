@@ -1,6 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import { checkNames, checkWhole } from '../../error/check-values.ts';
+import { checkFields, checkOptions, checkNames, checkWhole } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult } from '../../message/content-block.ts';

@@ -1,5 +1,4 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import { checkNames } from '../../error/check-values.ts';
+import { checkOptions, checkNames } from '../../error/check-fields.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { asOwn } from '../../message/own-message.ts';

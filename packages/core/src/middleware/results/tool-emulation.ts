@@ -1,10 +1,9 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import { checkNames } from '../../error/check-values.ts';
+import { checkOptions, checkNames } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { fence } from '../../message/fence.ts';
 import { askText } from '../../model/ask-text.ts';
-import { generateFields } from '../../model/generate-fields.ts';
+import { generateFields } from '../../model/chat-model.ts';
 import type { ChatModel, GenerateOptions } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { Tool, ToolContext } from '../../tool/tool.ts';

@@ -1,11 +1,10 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import { checkNames, checkWhole } from '../../error/check-values.ts';
+import { checkOptions, checkNames, checkWhole } from '../../error/check-fields.ts';
 import { fence } from '../../message/fence.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import { askText } from '../../model/ask-text.ts';
-import { generateFields } from '../../model/generate-fields.ts';
+import { generateFields } from '../../model/chat-model.ts';
 import type { ChatModel, GenerateOptions, ToolSchema } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';

@@ -1,6 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import { checkWhole } from '../../error/check-values.ts';
+import { checkOptions, checkWhole } from '../../error/check-fields.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ToolSelector } from './select-tools.ts';
 

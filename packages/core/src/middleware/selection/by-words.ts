@@ -1,5 +1,4 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import { checkWhole } from '../../error/check-values.ts';
+import { checkOptions, checkWhole } from '../../error/check-fields.ts';
 import type { ToolSelector } from './select-tools.ts';
 import { toolSearch } from './tool-search.ts';
 

@@ -1,6 +1,5 @@
 import { isRecord } from '../../message/json/is-record.ts';
-import { searchTerms } from '../../search/search-terms.ts';
-import { shortQuery } from '../../search/short-query.ts';
+import { searchTerms, shortQuery } from '../../search/search-terms.ts';
 import { stopWords } from '../../search/stop-words.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 

@@ -1,6 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import { checkNames, checkWhole } from '../../error/check-values.ts';
+import { checkFields, checkOptions, checkNames, checkWhole } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';

@@ -8,7 +8,7 @@ import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { isRefused, problemWith, valueIn } from './corrections.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';
 import type { ParsedReply, ParseReply, Reflect, ReplyContext, TextCall } from './parsed-reply.ts';
-import { offersTools } from '../../tool/offers-tools.ts';
+import { offersTools } from '../../model/chat-model.ts';
 import { TextReply } from './text-reply.ts';
 
 interface DecodeOptions {

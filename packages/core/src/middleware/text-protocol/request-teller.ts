@@ -1,12 +1,11 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { createMessage } from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf, withSystemText } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { withSystemText } from '../../message/system-text.ts';
 import type { ModelFeatures, ModelRequest, ToolSchema } from '../../model/chat-model.ts';
 import { TextHistory } from '../../message/text-history.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
-import { offersTools } from '../../tool/offers-tools.ts';
+import { offersTools } from '../../model/chat-model.ts';
 import type { ToolsPromptContext } from './tools-prompt.ts';
 
 interface TellerOptions extends Pick<ToolsPromptContext, 'parallel'> {

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { sourcesMetadata, type HostedTool, type Source } from '../../message/hosted-tool.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { isWholeObject } from '../../message/json/parse-json.ts';
-import { toBase64 } from '../../message/media/to-base64.ts';
+import { toBase64 } from '../../message/media/media.ts';
 import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
 import { AiSdkHostedTool } from './ai-sdk-hosted-tool.ts';
 import { toAgentError } from './ai-sdk-error.ts';
@@ -11,6 +11,13 @@ import type { Usage } from '../../model/usage.ts';
 
 type ResultPart = Extract<AiSdkPart, { readonly type: 'tool-result' }>;
 type SourcePart = Extract<AiSdkPart, { readonly type: 'source' }>;
+
+/** A part of a text or of the model's reasoning: its start, some of its characters or its end. */
+type TextPart = Extract<AiSdkPart, { readonly type: `${'text' | 'reasoning'}-${string}` }>;
+
+interface Metadata {
+  readonly providerMetadata?: JsonObject;
+}
 
 interface OpenCall {
   readonly index: number;
@@ -46,39 +53,30 @@ export class AiSdkDecoder {
 
   /** Converts one part and adds its deltas to `deltas`. Throws the error of an `error` part. */
   decode(part: AiSdkPart, deltas: ModelDelta[]): void {
-    const extra = part.providerMetadata
-      ? { providerMetadata: part.providerMetadata as JsonObject }
-      : {};
     switch (part.type) {
-      case 'text-delta':
-        this.#lastText = `text-${part.id}`;
-        if (part.delta || part.providerMetadata)
-          deltas.push({ type: 'text', id: `text-${part.id}`, delta: part.delta, ...extra });
-        return;
-      case 'reasoning-delta':
-        if (part.delta || part.providerMetadata)
-          deltas.push({ type: 'thinking', id: `thinking-${part.id}`, delta: part.delta, ...extra });
-        return;
       case 'text-start':
+      case 'text-delta':
       case 'text-end':
         this.#lastText = `text-${part.id}`;
-        if (part.providerMetadata)
-          deltas.push({ type: 'text', id: `text-${part.id}`, delta: '', ...extra });
-        return;
+        return pushText('text', part, deltas);
       case 'reasoning-start':
+      case 'reasoning-delta':
       case 'reasoning-end':
-        if (part.providerMetadata)
-          deltas.push({ type: 'thinking', id: `thinking-${part.id}`, delta: '', ...extra });
-        return;
+        return pushText('thinking', part, deltas);
       case 'tool-input-start':
         if (!part.providerExecuted)
-          deltas.push({ ...this.#open(part.id, part.toolName), ...extra });
+          deltas.push({ ...this.#open(part.id, part.toolName), ...metadataOf(part) });
         return;
       case 'tool-input-delta': {
         const call = this.#calls.get(part.id);
         if (!call || !part.delta) return;
         call.input += part.delta;
-        deltas.push({ type: 'tool-input', index: call.index, delta: part.delta, ...extra });
+        deltas.push({
+          type: 'tool-input',
+          index: call.index,
+          delta: part.delta,
+          ...metadataOf(part),
+        });
         return;
       }
       case 'tool-call':
@@ -88,7 +86,7 @@ export class AiSdkDecoder {
         }
         if (!this.#calls.has(part.toolCallId))
           deltas.push(this.#open(part.toolCallId, part.toolName));
-        return this.#closeCall(part.toolCallId, part.input, extra, deltas);
+        return this.#closeCall(part.toolCallId, part.input, metadataOf(part), deltas);
       case 'tool-result':
         if (!part.preliminary) this.#settleHosted(part, deltas);
         return;
@@ -137,12 +135,7 @@ export class AiSdkDecoder {
     return { type: 'tool-input', index, id, name, delta: '' };
   }
 
-  #closeCall(
-    id: string,
-    input: string,
-    extra: { readonly providerMetadata?: JsonObject },
-    deltas: ModelDelta[],
-  ): void {
+  #closeCall(id: string, input: string, extra: Metadata, deltas: ModelDelta[]): void {
     const call = this.#calls.get(id);
     if (!call || (call.input && !extra.providerMetadata)) return;
     deltas.push({
@@ -185,6 +178,17 @@ const sameWords: ReadonlyMap<string, string> = new Map([
   ['length', 'length'],
   ['content-filter', 'content_filter'],
 ]);
+
+/** Adds text. Its start and its end only matter if they have metadata. */
+function pushText(type: 'text' | 'thinking', part: TextPart, deltas: ModelDelta[]): void {
+  const delta = 'delta' in part ? part.delta : '';
+  if (delta || part.providerMetadata)
+    deltas.push({ type, id: `${type}-${part.id}`, delta, ...metadataOf(part) });
+}
+
+function metadataOf({ providerMetadata }: Pick<TextPart, 'providerMetadata'>): Metadata {
+  return providerMetadata ? { providerMetadata: providerMetadata as JsonObject } : {};
+}
 
 function toSource(part: SourcePart): Source {
   if (part.sourceType === 'url') {

@@ -8,7 +8,7 @@ import { toAgentError } from './ai-sdk-error.ts';
 import { openHostedCalls } from './ai-sdk-hosted-tool.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
-import { hasContent } from '../../model/has-content.ts';
+import { hasContent } from '../../model/deltas.ts';
 import { Pace } from '../../model/pace.ts';
 import { ReplyLength } from '../../model/reply-length.ts';
 
@@ -48,7 +48,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     stream: (request, { signal, replyLength }) =>
       stream(model, request, features, {
         signal,
-        timeoutMs: options.timeoutMs ?? 300_000,
+        timeoutMs: options.timeoutMs,
         replyLength,
       }),
   };
@@ -56,7 +56,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
 
 interface StreamLimits {
   readonly signal: AbortSignal;
-  readonly timeoutMs: number;
+  readonly timeoutMs: number | undefined;
   /** Maximum length of the reply, in characters. Default: no limit. */
   readonly replyLength: number | undefined;
 }
@@ -84,7 +84,7 @@ async function* stream(
     };
     const started = await deadline.wait(async () => model.doStream(call as never));
     reader = started.stream.getReader();
-    const length = new ReplyLength(replyLength ?? Infinity);
+    const length = new ReplyLength(replyLength);
     const openCalls = openHostedCalls(request.messages, model.provider);
     yield* decodeAll(reader, new AiSdkDecoder(model.provider, openCalls), deadline, length);
   } catch (error) {

@@ -3,7 +3,7 @@ import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { decodeToolCall, isComplete, type OpenCall } from './openai-tool-calls.ts';
-import type { WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
+import type { WireChoice, WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
 
 type Kind = 'text' | 'thinking';
 
@@ -37,13 +37,11 @@ export class OpenAiDecoder implements ReplyDecoder {
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {
     if (!isRecord(chunk)) return;
-    const { id, model, choices, usage, x_groq } = chunk as WireChunk;
-    if (id) this.#metadata.id = id;
-    if (model) this.#metadata.model = model;
-    const choice = choices?.[0];
-    this.#usage = usage ?? choice?.usage ?? x_groq?.usage ?? this.#usage;
-    this.#choice ??= choice?.index;
-    if (!choice || (choice.index ?? this.#choice) !== this.#choice) return;
+    const choice = (chunk as WireChunk).choices?.[0];
+    this.#note(chunk as WireChunk, choice);
+    if (!choice) return;
+    this.#choice ??= choice.index;
+    if ((choice.index ?? this.#choice) !== this.#choice) return;
     if (choice.finish_reason) this.#reason = choice.finish_reason;
     const { content, refusal, reasoning_content, reasoning, tool_calls } =
       choice.delta ?? choice.message ?? {};
@@ -64,6 +62,12 @@ export class OpenAiDecoder implements ReplyDecoder {
       ...(this.#usage && { usage: toUsage(this.#usage) }),
       metadata: this.#metadata,
     };
+  }
+
+  #note({ id, model, usage, x_groq }: WireChunk, choice: WireChoice | null | undefined): void {
+    if (id) this.#metadata.id = id;
+    if (model) this.#metadata.model = model;
+    this.#usage = usage ?? choice?.usage ?? x_groq?.usage ?? this.#usage;
   }
 
   #push(kind: Kind, content: WireDelta['content'], deltas: ModelDelta[]): void {

@@ -119,13 +119,13 @@ export function isStrict(schema: JsonValue): boolean {
   return Object.values(schema).every(isStrict);
 }
 
-export function memoize<T extends object>(make: (key: T) => string): (key: T) => string {
-  const known = new WeakMap<T, string>();
+export function memoize<T extends object, V>(make: (key: T) => V): (key: T) => V {
+  const known = new WeakMap<T, V>();
   return (key) => {
     const before = known.get(key);
     if (before !== undefined) return before;
-    const text = make(key);
-    known.set(key, text);
-    return text;
+    const made = make(key);
+    known.set(key, made);
+    return made;
   };
 }

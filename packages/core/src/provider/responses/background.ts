@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { textSum } from '../../message/text-sum.ts';
 import type { KeptReply, ModelDelta } from '../../model/chat-model.ts';
-import { wait } from '../../model/wait.ts';
+import { wait } from '../../model/timer.ts';
 import { streamReply } from '../http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import { withWhole, type Exchange } from './stream-response.ts';

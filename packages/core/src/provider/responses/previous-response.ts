@@ -3,6 +3,7 @@ import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { textSum } from '../../message/text-sum.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
+import { memoize } from '../openai/openai-formatter.ts';
 import { argumentsOf } from '../openai/openai-messages.ts';
 
 /**
@@ -44,9 +45,22 @@ export function previousResponse(
   return undefined;
 }
 
-/** Returns the sum of a conversation that is one message longer. */
-export function nextSum(sum: number, message: number): number {
-  return Math.imul(sum ^ message, 0x01000193) >>> 0;
+/**
+ * Returns a function that returns the sums of a conversation: before each message, and at its end.
+ * `textOf`: returns what the server gets for a message.
+ */
+export function conversationSums(
+  origin: string,
+  textOf: (message: Msg) => string,
+): (messages: readonly Msg[]) => readonly number[] {
+  const sumOf = memoize((message: Msg) => textSum(textOf(message)));
+  return (messages) => {
+    // Another server does not have the stored responses of this one.
+    const sums = [textSum(origin)];
+    for (const message of messages)
+      sums.push(Math.imul(sums.at(-1)! ^ sumOf(message), 0x01000193) >>> 0);
+    return sums;
+  };
 }
 
 /** Checksum of a reply, from its deltas or from the stored message. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
-import { joinDeltas } from '../../model/join-deltas.ts';
+import { joinDeltas } from '../../model/deltas.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { EventReply } from '../event-reply.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';

@@ -4,7 +4,7 @@ import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../provider-error.ts';
-import { isIgnored } from './ignored-events.ts';
+import { isIgnored } from './responses-wire.ts';
 import type { OpenItem, PartKind } from './open-item.ts';
 import { OpenItems } from './open-items.ts';
 import { ReplySum, type ResponseLink } from './previous-response.ts';

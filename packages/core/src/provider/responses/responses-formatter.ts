@@ -3,11 +3,10 @@ import { isRecord } from '../../message/json/is-record.ts';
 import { plainText } from '../../message/media/media.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { textSum } from '../../message/text-sum.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../../model/chat-model.ts';
 import { isStrict, list, memoize } from '../openai/openai-formatter.ts';
 import { withoutOldArguments } from '../old-arguments.ts';
-import { nextSum, previousResponse } from './previous-response.ts';
+import { conversationSums, previousResponse, type PreviousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type InputFormat } from './responses-input.ts';
 import type { WireReasoning, WireRequest, WireTool, WireToolChoice } from './responses-wire.ts';
 
@@ -41,6 +40,12 @@ interface FormatOptions {
   readonly background?: boolean;
 }
 
+interface LookBack {
+  readonly base?: Msg | undefined;
+  readonly previous?: PreviousResponse | undefined;
+  readonly inputSum?: number;
+}
+
 /** Wire format of the Responses API. */
 export interface ResponsesFormatter {
   format(request: ModelRequest, options?: FormatOptions): ResponsesRequest;
@@ -55,17 +60,11 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
   const itemsText = memoize((message: Msg) =>
     JSON.stringify(toInputItems(message, format)).slice(1, -1),
   );
-  const sums = new WeakMap<Msg, number>();
+  const sumsOf = conversationSums(format.origin, itemsText);
   // Messages with a stored response that a later response continues.
   const continued = new WeakSet<Msg>();
   const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
   const builtInTools = (format.builtInTools ?? []).map((tool) => JSON.stringify(tool));
-
-  const sumOf = (message: Msg): number => {
-    const sum = sums.get(message) ?? textSum(itemsText(message));
-    sums.set(message, sum);
-    return sum;
-  };
 
   /** Returns a function that returns the JSON text of the items of each message. */
   const toText = (messages: readonly Msg[]): ((message: Msg) => string) => {
@@ -77,19 +76,22 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
         : itemsText(message);
   };
 
+  /** Finds the stored response that a request continues. `base`: its message. */
+  const lookBack = (messages: readonly Msg[], whole: boolean): LookBack => {
+    if (!format.previousResponse) return {};
+    const sums = sumsOf(messages);
+    const stored = previousResponse(messages, sums);
+    const base = stored && messages[stored.next - 1]!;
+    // A response that is continued and is the last one again has lost its successors to a cut.
+    const previous = base && !whole && !continued.has(base) ? stored : undefined;
+    return { base, previous, inputSum: sums.at(-1)! };
+  };
+
   return {
     format(request, { whole = false, background = false } = {}) {
       const { providerOptions = {}, tools } = withoutOldArguments(request);
       const { instructions, messages } = split(request.messages);
-      // Another server does not have the stored responses of this one.
-      const sumsBefore = [textSum(format.origin)];
-      if (format.previousResponse)
-        for (const message of messages)
-          sumsBefore.push(nextSum(sumsBefore.at(-1)!, sumOf(message)));
-      const stored = format.previousResponse ? previousResponse(messages, sumsBefore) : undefined;
-      const base = stored && messages[stored.next - 1]!;
-      // A response that is continued and is the last one again has lost its successors to a cut.
-      const previous = base && !whole && !continued.has(base) ? stored : undefined;
+      const { base, previous, ...sum } = lookBack(messages, whole);
       const options = withOptions(
         {
           ...toWireRequest(request, format, instructions),
@@ -100,21 +102,29 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       );
       const input = messages.slice(previous?.next ?? 0).map(toText(messages));
       const toolTexts = [...tools.map(toolText), ...builtInTools];
-      let body = JSON.stringify(options).slice(0, -1);
-      if (!('input' in providerOptions)) body += `,"input":[${list(input)}]`;
-      if (!('tools' in providerOptions) && toolTexts.length)
-        body += `,"tools":[${toolTexts.join()}]`;
+      const fields = JSON.stringify(options).slice(0, -1);
       return {
-        body: `${body}}`,
+        body: `${fields}${listsText(input, toolTexts, providerOptions)}}`,
         lastItem: input.at(-1) ?? '',
         continues: previous !== undefined,
         settle: () => {
           if (base) continued.add(base);
         },
-        ...(format.previousResponse && { inputSum: sumsBefore.at(-1)! }),
+        ...sum,
       };
     },
   };
+}
+
+/** Returns the fields of a body that consist of JSON texts, unless the options have them. */
+function listsText(
+  input: readonly string[],
+  tools: readonly string[],
+  options: JsonObject,
+): string {
+  const inputText = 'input' in options ? '' : `,"input":[${list(input)}]`;
+  const hasTools = tools.length > 0 && !('tools' in options);
+  return hasTools ? `${inputText},"tools":[${tools.join()}]` : inputText;
 }
 
 function toWireRequest(

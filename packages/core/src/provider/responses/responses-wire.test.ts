@@ -1,14 +1,15 @@
 import type OpenAI from 'openai';
 import { expect, expectTypeOf, test } from 'vitest';
-import { isIgnored, type IgnoredEvent } from './ignored-events.ts';
-import type {
-  WireEvent,
-  WireInput,
-  WireInputPart,
-  WireItem,
-  WireRequest,
-  WireResponse,
-  WireTool,
+import {
+  isIgnored,
+  type IgnoredEvent,
+  type WireEvent,
+  type WireInput,
+  type WireInputPart,
+  type WireItem,
+  type WireRequest,
+  type WireResponse,
+  type WireTool,
 } from './responses-wire.ts';
 
 type Responses = OpenAI.Responses.ResponseCreateParamsStreaming;

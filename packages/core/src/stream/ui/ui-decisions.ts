@@ -3,6 +3,8 @@ import type { JsonValue } from '../../message/json/json.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
 
+type Part = Readonly<Record<string, unknown>>;
+
 /**
  * Returns the decisions in an assistant message that `useChat` posts. Decisions are approvals,
  * rejections, and results of tools that the client runs. Returns an empty list for any other
@@ -18,26 +20,12 @@ export function fromUiDecisions(message: unknown): readonly Decision[] {
   return parts.flatMap((part: unknown) => (isRecord(part) ? (toDecision(part) ?? []) : []));
 }
 
-function toDecision(part: Readonly<Record<string, unknown>>): Decision | undefined {
-  const { type, toolName, toolCallId, state, approval, output, errorText, preliminary } = part;
-  if (typeof type !== 'string' || typeof toolCallId !== 'string') return undefined;
-  const name =
-    type === 'dynamic-tool'
-      ? toolName
-      : type.startsWith('tool-')
-        ? type.slice('tool-'.length)
-        : undefined;
-  if (typeof name !== 'string') return undefined;
+function toDecision(part: Part): Decision | undefined {
+  const { toolCallId, state, approval, output, errorText, preliminary } = part;
+  const name = toolNameOf(part);
+  if (typeof name !== 'string' || typeof toolCallId !== 'string') return undefined;
   const call = { toolUseId: toolCallId, name };
-  if (state === 'approval-responded') {
-    const { approved, reason, input } = isRecord(approval) ? approval : {};
-    if (approved === true && input !== undefined)
-      return { ...call, type: 'edit', input: input as JsonValue };
-    if (approved === true) return { ...call, type: 'approve' };
-    return approved === false
-      ? { ...call, type: 'reject', ...(typeof reason === 'string' && reason && { reason }) }
-      : undefined;
-  }
+  if (state === 'approval-responded') return answerTo(call, isRecord(approval) ? approval : {});
   if (state === 'output-available' && preliminary !== true) {
     return {
       ...call,
@@ -53,6 +41,25 @@ function toDecision(part: Readonly<Record<string, unknown>>): Decision | undefin
       state: 'error',
     };
   return undefined;
+}
+
+function toolNameOf({ type, toolName }: Part): unknown {
+  if (type === 'dynamic-tool') return toolName;
+  return typeof type === 'string' && type.startsWith('tool-')
+    ? type.slice('tool-'.length)
+    : undefined;
+}
+
+function answerTo(
+  call: Pick<Decision, 'toolUseId' | 'name'>,
+  { approved, reason, input }: Part,
+): Decision | undefined {
+  if (approved === true && input !== undefined)
+    return { ...call, type: 'edit', input: input as JsonValue };
+  if (approved === true) return { ...call, type: 'approve' };
+  return approved === false
+    ? { ...call, type: 'reject', ...(typeof reason === 'string' && reason && { reason }) }
+    : undefined;
 }
 
 function textOf(name: string, output: unknown): string {

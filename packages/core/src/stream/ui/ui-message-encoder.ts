@@ -1,6 +1,7 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
+import type { PendingCall } from '../../event/pending-call.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { dataPartKey, dataPartsOf, isDataPart, type DataPart } from '../../message/data-part.ts';
 import { hasEnded, hostedToolOf, type HostedTool } from '../../message/hosted-tool.ts';
@@ -90,7 +91,7 @@ class Encoder {
   }
 
   encode(event: AgentEvent, chunks: UiChunk[]): void {
-    const { events, messageId, reasoning = true } = this.#options;
+    const { events, messageId } = this.#options;
     const isOwn = event.agentPath.length < 2;
     if (isOwn && event.type === 'run-start') {
       const { runId, sessionId } = event;
@@ -103,7 +104,11 @@ class Encoder {
     const seen = events && toTimelineEvent(event);
     if (seen) chunks.push({ type: 'data-isoloop-event', data: seen, transient: true });
     // The output of an agent that runs as a tool is for the calling agent, not for the reader.
-    if (!isOwn) return;
+    if (isOwn) this.#show(event, chunks);
+  }
+
+  #show(event: AgentEvent, chunks: UiChunk[]): void {
+    const { reasoning = true } = this.#options;
     switch (event.type) {
       case 'pre-reasoning':
       case 'pre-summary':
@@ -145,16 +150,7 @@ class Encoder {
         chunks.push(...resultChunks(event.result));
         return;
       case 'suspended':
-        for (const call of event.pending) {
-          const { toolUseId, reason } = call;
-          if (!asksUser(call)) continue;
-          chunks.push({
-            type: 'tool-approval-request',
-            approvalId: toolUseId,
-            toolCallId: toolUseId,
-            ...(reason !== undefined && { reason }),
-          });
-        }
+        chunks.push(...event.pending.filter(asksUser).map(toApprovalRequest));
         return;
       case 'step-reset':
         return this.#reset(event, chunks);
@@ -321,6 +317,15 @@ class Encoder {
       messageMetadata,
     });
   }
+}
+
+function toApprovalRequest({ toolUseId, reason }: PendingCall): UiChunk {
+  return {
+    type: 'tool-approval-request',
+    approvalId: toolUseId,
+    toolCallId: toolUseId,
+    ...(reason !== undefined && { reason }),
+  };
 }
 
 function interruptedChunk(toolCallId: string): UiChunk & { readonly type: 'tool-output-error' } {

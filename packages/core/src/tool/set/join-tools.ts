@@ -5,7 +5,7 @@ import { ToolList } from './tool-list.ts';
 import type { Tool } from '../tool.ts';
 import type { GivenTools, ToolsOf } from '../typed-tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
-import { toolsIn } from './tools-in.ts';
+import { toolsIn } from './tool-set.ts';
 
 /**
  * Joins several sources of tools in the given order. A source is an array of tools, a `Toolkit` or

@@ -47,3 +47,28 @@ export interface ToolSet<T extends Tool = Tool> {
    */
   setActiveGroups?: ((names: readonly string[]) => void) | undefined;
 }
+
+/**
+ * Returns all tools of a set. If the set has no `allTools`, returns only the tools that the model
+ * may call now.
+ */
+export function toolsIn(set: ToolSet): readonly Tool[] {
+  if (set.allTools) return set.allTools();
+  return set.schemas().flatMap(({ name }) => {
+    const found = set.find(name);
+    return typeof found === 'object' ? [found] : [];
+  });
+}
+
+/** Returns a view of a tool set in which only the named tools can be called. */
+export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
+  return {
+    context: set.context,
+    find(name) {
+      const tool = set.find(name);
+      return tool && !names.includes(name) ? `Tool not allowed: ${name}.` : tool;
+    },
+    schemas: () => set.schemas().filter(({ name }) => names.includes(name)),
+    fork: (options) => allowTools(set.fork(options), names),
+  };
+}

@@ -3,7 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
-import { checkTool } from '../check-tool.ts';
+import { checkTool } from '../tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 

@@ -1,18 +1,21 @@
-import type { AgentStream, EventBatch, Memory } from '@isoloop/core';
+import type { AgentStream, EventBatch, Memory, ReActAgent } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { answerEncoder, isOpenAiFace, wholeAnswer } from '../../completions/completion-answer.ts';
-import type { EdgeEnv } from '../../handler-options.ts';
+import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { awaitOpening, streamResponse } from '../../turn/event-stream.ts';
 import { keepTurn } from '../../turn/keep-turn.ts';
 import { toPublicEvents } from '../../turn/public-events.ts';
-import { makeAgent } from '../../turn/session-agent.ts';
-import { echoHeader, echoOf, openMemory } from '../../turn/session.ts';
-import { beginKvTurn } from './kv-turn.ts';
+import { makeAgent, echoHeader, echoOf, openMemory } from '../../turn/session.ts';
 import { faceOfTurn } from '../response-id.ts';
+import { noContent } from '../session-answer.ts';
 import { opens } from '../turn-face.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
+import { AgentError } from '@isoloop/core';
+import { mayAskApproval } from '@isoloop/core/adapter';
+import type { TurnInput } from '../../turn/chat-turn.ts';
+import { beginTurn, type SessionTurn } from '../session-turn.ts';
 
 /**
  * Returns a host that runs each turn within the HTTP request that asks for the turn. The session is
@@ -53,9 +56,19 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: s
         onCancel: leave,
       });
     },
-    reconnect: async () =>
-      new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } }),
+    reconnect: async () => noContent(),
   };
+}
+
+/**
+ * Throws `NEEDS_DURABLE_OBJECT` if the agent may ask for approval and the option `approvals` is not
+ * set.
+ */
+export function checkApprovals(
+  agent: ReActAgent,
+  { approvals }: Pick<HandlerSettings, 'approvals'>,
+): void {
+  if (!approvals && mayAskApproval(agent)) throw needsObject();
 }
 
 async function encoderOf(
@@ -82,4 +95,46 @@ function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
   if (chunk.type !== 'start' && chunk.type !== 'finish' && chunk.type !== 'message-metadata')
     return chunk;
   return { ...chunk, messageMetadata: { ...chunk.messageMetadata, echo } };
+}
+
+/**
+ * Begins a turn of a session outside a Durable Object. Outside a Durable Object, two approvals of
+ * one tool call at the same time would both run the tool. Without the option `approvals`, this
+ * function therefore throws `NEEDS_DURABLE_OBJECT` in two cases:
+ *
+ * - The agent may ask for approval. This is checked first.
+ * - The turn approves a tool call that asks for approval only during a run, such as a call of a
+ *   child agent.
+ */
+async function beginKvTurn(
+  agent: ReActAgent,
+  turn: SessionTurn,
+  settings: Pick<HandlerSettings, 'approvals' | 'systemMessages'>,
+): Promise<TurnInput> {
+  checkApprovals(agent, settings);
+  if (settings.approvals) return beginTurn(agent, turn, settings);
+  const begun = await beginTurn(agent, withoutApprovals(turn), settings);
+  if (Array.isArray(begun.input) && begun.input.some(isApproval)) throw needsObject();
+  return begun;
+}
+
+/**
+ * Removes the approvals that come with a new message, so that the message rejects their tool calls.
+ * With an error instead, every later message would fail too, because the client sends the approvals
+ * again.
+ */
+function withoutApprovals(turn: SessionTurn): SessionTurn {
+  if (turn.kind !== 'message' || !turn.decisions) return turn;
+  return { ...turn, decisions: turn.decisions.filter((decision) => !isApproval(decision)) };
+}
+
+function isApproval(item: object): boolean {
+  return 'type' in item && item.type === 'approve';
+}
+
+function needsObject(): AgentError {
+  return new AgentError(
+    'NEEDS_DURABLE_OBJECT',
+    'The agent may ask for approvals, which need a Durable Object: bind CHAT_SESSION.',
+  );
 }

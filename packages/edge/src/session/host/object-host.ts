@@ -2,7 +2,7 @@ import { InMemoryMemory } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../../handler-options.ts';
 import { settleBehind } from '../../http/request-context.ts';
-import { makeAgent } from '../../turn/session-agent.ts';
+import { makeAgent } from '../../turn/session.ts';
 import type { AskSession } from '../session-command.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 

@@ -1,8 +1,8 @@
 import type { KeyValueStore } from '@isoloop/core';
 import type { ChatListOptions } from '../chat-index.ts';
-import { chatsIn, pageOf } from '../chat-list.ts';
+import { chatsIn, pageOf } from '../chat-index.ts';
 import { ProcessSession } from './process-session.ts';
-import { answerRequest, json, noContent } from '../session-answer.ts';
+import { answerRequest, noContent } from '../session-answer.ts';
 import { answerCommand } from '../session-acts.ts';
 import type { SessionCommand, SessionRequest } from '../session-command.ts';
 import type { SessionSettings } from '../session-host.ts';
@@ -55,7 +55,7 @@ export class ProcessSessions {
   }
 
   async #list(user: string, options: ChatListOptions): Promise<Response> {
-    return json({ chats: pageOf(await chatsIn(this.#store, user), options) });
+    return Response.json({ chats: pageOf(await chatsIn(this.#store, user), options) });
   }
 
   async #answer(key: string, request: SessionRequest, env: object): Promise<Response> {
@@ -104,7 +104,7 @@ async function answerOf(
     case 'turn':
       return session.turn(command);
     case 'messages':
-      return json({ messages: await session.messages() });
+      return Response.json({ messages: await session.messages() });
     case 'list':
     case 'put-in-list':
     case 'take-from-list':

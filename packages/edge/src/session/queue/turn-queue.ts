@@ -1,6 +1,5 @@
 import type { RequestBody } from '../../http/request-body.ts';
 import type { SessionTurn } from '../session-turn.ts';
-import { joinPieces, type TurnPiece } from './turn-pieces.ts';
 
 export interface NewTurn {
   readonly turn: SessionTurn;
@@ -36,6 +35,11 @@ interface Row extends Record<string, SqlStorageValue> {
   readonly id: number;
   readonly begun: number;
   readonly attempts: number;
+}
+
+/** Part of a turn's JSON, in UTF-8. */
+interface TurnPiece extends Record<string, SqlStorageValue> {
+  readonly bytes: ArrayBuffer;
 }
 
 /** Numbers about the table. Only the queue changes them, so it reads them once. */
@@ -217,4 +221,12 @@ export class TurnQueue {
     );
     return { ...(JSON.parse(joinPieces(pieces)) as NewTurn), ...row, begun: row.begun > 0 };
   }
+}
+
+/** Returns the text of the pieces. A character may be in two pieces. */
+function joinPieces(pieces: Iterable<TurnPiece>): string {
+  const decoder = new TextDecoder();
+  let text = '';
+  for (const { bytes } of pieces) text += decoder.decode(bytes, { stream: true });
+  return text + decoder.decode();
 }

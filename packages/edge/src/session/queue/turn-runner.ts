@@ -4,11 +4,11 @@ import { answerSoFar } from '../../turn/answer-so-far.ts';
 import { isAskedAgain } from '../../turn/asked-again.ts';
 import { entitle } from '../../turn/chat-turn.ts';
 import { readCall } from '../../completions/completion-call.ts';
-import { deferred, type Deferred } from '../host/deferred.ts';
 import { logError } from '../../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import type { LiveTurn } from '../live-turn.ts';
-import { makeAgent } from '../../turn/session-agent.ts';
+import type { TurnInput } from '../../turn/chat-turn.ts';
+import { makeAgent } from '../../turn/session.ts';
 import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
 import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
@@ -30,6 +30,12 @@ export interface TurnRunnerOptions {
   readonly onChange: () => void;
   /** Called when the queue is empty. */
   readonly onRest: () => void;
+}
+
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  resolve(value: T): void;
+  reject(error: unknown): void;
 }
 
 /**
@@ -234,10 +240,8 @@ export class TurnRunner {
     if (start.replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
     else begin();
     this.#hasChanged = true;
-    const isAsked = Array.isArray(start.input)
-      ? start.input.some((item) => 'role' in item)
-      : start.input !== undefined;
-    if (turn.begun && turn.attempts > settings.sessions.resumeAttempts) {
+    const isAsked = isQuestion(start.input);
+    if (this.#onlyStores(turn)) {
       // An aborted run stores no input. So a run with input is aborted before it asks the model.
       if (isAsked) agent.addHook({ on: { 'pre-reasoning': () => abort.abort() } });
       else abort.abort();
@@ -257,6 +261,11 @@ export class TurnRunner {
     this.#ended = turn.key === undefined ? undefined : this.#live;
   }
 
+  /** Returns whether this is the additional attempt of a turn that has begun. */
+  #onlyStores({ begun, attempts }: QueuedTurn): boolean {
+    return begun && attempts > this.#options.settings.sessions.resumeAttempts;
+  }
+
   #settle(settled: Promise<void>): void {
     const settling = settled
       .catch((error: unknown) => logError(error, 'settled'))
@@ -270,4 +279,20 @@ export class TurnRunner {
     this.#opened.set(id, known);
     return known.promise;
   }
+}
+
+/** Returns whether an agent call with this input asks the model. Decisions alone do not. */
+function isQuestion(input: TurnInput['input']): boolean {
+  return Array.isArray(input) ? input.some((item) => 'role' in item) : input !== undefined;
+}
+
+/**
+ * Creates a promise with functions that settle it. The runtime does not report a rejection that
+ * nobody handles.
+ */
+function deferred<T>(): Deferred<T> {
+  let settle!: Omit<Deferred<T>, 'promise'>;
+  const promise = new Promise<T>((resolve, reject) => (settle = { resolve, reject }));
+  promise.catch(() => {});
+  return { promise, ...settle };
 }

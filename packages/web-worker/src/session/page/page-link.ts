@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { timerMs } from '@isoloop/core/adapter';
-import { fromOutcome } from '../../wire/outcome.ts';
+import { fromOutcome } from '../../wire/protocol.ts';
 import type { PageAnswer, PageQuestion, PageVisibility } from '../../wire/protocol.ts';
 
 export interface AskOptions {

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult } from '@isoloop/core';
-import { fromOutcome } from '../../wire/outcome.ts';
+import { fromOutcome } from '../../wire/protocol.ts';
 import type { RunReader, RunReaders } from './run-readers.ts';
 import type { TabAnswer, TabAsked, TabOutcome } from '../../wire/tab-protocol.ts';
 

@@ -1,6 +1,6 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
 import { logLimit, type LogEntry, type RunLog } from '@isoloop/core/adapter';
-import type { ShownTurn } from '../../wire/shown-turn.ts';
+import type { ShownTurn } from '../../wire/protocol.ts';
 import { packEvents, unpackEvents } from '../../wire/delta-runs.ts';
 import type { RunSoFar } from '../../wire/tab-protocol.ts';
 

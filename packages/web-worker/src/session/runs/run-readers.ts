@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorData, AgentResult, EventBatch } from '@isoloop/core';
-import type { ShownTurn } from '../../wire/shown-turn.ts';
+import type { ShownTurn } from '../../wire/protocol.ts';
 import { RunMirror } from './run-mirror.ts';
 import type { RunSoFar } from '../../wire/tab-protocol.ts';
 

@@ -12,16 +12,16 @@ import {
 } from '../log/journal.ts';
 import { resultOf } from '../log/logged-result.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
-import { toOutcome } from '../../wire/outcome.ts';
+import { toOutcome } from '../../wire/protocol.ts';
 import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
 import { answerQuestion, doWork } from '../session-work.ts';
 import { canLock } from '../session-lock.ts';
+import type { RunMirror } from './run-mirror.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
-import type { ShownTurn } from '../../wire/shown-turn.ts';
+import type { ShownTurn, Asker } from '../../wire/protocol.ts';
 import type { Outputs } from '../../wire/exposed-agent.ts';
-import type { Asker } from '../../wire/protocol.ts';
 import type {
   TabAnswer,
   TabAsked,
@@ -272,13 +272,11 @@ export class SessionRuns {
   async forward(stream: AgentStream, course: Course): Promise<AgentResult> {
     const { id: work, turn, attempts, gap, output, asker, controller, onStart, onShown } = course;
     const { readers, shared, pages } = this.#options;
-    const { mirror } = readers;
     const earlier = this.ended.runs;
     const noted: NotedRun = { work, run: stream.runId, attempts, output, asker, earlier };
     const end = pages.begin(stream.runId, asker);
     const batches = stream.batches()[Symbol.asyncIterator]();
-    const last = mirror.work === work ? mirror.last : undefined;
-    const offset = last ? last.seq + gap : 0;
+    const offset = offsetOf(readers.mirror, work, gap);
     readers.onFailure(work, () => void stream.cancel());
     let counts = false;
     try {
@@ -291,18 +289,12 @@ export class SessionRuns {
         // worker.
         if (shared && value.some(isConflict)) this.#over = true;
         if (this.#over) continue;
-        if (!begun && value[0]?.type === 'run-start' && this.#running === 0) {
+        if (!begun && this.#isFirst(value)) {
           counts = true;
           this.#running += 1;
-          if (this.cutOff !== undefined) this.ended.add(this.cutOff);
-          this.cutOff = undefined;
-          if (this.journal) await noteRun(this.journal, noted);
+          await this.#note(noted);
         }
-        this.tell(
-          offset ? value.map((event) => ({ ...event, seq: event.seq + offset })) : value,
-          work,
-          begun ? undefined : turn,
-        );
+        this.tell(later(value, offset), work, begun ? undefined : turn);
         onShown?.();
         const pause = readers.paced(work, controller.signal);
         if (pause) await pause;
@@ -318,6 +310,18 @@ export class SessionRuns {
       end();
       if (counts) this.#running -= 1;
     }
+  }
+
+  /** Returns whether these events begin a run while no other one is active. */
+  #isFirst([event]: EventBatch): boolean {
+    return event?.type === 'run-start' && this.#running === 0;
+  }
+
+  /** Notes in the log that a run has begun. The log then has no cut-off run any more. */
+  async #note(run: NotedRun): Promise<void> {
+    if (this.cutOff !== undefined) this.ended.add(this.cutOff);
+    this.cutOff = undefined;
+    if (this.journal) await noteRun(this.journal, run);
   }
 
   async #claim({ memory }: ReActAgent): Promise<void> {
@@ -368,6 +372,15 @@ export class SessionRuns {
 export function onAbort(signal: AbortSignal, listener: () => void): void {
   if (signal.aborted) listener();
   else signal.addEventListener('abort', listener);
+}
+
+/** Returns what to add to the `seq` of a run's events, so that they follow those already shown. */
+function offsetOf({ work, last }: RunMirror, own: string, gap: number): number {
+  return last && work === own ? last.seq + gap : 0;
+}
+
+function later(events: EventBatch, offset: number): EventBatch {
+  return offset ? events.map((event) => ({ ...event, seq: event.seq + offset })) : events;
 }
 
 function isConflict(event: AgentEvent): boolean {

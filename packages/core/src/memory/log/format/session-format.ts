@@ -3,7 +3,7 @@ import type { KeyValueStore } from '../../key-value-store.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import { parseMessages } from '../../../message/validation/validate-message.ts';
 import { isLogRecord, messagesIn, type LogRecord } from './log-record.ts';
-import { checkSeal } from '../integrity/seal.ts';
+import { checkSeal } from './seal.ts';
 import { joinValue } from './split-value.ts';
 
 /** The records of one flush (one write), as they are stored. */

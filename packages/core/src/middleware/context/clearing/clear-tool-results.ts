@@ -1,6 +1,5 @@
 import { AgentError } from '../../../error/agent-error.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
-import { checkWhole } from '../../../error/check-values.ts';
+import { checkOptions, checkWhole } from '../../../error/check-fields.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import { contextPolicy, type ContextMiddleware, type ContextPolicy } from '../context-policy.ts';

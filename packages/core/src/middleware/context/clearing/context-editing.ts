@@ -1,5 +1,4 @@
-import { checkOptions } from '../../../error/check-fields.ts';
-import { checkNames, checkWhole } from '../../../error/check-values.ts';
+import { checkOptions, checkNames, checkWhole } from '../../../error/check-fields.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { toolResultsOf, toolUsesOf } from '../../../message/message-text.ts';
 import { arc } from '../../../tokens/arc-profile.ts';

@@ -1,9 +1,8 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
-import { checkWhole } from '../../../error/check-values.ts';
+import { checkOptions, checkWhole } from '../../../error/check-fields.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { generateFields } from '../../../model/generate-fields.ts';
+import { generateFields } from '../../../model/chat-model.ts';
 import type { ChatModel, GenerateOptions, RunInfo } from '../../../model/chat-model.ts';
 import { Deadline } from '../../../model/deadline.ts';
 import { addUsage, noUsage, type Usage } from '../../../model/usage.ts';
@@ -32,7 +31,7 @@ import {
   type SessionSummary,
   type Summary,
 } from './summary-state.ts';
-import type { SummaryStore } from '../../../memory/summary-store.ts';
+import type { SummaryStore } from '../../../memory/key-value-store.ts';
 import { transcript } from './transcript.ts';
 
 export interface SummarizeHistoryOptions extends WindowOptions {

@@ -3,7 +3,7 @@ import { isRecord } from '../../../message/json/is-record.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { asOwn } from '../../../message/own-message.ts';
 import { parseJson } from '../../../message/json/parse-json.ts';
-import type { SummaryStore } from '../../../memory/summary-store.ts';
+import type { SummaryStore } from '../../../memory/key-value-store.ts';
 import { enclose } from './summary-request.ts';
 
 /**

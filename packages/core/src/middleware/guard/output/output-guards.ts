@@ -1,7 +1,7 @@
 import type { Middleware } from '../../../agent/middleware.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
-import { tell } from '../../../error/tell.ts';
+import { tell } from '../../../error/report-failure.ts';
 import { assistantMessage, userMessage } from '../../../message/create-message.ts';
 import type {
   ChatModel,

@@ -1,6 +1,6 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
-import { tell } from '../../../error/tell.ts';
+import { tell } from '../../../error/report-failure.ts';
 import type { RunInfo } from '../../../model/chat-model.ts';
 import type { OutputRule } from './output-rule.ts';
 

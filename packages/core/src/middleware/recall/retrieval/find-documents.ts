@@ -1,8 +1,8 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
-import { contextSection, documentsText } from '../../../message/documents-text.ts';
+import { contextSection, documentsText } from '../../../message/retrieved-document.ts';
 import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
-import { shortQuery } from '../../../search/short-query.ts';
+import { shortQuery } from '../../../search/search-terms.ts';
 import { Deadline } from '../../../model/deadline.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import { fittingDocuments, startOf } from './fitting-documents.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { documentsText } from '../../../message/documents-text.ts';
+import { documentsText } from '../../../message/retrieved-document.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import { fittingDocuments } from './fitting-documents.ts';
 

@@ -1,4 +1,4 @@
-import { documentsText } from '../../../message/documents-text.ts';
+import { documentsText } from '../../../message/retrieved-document.ts';
 import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';

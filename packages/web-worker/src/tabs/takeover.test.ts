@@ -9,7 +9,7 @@ import {
 } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { cutOffTurn, shownSoFar } from '../../session/chat-turn.ts';
+import { cutOffTurn, shownSoFar } from '../session/chat-turn.ts';
 import { takeoverOf } from './takeover.ts';
 
 const asked = userMessage('Why?');

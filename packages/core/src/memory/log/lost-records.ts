@@ -1,9 +1,9 @@
-import type { CallState } from '../../../event/call-state.ts';
-import type { ToolUse } from '../../../message/content-block.ts';
-import { toolMessage } from '../../../message/create-message.ts';
-import { toolUsesOf } from '../../../message/message-text.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { interruptedResult } from '../../../tool/tool-result.ts';
+import type { CallState } from '../../event/call-state.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import { toolMessage } from '../../message/create-message.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { interruptedResult } from '../../tool/tool-result.ts';
 
 /**
  * Returns the message without the tool results for which `isStray` returns true. Returns

@@ -1,8 +1,8 @@
 import type { AgentResult, Msg } from '@isoloop/core';
-import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
-import { notedRun, type EarlierRun, type Journal } from '../../session/log/journal.ts';
-import type { Asker } from '../../wire/protocol.ts';
-import { resultOf } from '../../session/log/logged-result.ts';
+import { isCutOff, resumptionOf, type SessionView } from '@isoloop/core/adapter';
+import { notedRun, type EarlierRun, type Journal, type NotedRun } from '../session/log/journal.ts';
+import type { Asker } from '../wire/protocol.ts';
+import { resultOf } from '../session/log/logged-result.ts';
 
 /**
  * Last run of an earlier leader, read from the log. The leader is the tab whose worker has the
@@ -38,13 +38,9 @@ export type Takeover = {
  */
 export async function takeoverOf(journal: Journal): Promise<Takeover> {
   const view = await journal.view();
-  const noted = notedRun(view);
   const { openRun, ended, messages, calls } = view;
-  const { type } = resumptionOf(view);
-  const isLast = openRun === undefined || ended !== undefined || noted?.run === openRun;
-  const earlier = [...(noted?.earlier ?? [])];
-  if (noted && !isLast) earlier.unshift({ work: noted.work });
-  const work = isLast ? noted?.work : undefined;
+  const { last, earlier } = lastRun(view);
+  const work = last?.work;
   if (openRun === undefined || !isCutOff(view)) {
     if (openRun !== undefined && ended === undefined)
       await journal.flush({ runId: openRun, reason: 'interrupted', calls });
@@ -57,9 +53,22 @@ export async function takeoverOf(journal: Journal): Promise<Takeover> {
     messages,
     earlier,
     run: openRun,
-    attempts: (isLast && noted?.attempts) || 0,
-    output: isLast ? noted?.output : undefined,
-    asker: isLast ? noted?.asker : undefined,
-    hasAnswer: type === 'answered',
+    attempts: last?.attempts ?? 0,
+    output: last?.output,
+    asker: last?.asker,
+    hasAnswer: resumptionOf(view).type === 'answered',
   };
+}
+
+/** Returns the note about the last run, if it has one, and the runs before it, newest first. */
+function lastRun(view: SessionView): {
+  readonly last: NotedRun | undefined;
+  readonly earlier: readonly EarlierRun[];
+} {
+  const { openRun, ended } = view;
+  const noted = notedRun(view);
+  const earlier = noted?.earlier ?? [];
+  const isLast = openRun === undefined || ended !== undefined || noted?.run === openRun;
+  if (isLast || !noted) return { last: noted, earlier };
+  return { last: undefined, earlier: [{ work: noted.work }, ...earlier] };
 }

@@ -1,5 +1,20 @@
 import type { ModelDelta } from './chat-model.ts';
 
+/**
+ * Returns whether one of the deltas adds content to a reply. Some servers send empty deltas while
+ * they wait.
+ */
+export function hasContent(deltas: readonly ModelDelta[]): boolean {
+  return deltas.some(
+    (delta) =>
+      !('delta' in delta) ||
+      delta.delta !== '' ||
+      'name' in delta ||
+      delta.signature !== undefined ||
+      delta.providerMetadata !== undefined,
+  );
+}
+
 /** Joins adjacent deltas of the same block. The content of the reply stays the same. */
 export function joinDeltas(deltas: readonly ModelDelta[]): readonly ModelDelta[] {
   const joined: ModelDelta[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { documentsText } from './documents-text.ts';
+import { documentsText } from './retrieved-document.ts';
 
 test('documentsText() numbers the documents and names their sources', () => {
   const documents = [
