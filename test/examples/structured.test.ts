@@ -6,7 +6,11 @@ import { AgentError, ReActAgent } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
 import * as z from 'zod';
 // #endregion
+// #region own-output-mode
 import { textOf } from '@isoloop/core';
+import { isNewAnswer } from '@isoloop/core/middleware';
+import type { OutputMode } from '@isoloop/core/output';
+// #endregion
 
 test('structured() returns a validated value, or fails with OUTPUT_INVALID', async () => {
   const value = (input: object) => ({
@@ -70,5 +74,32 @@ test('structured() returns a validated value, or fails with OUTPUT_INVALID', asy
     '{"city":"Rome","days":0}',
     'OUTPUT_INVALID',
   ]);
+  model.assertDone();
+});
+
+test('an output mode of your own judges the answer', async () => {
+  const model = new ScriptedModel(['Three days.', '3']);
+  const agent = new ReActAgent({ name: 'planner', model });
+
+  // #region own-output-mode
+  const number: OutputMode<number> = [
+    {
+      name: 'output',
+      wrapReply: (next) => async (reply, context, steps) => {
+        const made = await next(reply, context);
+        if (!isNewAnswer(made, context)) return made;
+        const output = Number(textOf(made.message));
+        if (!Number.isNaN(output)) return { ...made, output };
+        await steps.append([made.message, steps.message('user', 'Answer with a number alone.')]);
+        return { to: 'model' };
+      },
+    },
+  ];
+  const { output } = await agent.call('How many days?', { output: number });
+  console.assert(output === 3);
+  // #endregion
+
+  const days: number | undefined = output;
+  expect(days).toBe(3);
   model.assertDone();
 });

@@ -40,8 +40,8 @@ export type {
   SettledInput,
   Step,
 } from './agent/middleware.ts';
-export { isEnding } from './agent/next.ts';
-export type { Ending, Next } from './agent/next.ts';
+export { isEnding, isNewAnswer } from './agent/next.ts';
+export type { Answer, Ending, Next } from './agent/next.ts';
 export { perRun } from './agent/per-run.ts';
 export type { PerRun } from './agent/per-run.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';

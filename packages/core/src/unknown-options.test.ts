@@ -172,7 +172,7 @@ const entries: Readonly<Record<string, Entry>> = {
     },
     others:
       'addToHead addToSystemPrompt classifyError concurrency directAnswers errorHints ' +
-      'friendlyErrors isEnding isSuspension lastAnswer modelErrors parallelIds perRun reactMemory ' +
+      'friendlyErrors isEnding isNewAnswer isSuspension lastAnswer modelErrors parallelIds perRun reactMemory ' +
       'runLimits steering todosOf toolMedia withStream wrapModel',
   },
   './observe': {

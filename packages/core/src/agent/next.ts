@@ -36,16 +36,18 @@ export function isEnding(value: object): value is Ending {
   return 'reason' in value;
 }
 
+/** The end of a run with an answer. */
+export interface Answer extends Ending {
+  readonly message: Msg;
+}
+
 /**
- * Returns whether a reply of the model ends the run and is not in the log yet. False for a message
- * of a hook, which has `metadata.reason`.
+ * Returns whether the run ends with a reply of the model that the log does not have yet. Wrappers may
+ * still judge it. False if a hook ended the run.
  */
-export function isNewAnswer(
-  next: Next,
-  { messages }: RunContext,
-): next is Ending & { readonly message: Msg } {
-  if (!isEnding(next) || !next.message || !/^(stop|limit)$/.test(next.reason)) return false;
-  return next.message.metadata?.['reason'] === undefined && !messages.includes(next.message);
+export function isNewAnswer(next: Next, { messages }: RunContext): next is Answer {
+  if (!isEnding(next) || !next.message || next.isUntold) return false;
+  return /^(stop|limit)$/.test(next.reason) && !messages.includes(next.message);
 }
 
 /** Request of a hook to continue at another step of the loop, or to end the agent call. */

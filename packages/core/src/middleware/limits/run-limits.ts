@@ -1,5 +1,5 @@
 import type { Middleware, OpenCall } from '../../agent/middleware.ts';
-import { isEnding } from '../../agent/next.ts';
+import { isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { allowTools } from '../../tool/set/tool-set.ts';
@@ -48,10 +48,8 @@ export function runLimits(): Middleware {
     },
     wrapReply: (next) => async (reply, context) => {
       const made = await next(reply, context);
-      const isAnswer = isEnding(made) && made.reason === 'stop';
-      if (!isAnswer || hasCallsLeft(context)) return made;
-      const isStored = made.message && context.messages.includes(made.message);
-      return isStored ? made : { ...made, reason: 'limit' };
+      const isLast = isNewAnswer(made, context) && !hasCallsLeft(context);
+      return isLast ? { ...made, reason: 'limit' } : made;
     },
     wrapRound: (next) => (round, context) => {
       const run = runs.get(context.runId)!;

@@ -344,3 +344,72 @@ test('in tool mode, a value that a dead host left in the log is accepted', async
   });
   expect((await agent.call(undefined, { output: structured(city) })).output).toEqual(rome);
 });
+
+test.for(['tool', 'prompt'] as const)(
+  'in %s mode, the answer of a hook is not judged',
+  async (mode) => {
+    const { agent, model } = setUp(['Rome.'], {
+      use: [
+        {
+          on: {
+            'post-reasoning': (_event, control) => control.jumpTo('end', 'Not now.', 'stop'),
+          },
+        },
+      ],
+    });
+    const result = await agent.call('go', { output: structured(city, { mode }) });
+    expect(result).toMatchObject({ reason: 'stop', text: 'Not now.' });
+    expect(result).not.toHaveProperty('output');
+    expect(model.requests).toHaveLength(1);
+  },
+);
+
+test('in tool mode, a hook may ask the model again after a value', async () => {
+  let isFirst = true;
+  const { agent, model } = setUp(
+    [{ toolCalls: [give({ name: 'Paris' })] }, { toolCalls: [give(rome)] }],
+    {
+      use: [
+        {
+          on: {
+            'post-acting': (_event, control) => {
+              if (isFirst) control.gotoReasoning([]);
+              isFirst = false;
+            },
+          },
+        },
+      ],
+    },
+  );
+  expect((await agent.call('go', { output: structured(city) })).output).toEqual(rome);
+  expect(model.requests).toHaveLength(2);
+  expect((await agent.messages()).map(textOf)).toEqual(['go', JSON.stringify(rome)]);
+});
+
+test('in tool mode, a message that arrives beside a value is answered first', async () => {
+  const { agent, model } = setUp([
+    { toolCalls: [give({ name: 'Paris' })] },
+    { toolCalls: [give(rome)] },
+  ]);
+  let isFirst = true;
+  agent.addHook({
+    on: {
+      'pre-acting': () => {
+        if (isFirst) agent.interrupt({ mode: 'inject', messages: 'In Italy.' });
+        isFirst = false;
+      },
+    },
+  });
+  expect((await agent.call('go', { output: structured(city) })).output).toEqual(rome);
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toBe('In Italy.');
+});
+
+test('several agents may use one output mode at the same time', async () => {
+  const output = structured(city, { attempts: 1 });
+  const names = ['Rome', 'Oslo', 'Lima'];
+  const values = names.map(async (name) => {
+    const { agent } = setUp([`${name}.`, { toolCalls: [give({ name })] }]);
+    return (await agent.call('go', { output })).output;
+  });
+  expect(await Promise.all(values)).toEqual(names.map((name) => ({ name })));
+});

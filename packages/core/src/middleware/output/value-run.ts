@@ -1,5 +1,5 @@
 import type { RequestDraft, Step } from '../../agent/middleware.ts';
-import { isEnding, type Ending, type Next } from '../../agent/next.ts';
+import { isEnding, type Answer, type Ending, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -70,7 +70,7 @@ export class ValueRun {
    * Judges an answer. Returns the end of the run with its value, or asks the model again. Throws
    * `OUTPUT_INVALID` after the last attempt.
    */
-  async judge(ending: Ending & { readonly message: Msg }): Promise<Next> {
+  async judge(ending: Answer): Promise<Next> {
     const { message } = ending;
     const reading = await this.#form.read(message);
     if (reading.ok) return this.#ending(reading.found, message, ending);
@@ -83,7 +83,7 @@ export class ValueRun {
    * Returns the end of the run for an answer that an earlier run stored. The JSON that the model
    * wrote is validated again, because the schema may change values.
    */
-  async judgeStored(ending: Ending & { readonly message: Msg }): Promise<Next> {
+  async judgeStored(ending: Answer): Promise<Next> {
     const { message } = ending;
     const { output, given = output } = message.metadata ?? {};
     const checked = given === undefined ? undefined : await this.#schema.validate(given);

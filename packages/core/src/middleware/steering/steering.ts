@@ -1,6 +1,6 @@
 import { checkNew } from '../../agent/call-input.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { isEnding, type Next } from '../../agent/next.ts';
+import { isEnding, isNewAnswer, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
@@ -122,10 +122,8 @@ async function beforeModel(run: SteeredRun | undefined, next: Next): Promise<Nex
 async function afterReply(run: SteeredRun, next: Next): Promise<Next> {
   const { context, steps, injections } = run;
   if (!isEnding(next)) return beforeModel(run, next);
-  const { message, reason } = next;
-  // A hook has stored its answer already.
-  const isAnswer = message && reason === 'stop' && !context.messages.includes(message);
-  if (!isAnswer || !injections.any) return next;
+  if (!isNewAnswer(next, context) || !injections.any) return next;
+  const { message } = next;
   await injections.judged(context.signal);
   if (context.stopped) return steps.recover(message);
   if (!injections.any) return next;

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { Agent } from './agent.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool, type Tool } from '../tool/tool.ts';
+import { allowTools } from '../tool/set/allow-tools.ts';
+import type { Middleware } from './middleware.ts';
+
+const named = (name: string): Tool =>
+  tool({ name, description: '', input: {}, execute: () => `${name} ran` });
+
+/** Adds a tool after `wrapRun` of all middleware. */
+const adding = (name: string): Middleware => ({
+  onError: 'fail',
+  on: { 'pre-call': (_event, _control, context) => context.addTools([named(name)]) },
+});
+
+const hiding: Middleware = {
+  wrapRun: (next) => (input, context) => {
+    context.setTools(allowTools(context.tools, []));
+    return next(input, context);
+  },
+};
+
+test('neither `allowTools` nor other middleware hides a tool that was added to the run', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'added' }] }, 'Done.', 'Done.']);
+  const seen: string[][] = [];
+  const watching: Middleware = {
+    wrapRequest: (next) => (draft, context) => {
+      seen.push(context.addedTools.map(({ name }) => name));
+      return next(draft, context);
+    },
+  };
+  const tools = [named('own')];
+  const agent = new Agent({ name: 'a', model, tools, use: [hiding, watching] });
+  const result = await agent.call('go', { use: [adding('added')], allowTools: ['own'] });
+  expect(result.toolsUsed).toEqual(['added']);
+  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['added']);
+  await agent.call('again');
+  expect(model.requests[2]!.tools).toEqual([]);
+  expect(seen).toEqual([['added'], ['added'], []]);
+});
+
+test('a run cannot get a tool with the name of another tool', async () => {
+  const model = new ScriptedModel([]);
+  const agent = new Agent({ name: 'a', model, tools: [named('own')] });
+  await expect(agent.call('go', { use: [adding('own')] })).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: 'Two tools are named "own".',
+  });
+  expect(await agent.messages()).toEqual([]);
+});
