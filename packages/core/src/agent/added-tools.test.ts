@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Agent } from './agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
-import { allowTools } from '../tool/set/allow-tools.ts';
+import { allowTools } from '../tool/set/tool-set.ts';
 import type { Middleware } from './middleware.ts';
 
 const named = (name: string): Tool =>

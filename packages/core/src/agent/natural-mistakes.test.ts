@@ -150,7 +150,7 @@ test.each<[mistake: string, options: object, message: string]>([
   [
     'output: z.object()',
     { output: z.object({}) },
-    'call(): output must be an output mode such as structured(schema); got an object.',
+    'call(): output must be structured(schema); got an object.',
   ],
   [
     'abortSignal',

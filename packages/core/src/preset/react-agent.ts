@@ -31,7 +31,7 @@ export type AgentLimits = KernelLimits & RunLimits;
 
 /** `G`: type of the tools. */
 export interface AgentOptions<G extends GivenTools = GivenTools>
-  extends Omit<KernelOptions<G>, 'whenBusy' | 'limits'>, Omit<FeatureOptions, 'limits'> {
+  extends Omit<KernelOptions<G>, 'whenBusy' | 'limits'>, Omit<FeatureOptions, 'limits' | 'holdRound'> {
   /** Limits of an agent call. They override a preset's values, field by field. */
   readonly limits?: AgentLimits;
   /**

@@ -7,6 +7,7 @@ import {
 import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
 import type { Middleware } from '../agent/middleware.ts';
+import { approvals } from '../middleware/approval/approvals.ts';
 import { presetOf } from '../agent/use-list.ts';
 import {
   promptVariables,
@@ -72,6 +73,7 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
   return presetOf([
     { name: 'springAiAlibaba', defaults: { limits, pauseWhenIdle: true, holdRound } },
+    ...(holdRound ? [approvals()] : []),
     positionHooks(hooks),
     ...(state ? [state] : []),
     promptVariables({ form: '{}', variables: variablesOf }),

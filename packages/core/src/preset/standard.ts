@@ -1,7 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { boundedPart, presetOf } from '../agent/use-list.ts';
 import { directAnswers } from '../middleware/answer/direct-answers.ts';
-import { approvals } from '../middleware/approval/approvals.ts';
+import { decidedCalls } from '../middleware/approval/decided-calls.ts';
 import { runLimits } from '../middleware/limits/run-limits.ts';
 import { lastAnswer } from '../middleware/limits/summarize.ts';
 import { steering } from '../middleware/steering/steering.ts';
@@ -13,6 +13,6 @@ import { steering } from '../middleware/steering/steering.ts';
  * `{ name: 'steering' }`.
  */
 export function standard(): readonly Middleware[] {
-  const parts = [approvals(), steering(), directAnswers(), lastAnswer(), runLimits()];
+  const parts = [decidedCalls(), steering(), directAnswers(), lastAnswer(), runLimits()];
   return presetOf(parts.map(boundedPart));
 }

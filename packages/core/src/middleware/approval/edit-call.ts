@@ -7,6 +7,12 @@ import { jsonForm } from '../../message/json/json-form.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 
+interface EditOptions {
+  readonly isReviewed: boolean;
+  readonly context: RunContext;
+  readonly steps: Steps;
+}
+
 /**
  * Applies a person's edit and returns the edited tool call. The log, the model and the readers get
  * the new arguments before validation. A validation error then matches the arguments that they see.
@@ -16,9 +22,7 @@ import { toolUsesOf } from '../../message/message-text.ts';
 export async function editCall(
   { raw: _raw, ...toolUse }: ToolUse,
   given: JsonValue,
-  isReviewed: boolean,
-  context: RunContext,
-  steps: Steps,
+  { isReviewed, context, steps }: EditOptions,
 ): Promise<ToolUse> {
   const { id } = toolUse;
   const input = jsonForm(given, 'The edited arguments')!;

@@ -96,7 +96,7 @@ test('without `holdRound`, tool calls that need no approval run first', async ()
   }
 });
 
-test('`holdRound` of approvals() has precedence over the preset and over the agent', async () => {
+test('`holdRound` of approvals() has precedence over the preset', async () => {
   const held = async (options: Partial<AgentOptions>): Promise<boolean> => {
     const ran: string[] = [];
     const named = (name: string, needsApproval: boolean): Tool =>
@@ -116,9 +116,7 @@ test('`holdRound` of approvals() has precedence over the preset and over the age
   expect(await held({ use: [springAiAlibaba()] })).toBe(true);
   expect(await held({ use: [springAiAlibaba(), approvals()] })).toBe(true);
   expect(await held({ use: [springAiAlibaba(), approvals({ holdRound: false })] })).toBe(false);
-  expect(await held({ use: [springAiAlibaba()], holdRound: false })).toBe(false);
-  expect(await held({ holdRound: true })).toBe(true);
-  expect(await held({ holdRound: true, use: [approvals({ holdRound: false })] })).toBe(false);
+  expect(await held({ use: [approvals({ holdRound: true })] })).toBe(true);
 });
 
 test('with `holdRound`, tool calls that need no decision run normally', async () => {

@@ -1,0 +1,195 @@
+import type {
+  Middleware,
+  OpenCall,
+  RunCall,
+  RunCallOptions,
+} from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
+import { messageOf } from '../../error/agent-error.ts';
+import type { Decision, PendingCall } from '../../event/pending-call.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
+import type { Suspension } from '../../tool/run-call.ts';
+import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
+import { decidedInput } from './check-decisions.ts';
+import { editCall } from './edit-call.ts';
+
+/** When tool calls need an approval, and who gives it. */
+export interface ApprovalPolicy {
+  /** Returns whether a tool call needs an approval; a text is the reason for the approver. */
+  needs(call: ReadyCall, context: RunContext): Promise<boolean | string>;
+  /** Asks for a decision while the run waits. Without it, the tool call suspends. */
+  ask?(pending: PendingCall, context: RunContext, steps: Steps): Promise<Decision | undefined>;
+}
+
+/** The parts of the middleware `approvals`. */
+export type DecidedCalls = Required<
+  Pick<Middleware, 'name' | 'wrapSettle' | 'wrapRound' | 'wrapTool'>
+>;
+
+/**
+ * Carries out decisions about tool calls, and suspends tool calls that need an approval. The default
+ * policy asks the tool's `needsApproval`.
+ */
+export function decidedCalls(policy: ApprovalPolicy = { needs: toolNeeds }): DecidedCalls {
+  return {
+    name: 'approvals',
+    wrapSettle: (next) => async (input, context) =>
+      next(decidedInput(input, context.openCalls), context),
+    wrapRound: (next) => async (round, context, steps) => {
+      const calls: OpenCall[] = [];
+      for (const given of round.calls) {
+        const call = await withDecision(given, context, steps);
+        calls.push(await steps.wait(readyToAsk(call, context, policy)));
+      }
+      return next({ calls }, context);
+    },
+    wrapTool: (next) => (call, given) => decideCall(call, given, { ...policy, next }),
+  };
+}
+
+/** Returns whether the tool itself says that a call needs an approval. */
+export async function toolNeeds({ tool, input, toolUse }: ReadyCall): Promise<boolean> {
+  const { needsApproval = false } = tool;
+  return typeof needsApproval === 'function' ? needsApproval(input, toolUse) : needsApproval;
+}
+
+/**
+ * Applies the decision about a tool call. A rejection and a result end the tool call. An edit
+ * changes its arguments.
+ */
+async function withDecision(call: OpenCall, context: RunContext, steps: Steps): Promise<OpenCall> {
+  const { toolUse, state, result } = call;
+  const { decision } = state;
+  if (!decision || result || isForTool(call, context)) return call;
+  if (decision.type === 'result') {
+    const { output, state: how = 'success' } = decision;
+    return { ...call, result: toolResult(toolUse, output, how) };
+  }
+  if (decision.type === 'reject')
+    return { ...call, result: deniedResult(toolUse, decision.reason) };
+  if (decision.type !== 'edit' || context.stopped === 'aborted') return call;
+  const isReviewed = state.toolUse !== undefined;
+  const edited = await editCall(toolUse, decision.input, { isReviewed, context, steps });
+  return { ...call, toolUse: edited };
+}
+
+/**
+ * Returns whether the tool itself receives the decision. An example is an agent tool whose child
+ * agent has pending tool calls.
+ */
+function isForTool({ toolUse, state }: OpenCall, { tools }: RunContext): boolean {
+  const waited = state.pending ?? state.waited;
+  const tool = tools.find(toolUse.name);
+  return (
+    waited?.kind === 'suspended' &&
+    // The answer to a tool that is gone now is not the tool's result.
+    Boolean(typeof tool === 'object' ? tool.takesDecisions : waited.details)
+  );
+}
+
+/**
+ * Marks a tool call as not started if nobody noted whether it has started, and it needs an approval.
+ * Lets `ask` ask again about a tool call that waits for an approval.
+ */
+async function readyToAsk(
+  call: OpenCall,
+  context: RunContext,
+  policy: ApprovalPolicy,
+): Promise<OpenCall> {
+  const { pending, ...state } = call.state;
+  if (policy.ask && pending?.kind === 'approval') return { ...call, state };
+  if (call.isKnown || call.result) return call;
+  const undecided = await isUndecided(call, context, policy);
+  return undecided ? { ...call, state: { ...call.state, started: false } } : call;
+}
+
+/** Returns whether a tool call still needs an approval. Runs no hooks. */
+export async function isUndecided(
+  { toolUse, state, result }: OpenCall,
+  context: RunContext,
+  policy: ApprovalPolicy,
+): Promise<boolean> {
+  if (state.decision || state.approved || result) return false;
+  if (state.pending) return state.pending.kind === 'approval';
+  try {
+    const call = await prepareCall(context.tools, toolUse);
+    return call.ok && Boolean(await policy.needs(call, context));
+  } catch {
+    // The call fails with this error when it runs.
+    return false;
+  }
+}
+
+interface Deciding extends ApprovalPolicy {
+  readonly next: RunCall;
+}
+
+/** Runs a tool call if it needs no approval, or once somebody has approved it. */
+async function decideCall(
+  call: ReadyCall,
+  given: RunCallOptions,
+  { needs, ask, next }: Deciding,
+): Promise<ToolResult | Suspension> {
+  const { toolUse } = call;
+  const { run: context, steps } = given;
+  const { approved } = context.status.calls.get(toolUse.id) ?? {};
+  const isDecided = given.decision !== undefined || approved;
+  let asked: boolean | string;
+  try {
+    // Waits in both cases, so that tool calls start in order.
+    asked = await steps.wait(isDecided ? false : needs(call, context));
+  } catch (error) {
+    return errorResult(toolUse, messageOf(error));
+  }
+  if (!asked) return next(call, given);
+  const suspended = asked === true ? '' : asked;
+  const pending = pendingCall(toolUse, suspended);
+  const decision = ask && (await askNow(pending, toolUse, { ask, context, steps }));
+  if (!decision) return { suspended, kind: 'approval' };
+  if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
+  const decided = decision.type === 'edit' ? await editNow(call, decision, given) : toolUse;
+  // The tools may have changed while the approver was asked.
+  const ready = await given.prepare(decided);
+  if (!ready.ok) return errorResult(decided, ready.problem);
+  return next(ready, { ...given, decision });
+}
+
+interface Asking {
+  readonly ask: NonNullable<ApprovalPolicy['ask']>;
+  readonly context: RunContext;
+  readonly steps: Steps;
+}
+
+/** Asks for a decision, and notes the question and the decision in the log. */
+async function askNow(
+  pending: PendingCall,
+  toolUse: ToolUse,
+  { ask, context, steps }: Asking,
+): Promise<Decision | undefined> {
+  // The log marks the tool call as suspended during the decision. If the process ends now, the next
+  // run knows that the tool has not started.
+  await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
+  const decision = await ask(pending, context, steps);
+  if (decision) await steps.note([{ kind: 'decision', decision }]);
+  return decision;
+}
+
+/** Edits a tool call while the run waits, and notes it in the log. */
+async function editNow(
+  { toolUse }: ReadyCall,
+  decision: Extract<Decision, { type: 'edit' }>,
+  { run: context, steps }: RunCallOptions,
+): Promise<ToolUse> {
+  const edited = await editCall(toolUse, decision.input, { isReviewed: true, context, steps });
+  await steps.note([
+    { kind: 'suspended', calls: [{ pending: pendingCall(edited, ''), toolUse: edited }] },
+    { kind: 'decision', decision },
+  ]);
+  return edited;
+}
+
+function pendingCall({ id: toolUseId, name, input }: ToolUse, reason: string): PendingCall {
+  return { toolUseId, name, input, kind: 'approval', ...(reason && { reason }) };
+}

@@ -1,0 +1,94 @@
+import { isEnding, type Next } from '../../agent/next.ts';
+import type { OpenCall, Round, RunCall, Step } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
+import type { ReadyCall } from '../../tool/prepare-call.ts';
+import { isUndecided, type ApprovalPolicy } from './decided-calls.ts';
+
+interface Holding {
+  /** `decide`: tool calls are only decided in this step. `run`: they also start. */
+  mode: 'decide' | 'run';
+  /** Ids of the tool calls that may start without a decision. */
+  readonly cleared: Set<string>;
+}
+
+export interface HeldRounds extends Pick<ApprovalPolicy, 'needs'> {
+  readonly wrapRun: ReturnType<typeof perRun>['wrapRun'];
+  /** Wraps the step that runs the open tool calls. `holds`: whether the rounds of this run wait. */
+  wrapRound(next: Step<Round, Next>, holds: (context: RunContext) => boolean): Step<Round, Next>;
+  /** Wraps the start of a tool call. */
+  wrapTool(next: RunCall): RunCall;
+}
+
+/**
+ * Makes all tool calls of a reply wait until each call that needs an approval is decided. First
+ * decides about the tool calls that need an approval. Then shows the others to the hooks, which may
+ * change them so that they need one. Then starts all.
+ */
+export function heldRounds(policy: ApprovalPolicy): HeldRounds {
+  const runs = perRun((): Holding => ({ mode: 'run', cleared: new Set() }));
+  const needs = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
+    const { mode, cleared } = runs.get(context.runId)!;
+    if (cleared.has(call.toolUse.id)) return false;
+    const asked = await policy.needs(call, context);
+    if (!asked && mode === 'decide') cleared.add(call.toolUse.id);
+    return asked;
+  };
+  return {
+    needs,
+    wrapRun: runs.wrapRun,
+    wrapRound: (next, holds) => async (round, context) => {
+      if (!holds(context)) return next(round, context);
+      return runHeld(round.calls, { policy, holding: runs.get(context.runId)!, context, next });
+    },
+    wrapTool: (next) => async (call, given) => {
+      const isRunning = runs.get(given.runId)!.mode === 'run';
+      return isRunning ? next(call, given) : { suspended: '', kind: 'nothing' };
+    },
+  };
+}
+
+interface HeldRound {
+  readonly policy: ApprovalPolicy;
+  readonly holding: Holding;
+  readonly context: RunContext;
+  readonly next: Step<Round, Next>;
+}
+
+async function runHeld(
+  given: readonly OpenCall[],
+  { policy, holding, context, next }: HeldRound,
+): Promise<Next> {
+  const undecided = await Promise.all(given.map((call) => isUndecided(call, context, policy)));
+  const asks = undecided.includes(true) || given.some(({ state }) => state.decision);
+  // No tool of the round has started. Its only results are rejections.
+  const calls = asks && !hasRun(context) ? given.map(notStarted) : given;
+  const waiting = calls.filter((_call, index) => undecided[index]);
+  const fresh = calls.filter(({ state, result }) => !state.toolUse || result);
+  const first = waiting.length ? waiting : fresh;
+  if (!first.length) {
+    for (const { toolUse } of calls) holding.cleared.add(toolUse.id);
+    return next({ calls }, context);
+  }
+  holding.mode = 'decide';
+  try {
+    const made = await next({ calls: first }, context);
+    // Only the tool calls of this step are decided. The other ones come next.
+    const goesOn = !isEnding(made) && made.to === 'model' && !made.isAsked;
+    return goesOn && context.openCalls.length ? { to: 'tools' } : made;
+  } finally {
+    holding.mode = 'run';
+  }
+}
+
+/** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */
+function hasRun({ messages }: RunContext): boolean {
+  const reply = messages.findLastIndex(({ role }) => role === 'assistant');
+  const results = messages.slice(reply + 1).flatMap(toolResultsOf);
+  return results.some(({ state }) => state !== 'denied');
+}
+
+function notStarted(call: OpenCall): OpenCall {
+  return call.isKnown ? call : { ...call, state: { ...call.state, started: false } };
+}
