@@ -1,9 +1,8 @@
 import type { Steps } from '../../agent/steps.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf, withSystemText } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { withSystemText } from '../../message/message-text.ts';
 import { formatInstruction } from '../../schema/format-instruction.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
 import { jsonText, type Said, type TextFormat } from './text-format.ts';
