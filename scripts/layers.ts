@@ -56,6 +56,12 @@ const exceptions: readonly LayerException[] = [
     reason: 'the counts of a limit are values of the session’s state',
   },
   {
+    from: 'core/src/middleware/output',
+    to: 'core/src/middleware/limits/summarize.ts',
+    values: true,
+    reason: 'a typed value is asked for at a limit in place of a summary',
+  },
+  {
     from: 'core/src/middleware/resilience/reflexion.ts',
     to: 'core/src/middleware/text-protocol/corrections.ts',
     values: true,

@@ -4,8 +4,7 @@ import { readSchema } from '../../schema/to-schema.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';
-import { textForm } from './text-form.ts';
-import { jsonText, yamlText, type TextFormat } from './text-format.ts';
+import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 import { valueMode } from './value-mode.ts';
 
 export interface JsonModeOptions {

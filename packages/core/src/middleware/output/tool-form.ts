@@ -1,10 +1,11 @@
 import type { ToolUse } from '../../message/content-block.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { outputText, textOf, toolUsesOf } from '../../message/message-text.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
-import { asArguments } from './structured-schema.ts';
-import type { Found, ValueForm } from './value-form.ts';
+import { isOutputCall, type Found, type ValueForm } from './value-mode.ts';
 
 export interface ToolFormOptions {
   readonly schema: Schema<unknown>;
@@ -64,10 +65,6 @@ export function toolForm({ schema, forceTool }: ToolFormOptions): ValueForm {
   };
 }
 
-export function isOutputCall({ name }: { readonly name: string }): boolean {
-  return name === outputToolName;
-}
-
 function readCall(
   schema: Schema<Found>,
   { input, raw }: ToolUse,
@@ -75,4 +72,55 @@ function readCall(
   return input === null && raw
     ? { ok: false, issues: ['it is not valid JSON'] }
     : schema.validate(input);
+}
+
+/**
+ * Returns the schema for a tool's arguments, which must be an object. Another value is wrapped in
+ * an object: `{ response: … }` (AgentScope wraps all values).
+ */
+export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<Found> {
+  const wrapped = jsonSchema['type'] !== 'object';
+  return {
+    jsonSchema: wrapped ? wrap(jsonSchema) : jsonSchema,
+    async validate(input) {
+      const given = (wrapped ? isRecord(input) && input['response'] : input) as
+        | JsonValue
+        | undefined;
+      if (wrapped && (!isRecord(input) || given === undefined))
+        return { ok: false, issues: ['response: it is missing'] };
+      const result = await validate(given);
+      return result.ok ? { ok: true, value: { value: result.value, given: given! } } : result;
+    },
+  };
+}
+
+function wrap(schema: JsonObject): JsonObject {
+  const { $defs, definitions, ...response } = moveRefs(schema) as JsonObject;
+  return {
+    type: 'object',
+    properties: { response: response as JsonObject },
+    required: ['response'],
+    additionalProperties: false,
+    ...($defs && { $defs }),
+    ...(definitions && { definitions }),
+  };
+}
+
+/**
+ * Adjusts the references of a schema that is wrapped. References to definitions stay, because the
+ * definitions move to the new root. Other references point to `#/properties/response`.
+ */
+function moveRefs(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(moveRefs);
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value as JsonObject).map(([key, inner]) => [
+    key,
+    key === '$ref' ? moveRef(inner!) : moveRefs(inner!),
+  ]);
+  return Object.fromEntries(entries) as JsonObject;
+}
+
+function moveRef(ref: JsonValue): JsonValue {
+  if (typeof ref !== 'string') return moveRefs(ref);
+  return ref.replace(/^#(?=$|\/(?!\$defs\/|definitions\/))/, '#/properties/response');
 }

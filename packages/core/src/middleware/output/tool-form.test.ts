@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { toSchema } from '../../schema/to-schema.ts';
-import { asArguments } from './structured-schema.ts';
+import { asArguments } from './tool-form.ts';
 
 test('asArguments() uses the schema of an object directly as the schema of the arguments', async () => {
   const schema = toSchema(z.object({ city: z.string().trim() }));
