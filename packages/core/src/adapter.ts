@@ -7,6 +7,7 @@ export type { AgentStatus } from './event/agent-status.ts';
 export type { CallState } from './event/call-state.ts';
 export type { CallInput } from './agent/call-input.ts';
 export { jsonClaim } from './middleware/guard/json-claim.ts';
+export { judgedJsonMode } from './middleware/output/json-mode.ts';
 export { checkDecision } from './event/check-decision.ts';
 export { unfitClaim } from './middleware/guard/claims.ts';
 export type { Claim } from './middleware/guard/claims.ts';

@@ -71,8 +71,9 @@ const entries: Readonly<Record<string, Entry>> = {
     },
     others:
       'BatchCache RunDriver addUsage checkDecision checkOptions deniedChunks hostedToolOf ' +
-      'isCutOff isError isQuestion jsonClaim jsonForm logLimit mayAskApproval messagesBefore ' +
-      'parseHistory parseMessages prepareCall resumptionOf showFailuresAs timerMs titleOf unfitClaim',
+      'isCutOff isError isQuestion jsonClaim jsonForm judgedJsonMode logLimit mayAskApproval ' +
+      'messagesBefore parseHistory parseMessages prepareCall resumptionOf showFailuresAs timerMs ' +
+      'titleOf unfitClaim',
   },
   './ai-sdk': {
     exports: ai,
@@ -171,8 +172,8 @@ const entries: Readonly<Record<string, Entry>> = {
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
     others:
-      'addToHead addToSystemPrompt classifyError concurrency directAnswers errorHints ' +
-      'friendlyErrors isEnding isNewAnswer isSuspension lastAnswer modelErrors parallelIds perRun reactMemory ' +
+      'addToSystemPrompt classifyError concurrency directAnswers errorHints friendlyErrors ' +
+      'isEnding isNewAnswer isSuspension lastAnswer modelErrors parallelIds perRun reactMemory ' +
       'runLimits steering todosOf toolMedia withStream wrapModel',
   },
   './observe': {

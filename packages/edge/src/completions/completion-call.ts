@@ -1,14 +1,15 @@
 import { createMessage } from '@isoloop/core';
 import type { CallOptions, JsonObject, JsonValue, Msg, ReActAgent } from '@isoloop/core';
-import { jsonClaim } from '@isoloop/core/adapter';
-import { readClientTools, refuseOwnNames, withClientTools } from '../turn/client-tools.ts';
-import type { OpenAiApi } from '../turn/client-tools.ts';
+import { jsonClaim, judgedJsonMode } from '@isoloop/core/adapter';
+import { clientTools, readClientTools, refuseOwnNames } from '../turn/client-tools.ts';
+import type { ClientTools, OpenAiApi } from '../turn/client-tools.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { withoutSystem } from './completion-messages.ts';
 import { readSettings } from './model-settings.ts';
 import { callFieldNames, pick } from './request-fields.ts';
 import { readResponseFormat } from './response-format.ts';
+import type { ResponseFormat } from './response-format.ts';
 
 /** Settings for the answer to a request of chat completions or of the Responses API. */
 export interface CompletionCall {
@@ -42,30 +43,39 @@ export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
 export function readCall(body: RequestBody, settings: CallSettings): CompletionCall {
   const { jsonSchema, systemMessages } = settings;
   const api: OpenAiApi = body['api'] === 'responses' ? 'responses' : 'completions';
-  const clientTools = readClientTools(body, api);
-  const format = readResponseFormat(body, api, jsonSchema);
-  let output = withClientTools(clientTools, format);
+  const readDeclared = (from: RequestBody): Declared => ({
+    tools: readClientTools(from, api),
+    format: readResponseFormat(from, api, jsonSchema),
+  });
+  let declared = readDeclared(body);
+  const { tools, format } = declared;
   const given = readInstructions(body);
   const instructions = systemMessages === 'keep' ? given : withoutSystem(given);
-  const names = clientTools.tools.map(({ name }) => name);
+  const names = tools.tools.map(({ name }) => name);
   const take = (judged: JsonValue): void => {
-    const left = { ...body, ...(judged as JsonObject) };
-    output = withClientTools(readClientTools(left, api), readResponseFormat(left, api, jsonSchema));
+    declared = readDeclared({ ...body, ...(judged as JsonObject) });
   };
+  const output = [
+    ...(names.length ? [clientTools(() => declared.tools)] : []),
+    ...(format ? judgedJsonMode(() => declared.format?.schema) : []),
+  ];
   return {
     options: {
       ...readSettings(body, settings),
       ...(instructions.length && { instructions }),
       // The guards judge the declarations before the output mode begins, and may change them.
-      ...(output && {
-        claims: [jsonClaim(declarations(body), take)],
-        output: { begin: (...run) => output!.begin(...run) },
-      }),
+      ...(output.length && { claims: [jsonClaim(declarations(body), take)], output }),
     },
     wholeText: format !== undefined,
     isExternal: (name) => names.includes(name),
     check: (agent) => refuseOwnNames(agent, names, 'tools'),
   };
+}
+
+/** What a request declares for its answer. */
+interface Declared {
+  readonly tools: ClientTools;
+  readonly format: ResponseFormat | undefined;
 }
 
 /** Returns the fields whose names, descriptions and schemas the model reads. */

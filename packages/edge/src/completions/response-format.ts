@@ -1,7 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { jsonMode } from '@isoloop/core/output';
 import type { JsonObject } from '@isoloop/core';
-import type { OutputMode } from '@isoloop/core/output';
 import type { StandardSchema } from '@isoloop/core/tools';
 import { checkName, fieldsOf, invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
@@ -13,6 +12,12 @@ import type { OpenAiApi } from '../turn/client-tools.ts';
  */
 export type SchemaChecker = (schema: JsonObject) => StandardSchema;
 
+/** A client's format of the answer: JSON. */
+export interface ResponseFormat {
+  /** Schema of the JSON. Default: any object or array. */
+  readonly schema?: StandardSchema | JsonObject;
+}
+
 /**
  * Reads the format of the answer: `response_format` of chat completions, or `text.format` of the
  * Responses API. Returns `undefined` for text. Throws `INVALID_INPUT`, with the field's name, for an
@@ -22,14 +27,14 @@ export function readResponseFormat(
   body: RequestBody,
   api: OpenAiApi,
   check?: SchemaChecker,
-): OutputMode | undefined {
+): ResponseFormat | undefined {
   const isChat = api === 'completions';
   const format = isChat ? body['response_format'] : fieldsOf(body['text'])['format'];
   const param = isChat ? 'response_format' : 'text.format';
   if (format == null) return undefined;
   const { type, json_schema: named } = fieldsOf(format);
   if (type === 'text') return undefined;
-  if (type === 'json_object') return jsonMode();
+  if (type === 'json_object') return {};
   if (type !== 'json_schema')
     throw invalidField(param, 'must be of the type "text", "json_object" or "json_schema"');
   const { name, schema } = fieldsOf(isChat ? named : format);
@@ -38,12 +43,19 @@ export function readResponseFormat(
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw invalidField(`${place}.schema`, 'must be a JSON Schema');
   }
-  return toOutputMode(schema as JsonObject, `${place}.schema`, check);
+  return { schema: readSchema(schema as JsonObject, `${place}.schema`, check) };
 }
 
-function toOutputMode(schema: JsonObject, param: string, check?: SchemaChecker): OutputMode {
+function readSchema(
+  given: JsonObject,
+  param: string,
+  check?: SchemaChecker,
+): StandardSchema | JsonObject {
   try {
-    return jsonMode(check?.(schema) ?? schema);
+    const schema = check?.(given) ?? given;
+    // Throws for a schema that cannot be used.
+    jsonMode(schema);
+    return schema;
   } catch (cause) {
     throw new AgentError('INVALID_INPUT', `\`${param}\` is a JSON Schema that cannot be used.`, {
       cause,

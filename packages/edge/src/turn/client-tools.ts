@@ -1,6 +1,5 @@
 import { AgentError, tool } from '@isoloop/core';
-import type { GenerateOptions, JsonObject, ReActAgent, Tool } from '@isoloop/core';
-import type { OutputMode } from '@isoloop/core/output';
+import type { GenerateOptions, JsonObject, Middleware, ReActAgent, Tool } from '@isoloop/core';
 import { checkName, fieldsOf, invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
@@ -63,39 +62,32 @@ export function refuseOwnNames(
 }
 
 /**
- * Returns an output mode that offers the client's tools in addition to the agent's tools. The
- * answer has the given `format`, if any.
+ * Returns middleware for one agent call that offers the client's tools in addition to the agent's
+ * tools. `read` returns the tools after the guards have judged them.
  */
-export function withClientTools(
-  { tools, toolChoice }: ClientTools,
-  format: OutputMode | undefined,
-): OutputMode | undefined {
-  if (!tools.length) return format;
+export function clientTools(read: () => ClientTools): Middleware {
+  let isFirst = true;
   return {
-    begin(context, steps) {
-      if (!context.model.features.tools)
-        throw invalidField('tools', 'cannot be used: the model calls no tools');
-      const inner = format?.begin(context, steps);
-      let isFirst = true;
-      return {
-        ...inner,
-        tools: [...(inner?.tools ?? []), ...tools],
-        request(request) {
-          const next = inner?.request(request) ?? request;
-          if (!isFirst || toolChoice === undefined) return next;
-          isFirst = false;
-          return { ...next, toolChoice };
+    name: 'clientTools',
+    onError: 'fail',
+    on: {
+      'pre-call': {
+        priority: -10_000,
+        handle(_event, _control, context) {
+          if (!context.model.features.tools)
+            throw invalidField('tools', 'cannot be used: the model calls no tools');
+          context.addTools(read().tools);
         },
-        judge: inner?.judge ?? nothing,
-        settled: inner?.settled ?? nothing,
-        onLimit: inner?.onLimit,
-      };
+      },
+    },
+    wrapRequest: (next) => async (draft, context) => {
+      const made = await next(draft, context);
+      const { toolChoice } = read();
+      if (!('messages' in made) || !isFirst || toolChoice === undefined) return made;
+      isFirst = false;
+      return { ...made, toolChoice };
     },
   };
-}
-
-function nothing(): Promise<undefined> {
-  return Promise.resolve(undefined);
 }
 
 function readTool(given: unknown, param: string, api: OpenAiApi): Tool {

@@ -44,8 +44,17 @@ export function jsonMode<const S extends SchemaLike>(
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
   checkOptions('CONFIGURATION', 'jsonMode()', options, 'attempts responseSchema:boolean|?');
   const { attempts = 2, responseSchema } = options;
-  const about = { where: 'jsonMode()', source: schema, format: jsonText };
-  return textMode({ ...about, attempts, responseSchema });
+  const read = schemaOf('jsonMode()', schema);
+  return textMode({ where: 'jsonMode()', read: () => read, format: jsonText, attempts, responseSchema });
+}
+
+/**
+ * Same as `jsonMode`, for a client's schema that the guards of an agent call judge first. `read`
+ * returns the schema, or `undefined` for any JSON. It is called once in each run, after the guards.
+ */
+export function judgedJsonMode(read: () => SchemaLike | undefined): OutputMode {
+  const where = 'judgedJsonMode()';
+  return textMode({ where, read: () => schemaOf(where, read()), format: jsonText, attempts: 2 });
 }
 
 /**
@@ -61,26 +70,29 @@ export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMod
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
   checkOptions('CONFIGURATION', 'yamlMode()', options, 'parse:function attempts');
   const { parse, attempts = 2 } = options;
-  const about = { where: 'yamlMode()', source: schema, format: yamlText(parse) };
-  return textMode({ ...about, attempts, responseSchema: false });
+  const read = schemaOf('yamlMode()', schema);
+  const format = yamlText(parse);
+  return textMode({ where: 'yamlMode()', read: () => read, format, attempts, responseSchema: false });
 }
 
 interface TextMode {
   readonly where: string;
-  readonly source: SchemaLike | undefined;
+  readonly read: () => Schema<unknown>;
   readonly format: TextFormat;
   readonly attempts: number;
-  readonly responseSchema: boolean | undefined;
+  readonly responseSchema?: boolean | undefined;
 }
 
-function textMode({ where, source, format, attempts, responseSchema }: TextMode): OutputMode {
-  const schema = source === undefined ? anything : readSchema(where, source);
+function textMode({ where, read, format, attempts, responseSchema }: TextMode): OutputMode {
   return valueMode({
     where,
-    schema,
     attempts,
-    form: (_context, steps) => textForm({ schema, format, responseSchema }, steps),
+    form: (_context, steps) => textForm({ schema: read(), format, responseSchema }, steps),
   });
+}
+
+function schemaOf(where: string, source: SchemaLike | undefined): Schema<unknown> {
+  return source === undefined ? anything : readSchema(where, source);
 }
 
 const anything: Schema<unknown> = {

@@ -56,7 +56,6 @@ export function structured<const S extends SchemaLike>(
   const schema = readSchema('structured()', source);
   return valueMode({
     where: 'structured()',
-    schema,
     attempts,
     form(context, steps) {
       const { tools } = context.model.features;

@@ -48,6 +48,7 @@ export function textForm(
   const beside = steps.message('system', told);
   let system: { readonly before: Msg | undefined; readonly message: Msg } | undefined;
   return {
+    schema,
     beside,
     lastQuestion: `Your steps are used up. Give your answer now, as ${name} alone.`,
     request(request) {

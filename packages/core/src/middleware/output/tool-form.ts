@@ -38,6 +38,7 @@ export function toolForm({ schema, forceTool }: ToolFormOptions): ValueForm {
     },
   };
   return {
+    schema,
     tool,
     lastQuestion: reminder,
     request(request, isAsked) {

@@ -30,6 +30,7 @@ export type Reading =
 
 /** The form in which the model gives the value of one run. */
 export interface ValueForm {
+  readonly schema: Schema<unknown>;
   /**
    * Tool whose arguments are the value. The first reply without a call of it is no failed attempt,
    * and only gets a reminder.
@@ -56,10 +57,9 @@ export interface ValueForm {
 export interface ValueModeOptions {
   /** Name of the function in error messages, such as `structured()`. */
   readonly where: string;
-  readonly schema: Schema<unknown>;
   /** Number of invalid answers after which the agent call fails. */
   readonly attempts: number;
-  /** Returns the form of the value in one run. */
+  /** Returns the form of the value in one run, after the guards have judged the input. */
   readonly form: (context: RunContext, steps: Steps) => ValueForm;
 }
 
@@ -67,7 +67,7 @@ export interface ValueModeOptions {
  * Creates an output mode. Its value is in the last reply: in the text, or in a call of its tool.
  * Several runs may share it. Throws `CONFIGURATION` for an invalid number of attempts.
  */
-export function valueMode({ where, schema, attempts, form }: ValueModeOptions): OutputMode {
+export function valueMode({ where, attempts, form }: ValueModeOptions): OutputMode {
   if (!Number.isInteger(attempts) || attempts < 1) {
     const message = `${where}: attempts must be a whole number of 1 or more, not ${String(attempts)}.`;
     throw new AgentError('CONFIGURATION', message);
@@ -82,12 +82,11 @@ export function valueMode({ where, schema, attempts, form }: ValueModeOptions): 
         // Later than `wrapRun`, in which other middleware hides tools.
         'pre-call': {
           priority: -10_000,
-          handle: (_event, _control, context) => runOf(context).addTool(where),
+          handle: (_event, _control, context) => runOf(context).begin(where, form),
         },
       },
       wrapRun: (next) => async (input, context, steps) => {
-        const options = { schema, attempts, form: form(context, steps) };
-        runs.set(context.runId, new ValueRun(context, steps, options));
+        runs.set(context.runId, new ValueRun(context, steps, attempts));
         try {
           return await next(input, context);
         } finally {
@@ -113,12 +112,6 @@ export function valueMode({ where, schema, attempts, form }: ValueModeOptions): 
   ];
 }
 
-interface ValueRunOptions {
-  readonly form: ValueForm;
-  readonly schema: Schema<unknown>;
-  readonly attempts: number;
-}
-
 /**
  * One run that has to end with a value. Counts the attempts of the model, removes their messages
  * from the session log, and creates the answer or the error.
@@ -126,24 +119,22 @@ interface ValueRunOptions {
 class ValueRun {
   readonly #context: RunContext;
   readonly #steps: Steps;
-  readonly #form: ValueForm;
-  readonly #schema: Schema<unknown>;
+  #form!: ValueForm;
   /** Ids of the replies without a value, and of the questions after them. */
   readonly #own: Set<string> = new Set();
   #left: number;
   /** Whether the model was asked for the value. */
   #isAsked = false;
 
-  constructor(context: RunContext, steps: Steps, { form, schema, attempts }: ValueRunOptions) {
+  constructor(context: RunContext, steps: Steps, attempts: number) {
     this.#context = context;
     this.#steps = steps;
-    this.#form = form;
-    this.#schema = schema;
     this.#left = attempts;
   }
 
-  /** Adds the output tool to the run, if there is one. `where`: name of the output mode. */
-  addTool(where: string): void {
+  /** Makes the form of the value, and adds its tool to the run. `where`: name of the output mode. */
+  begin(where: string, form: ValueModeOptions['form']): void {
+    this.#form = form(this.#context, this.#steps);
     const { tool } = this.#form;
     if (!tool) return;
     if (this.#context.tools.find(tool.name)) {
@@ -185,7 +176,7 @@ class ValueRun {
   async judgeStored(ending: Answer): Promise<Next> {
     const { message } = ending;
     const { output, given = output } = message.metadata ?? {};
-    const checked = given === undefined ? undefined : await this.#schema.validate(given);
+    const checked = given === undefined ? undefined : await this.#form.schema.validate(given);
     if (checked?.ok) return { ...ending, output: checked.value };
     const judged = await this.judge(ending);
     if (isEnding(judged) && judged.message && judged.message !== message)
