@@ -15,7 +15,10 @@ export interface ModelBounds {
  * signal. Timers can run even between endless batches. A reply that is too long fails here, before
  * other code collects it in memory.
  */
-export function boundedModel(model: ChatModel, { now, replyLength }: ModelBounds): ChatModel {
+export function boundedModel(
+  model: ChatModel,
+  { now, replyLength = usualReplyLength }: ModelBounds,
+): ChatModel {
   return withStream(model, (request, context) => ({
     [Symbol.asyncIterator]() {
       const pace = new Pace(now());
