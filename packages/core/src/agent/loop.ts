@@ -283,9 +283,9 @@ async function act(run: Run): Promise<Next> {
 }
 
 /** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */
-export async function runRound({ calls }: Round, context: RunContext): Promise<Next> {
+export async function runRound(round: Round, context: RunContext): Promise<Next> {
   const run = liveRunOf(context);
-  const asked = await runCalls(run, calls);
+  const asked = await runCalls(run, round);
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');

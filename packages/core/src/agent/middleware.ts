@@ -82,6 +82,8 @@ export interface OpenCall {
 /** The open tool calls that run now. */
 export interface Round {
   readonly calls: readonly OpenCall[];
+  /** Maximum number of calls at the same time. Default: `limits.parallelTools`. */
+  readonly parallelTools?: number;
 }
 
 /** A tool call's values from the run, as a wrapper of the call gets them. Pass all of them on. */

@@ -14,7 +14,7 @@ import {
   toolResult,
 } from '../tool/tool-result.ts';
 import { requireParts } from './check-options.ts';
-import type { OpenCall, RunCallOptions } from './middleware.ts';
+import type { OpenCall, Round, RunCallOptions } from './middleware.ts';
 import { controlOf, type Jump } from './next.ts';
 import type { Run } from './run.ts';
 import { toolQueue, type ToolOutcome, type ToolQueueItem, type ToolSink } from './tool-queue.ts';
@@ -69,7 +69,10 @@ export function pendingCallsOf(run: Run): readonly PendingCall[] {
  * `pre-acting` hooks. Then starts their tools at the same time. Results enter the log as they
  * arrive. Returns the jumps that hooks asked for. After a `stop` or a failure, no tool starts.
  */
-export async function runCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly Jump[]> {
+export async function runCalls(
+  run: Run,
+  { calls, parallelTools = run.setup.limits.parallelTools }: Round,
+): Promise<readonly Jump[]> {
   const asked: Jump[] = [];
   const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
   const admitted: AdmittedCall[] = [];
@@ -82,7 +85,7 @@ export async function runCalls(run: Run, calls: readonly OpenCall[]): Promise<re
     const one = await admit(run, call, { asked, later });
     if (one) admitted.push(one);
   }
-  const queue = toolQueue(run.setup.limits.parallelTools);
+  const queue = toolQueue(parallelTools);
   const messages = run.context.request;
   for (const one of admitted) {
     const begin = (sink: ToolSink): Promise<ToolOutcome> =>

@@ -9,6 +9,7 @@ import type { Steps } from '../../agent/steps.ts';
 import { messageOf } from '../../error/agent-error.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
@@ -70,9 +71,16 @@ async function withDecision(call: OpenCall, context: RunContext, steps: Steps): 
   if (decision.type === 'reject')
     return { ...call, result: deniedResult(toolUse, decision.reason) };
   if (decision.type !== 'edit' || context.stopped === 'aborted') return call;
+  if (isSameJson(toolUse.input, decision.input)) return call;
   const isReviewed = state.toolUse !== undefined;
   const edited = await editCall(toolUse, decision.input, { isReviewed, context, steps });
+  // A round that is held comes here again.
+  if (isReviewed) await noteEdit(edited, decision, steps);
   return { ...call, toolUse: edited };
+}
+
+function isSameJson(one: JsonValue, other: JsonValue): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /**
@@ -183,11 +191,17 @@ async function editNow(
   { run: context, steps }: RunCallOptions,
 ): Promise<ToolUse> {
   const edited = await editCall(toolUse, decision.input, { isReviewed: true, context, steps });
-  await steps.note([
-    { kind: 'suspended', calls: [{ pending: pendingCall(edited, ''), toolUse: edited }] },
+  await noteEdit(edited, decision, steps);
+  return edited;
+}
+
+/** Notes the edited form of a tool call in the log. */
+function noteEdit(toolUse: ToolUse, decision: Decision, steps: Steps): Promise<void> {
+  const pending = pendingCall(toolUse, '');
+  return steps.note([
+    { kind: 'suspended', calls: [{ pending, toolUse }] },
     { kind: 'decision', decision },
   ]);
-  return edited;
 }
 
 function pendingCall({ id: toolUseId, name, input }: ToolUse, reason: string): PendingCall {

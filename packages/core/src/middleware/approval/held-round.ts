@@ -73,13 +73,21 @@ async function runHeld(
   }
   holding.mode = 'decide';
   try {
-    const made = await next({ calls: first }, context);
-    // Only the tool calls of this step are decided. The other ones come next.
-    const goesOn = !isEnding(made) && made.to === 'model' && !made.isAsked;
-    return goesOn && context.openCalls.length ? { to: 'tools' } : made;
+    const made = await next({ calls: first, parallelTools: Infinity }, context);
+    return goesOn(made, context) ? { to: 'tools' } : made;
   } finally {
     holding.mode = 'run';
   }
+}
+
+/**
+ * Returns whether the tool calls of this step are decided, so that the other ones come next. A pause
+ * lets the round go on.
+ */
+function goesOn(made: Next, { openCalls, status }: RunContext): boolean {
+  const isOver = isEnding(made) ? made.reason !== 'suspended' : made.to !== 'model' || made.isAsked;
+  const waits = openCalls.some(({ id }) => status.calls.get(id)?.pending);
+  return !isOver && !waits && openCalls.length > 0;
 }
 
 /** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */
