@@ -44,7 +44,7 @@ export function decidedCalls(policy: ApprovalPolicy = { needs: toolNeeds }): Dec
         const call = await withDecision(given, context, steps);
         calls.push(await steps.wait(readyToAsk(call, context, policy)));
       }
-      return next({ calls }, context);
+      return next({ ...round, calls }, context);
     },
     wrapTool: (next) => (call, given) => decideCall(call, given, { ...policy, next }),
   };

@@ -60,7 +60,7 @@ export function runLimits(): Middleware {
         if (!isOver) run.toolCalls += 1;
         return isOver && !call.result ? { ...call, result: overLimit(call, run.toolCalls) } : call;
       };
-      return next({ calls: round.calls.map(counted) }, context);
+      return next({ ...round, calls: round.calls.map(counted) }, context);
     },
   };
 }
