@@ -74,7 +74,6 @@ export interface KernelDefaults {
  * declaration merging, and reads them from `context.options`. `ReActAgent` takes those of its
  * middleware; the kernel's `Agent` takes none of them.
  */
-// oxlint-disable-next-line typescript/no-empty-object-type -- middleware adds the fields
 export interface FeatureOptions {}
 
 /** All options that a middleware may set in its `defaults`. */

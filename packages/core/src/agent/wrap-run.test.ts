@@ -97,7 +97,7 @@ test('the run context shows the run and can change its system prompt', async () 
   const changing: Middleware = {
     wrapRun: (next) => (input, context) => {
       context.setSystemPrompt('Be brief.');
-      shown.push(context.agentPath, context.cut, context.systemPrompt);
+      shown.push(context.agentPath, context.stopped, context.systemPrompt);
       return next(input, context);
     },
     on: {
