@@ -18,8 +18,7 @@ import { bySimilarity } from '../middleware/selection/by-similarity.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
-import type { Step } from './middleware.ts';
-import type { Middleware } from './middleware.ts';
+import type { Middleware, Step } from './middleware.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());

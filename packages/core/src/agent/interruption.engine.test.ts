@@ -12,7 +12,6 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import { approvals, type ApprovalsOptions } from '../middleware/approval/approvals.ts';
-import type { Middleware } from './middleware.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -504,8 +503,8 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
     const { agent, model } = setUp(['hello'], {
       use: [
         {
-          wrapSettle: (next) => async (input, context) => {
-            const first = await next(input, context);
+          wrapSettle: (next) => async (given, context) => {
+            const first = await next(given, context);
             const { signal } = context;
             onSettled(signal);
             await new Promise((resolve) => signal.addEventListener('abort', resolve));

@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
-import { AgentError, ReActAgent, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
+import {
+  AgentError,
+  ReActAgent,
+  tool,
+  type AgentOptions,
+  type CallOptions,
+  type Middleware,
+} from '@isoloop/core';
 import {
   createOpenAiEncoder,
   createResponsesEncoder,
   toChatCompletion,
   toResponse,
 } from '@isoloop/core/openai';
-import type { Middleware } from '@isoloop/core';
 import { jsonMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 

@@ -13,10 +13,9 @@ import type { CacheLookup } from '../resilience/response-cache.ts';
 import type { Usage } from '../../model/usage.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { isSuspension } from '../../tool/run-call.ts';
-import type { RunCall } from '../../agent/middleware.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { StopReason } from '../../event/agent-result.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, RunCall } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 
 /** Agent, run, session and user of a measurement. */

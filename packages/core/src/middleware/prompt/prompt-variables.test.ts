@@ -101,9 +101,9 @@ test('the same text is the same message object, and context policies and hooks g
       ],
     },
   );
-  const context = [provide(perCall, { facts: 'x'.repeat(4000) })];
-  await agent.call('Hi', { toolContext: context });
-  await agent.call('Hi', { toolContext: context });
+  const toolContext = [provide(perCall, { facts: 'x'.repeat(4000) })];
+  await agent.call('Hi', { toolContext });
+  await agent.call('Hi', { toolContext });
   expect(model.requests[1]!.messages[0]).toBe(model.requests[0]!.messages[0]);
   expect(seen[0]).toBe(`Know: ${'x'.repeat(4000)}`);
   const small = setUp(

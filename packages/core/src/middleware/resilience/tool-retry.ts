@@ -5,8 +5,7 @@ import type { RunInfo } from '../../model/chat-model.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import { isSuspension } from '../../tool/run-call.ts';
-import type { RunCallOptions } from '../../agent/middleware.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, RunCallOptions } from '../../agent/middleware.ts';
 
 export interface ToolRetryOptions extends BackoffOptions {
   /** Names of the tools to retry. Default: all tools. */

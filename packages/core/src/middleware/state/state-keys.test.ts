@@ -127,10 +127,10 @@ test('`inputKey` gets the guarded input, and `outputKey` gets the answer’s val
   const agent = setUp(['{"n":1}', 'Two.', { error: new Error('down') }], state, {
     use: [
       {
-        wrapInput: (next) => (input, context) => {
+        wrapInput: (next) => (given, context) => {
           const content = [{ type: 'text', text: 'hidden' }] as const;
-          const messages = input.messages.map((message) => ({ ...message, content }));
-          return next({ ...input, messages }, context);
+          const messages = given.messages.map((message) => ({ ...message, content }));
+          return next({ ...given, messages }, context);
         },
       },
     ],
