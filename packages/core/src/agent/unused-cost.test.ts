@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { countWork, moreCalls, type Work } from '../../test-support/count-work.ts';
+import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import { tool } from '../tool/tool.ts';
+import type { Middleware } from './middleware.ts';
+
+/** How long a run is. */
+interface Size {
+  readonly deltas: number;
+  readonly toolCalls: number;
+}
+
+function modelOf({ deltas, toolCalls }: Size): ChatModel {
+  let requests = 0;
+  return {
+    provider: 'counting',
+    modelId: 'counting',
+    features: { tools: true, media: [] },
+    async *stream() {
+      requests += 1;
+      for (let index = 0; index < deltas; index += 1)
+        yield [{ type: 'text', id: 't', delta: 'word ' }] satisfies ModelDelta[];
+      if (requests <= toolCalls)
+        yield [{ type: 'tool-input', index: 0, name: 'look', delta: '{}' }] satisfies ModelDelta[];
+      yield [{ type: 'finish', reason: 'stop' }] satisfies ModelDelta[];
+    },
+  };
+}
+
+const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+
+/** Returns what one agent call does. */
+async function workOf(size: Size, use: readonly Middleware[]): Promise<Work> {
+  const agent = new ReActAgent({ name: 'a', model: modelOf(size), tools: [look], use });
+  return countWork(async () => {
+    for await (const _batch of agent.stream('go').batches());
+  });
+}
+
+/** Returns what the run does for the deltas, or for the iterations, that `long` has more. */
+async function growth(
+  short: Size,
+  long: Size,
+  use: readonly Middleware[],
+): Promise<{ readonly calls: Readonly<Record<string, number>>; readonly promises: number }> {
+  const less = await workOf(short, use);
+  const more = await workOf(long, use);
+  return { calls: moreCalls(less, more), promises: more.promises - less.promises };
+}
+
+const few: Size = { deltas: 10, toolCalls: 0 };
+const many: Size = { deltas: 210, toolCalls: 0 };
+
+test('ten middleware that do nothing with deltas add no call and no promise to a delta', async () => {
+  const unrelated: readonly Middleware[] = [
+    { defaults: { recoveryMessage: 'Stopped.' } },
+    { tools: [tool({ name: 'other', description: '', input: {}, execute: () => 'done' })] },
+    { on: { 'post-acting': () => {}, 'run-end': () => {} } },
+    { mapEvent: (event) => event },
+    { wrapRun: (next) => (input, context) => next(input, context) },
+    { wrapInput: (next) => (input, context) => next(input, context) },
+    { wrapSettle: (next) => (input, context) => next(input, context) },
+    { wrapRequest: (next) => (draft, context) => next(draft, context) },
+    { wrapReply: (next) => (reply, context) => next(reply, context) },
+    {
+      wrapRound: (next) => (round, context) => next(round, context),
+      wrapTool: (next) => (call, options) => next(call, options),
+    },
+  ];
+  // The first run compiles the functions.
+  await growth(few, many, unrelated);
+  const alone = await growth(few, many, []);
+  expect(Object.keys(alone.calls).length).toBeGreaterThan(10);
+  expect(alone.promises).toBeGreaterThan(200);
+  expect(await growth(few, many, unrelated)).toEqual(alone);
+});
+
+test('ten middleware that do nothing with replies and tools add no call and no promise to an iteration', async () => {
+  const unrelated: readonly Middleware[] = [
+    { defaults: { recoveryMessage: 'Stopped.' } },
+    { on: { 'context-fitted': () => {} } },
+    { on: { 'run-start': () => {}, 'run-end': () => {} } },
+    { on: { 'pre-call': () => {}, 'post-call': () => {} } },
+    { on: { 'pre-summary': () => {} } },
+    { on: { suspended: () => {} }, onError: 'ignore' },
+    { name: 'named' },
+    { wrapRun: (next) => (input, context) => next(input, context) },
+    { wrapInput: (next) => (input, context) => next(input, context) },
+    { wrapSettle: (next) => (input, context) => next(input, context) },
+  ];
+  const one: Size = { deltas: 3, toolCalls: 1 };
+  const five: Size = { deltas: 3, toolCalls: 5 };
+  await growth(one, five, unrelated);
+  const alone = await growth(one, five, []);
+  expect(Object.keys(alone.calls).length).toBeGreaterThan(50);
+  expect(await growth(one, five, unrelated)).toEqual(alone);
+});

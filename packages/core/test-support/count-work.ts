@@ -1,0 +1,49 @@
+import { createHook } from 'node:async_hooks';
+import { Session } from 'node:inspector/promises';
+
+/** What some code did. */
+export interface Work {
+  /** Number of calls of each function of the library, by its place in the source. */
+  readonly calls: ReadonlyMap<string, number>;
+  /** Number of promises that were created. */
+  readonly promises: number;
+}
+
+/** Counts the calls and promises of some code. Only for Node: V8 counts the calls. */
+export async function countWork(code: () => Promise<unknown>): Promise<Work> {
+  let promises = 0;
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === 'PROMISE') promises += 1;
+    },
+  });
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  hook.enable();
+  await code();
+  hook.disable();
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  await session.post('Profiler.stopPreciseCoverage');
+  session.disconnect();
+  const calls = new Map<string, number>();
+  for (const { url, functions } of result) {
+    const file = /\/core\/src\/(.*)/.exec(url)?.[1];
+    if (file === undefined || file.includes('.test.')) continue;
+    for (const { functionName, ranges } of functions) {
+      const [range] = ranges;
+      const key = `${file} ${functionName} ${range?.startOffset}`;
+      calls.set(key, (calls.get(key) ?? 0) + (range?.count ?? 0));
+    }
+  }
+  return { calls, promises };
+}
+
+/** Returns the functions that `more` called more often than `less`, with the difference. */
+export function moreCalls(less: Work, more: Work): Readonly<Record<string, number>> {
+  const added = [...more.calls]
+    .map(([key, count]) => [key, count - (less.calls.get(key) ?? 0)] as const)
+    .filter(([, count]) => count !== 0);
+  return Object.fromEntries(added.toSorted());
+}
