@@ -74,7 +74,7 @@ if (other !== undefined) {
 const folder = import.meta.dirname;
 const {
   scenarios = 's1,s2,s3,s4-100,s5',
-  contenders = 'floor,floor-gen,model,isoloop,isoloop-batches,openai-raw,ai-sdk',
+  contenders = 'floor,floor-gen,model,kernel,isoloop,isoloop-batches,openai-raw,ai-sdk',
 } = options;
 const names = contenders.split(',');
 if (!names.includes('floor'))

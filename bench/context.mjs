@@ -9,7 +9,6 @@ import {
   successfulTurns,
 } from '../packages/core/dist/context.js';
 import { assistantMessage, toolMessage, userMessage } from '../packages/core/dist/index.js';
-import { fitInTurn } from '../packages/core/dist/loop/fit-request.js';
 import { arc, countMessage } from '../packages/core/dist/tokens.js';
 
 const lengths = [100, 1_000, 5_000, 20_000];
@@ -78,5 +77,12 @@ async function timesOf(policy, length) {
 }
 
 function inTurn(...policies) {
-  return (request) => fitInTurn(policies, request);
+  return async (request) => {
+    let current = request;
+    for (const policy of policies) {
+      const { messages, head = current.head } = await policy.fit(current);
+      current = { ...current, messages, head };
+    }
+    return current;
+  };
 }
