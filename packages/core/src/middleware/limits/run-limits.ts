@@ -3,8 +3,7 @@ import { isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { allowTools } from '../../tool/set/tool-set.ts';
-import { toolsIn } from '../../tool/set/tool-set.ts';
+import { allowTools, toolsIn } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-result.ts';
 
 declare module '../../agent/kernel-options.ts' {
