@@ -15,7 +15,6 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'state',
     'memory',
     'search',
-    'loop',
     'agent',
     'middleware',
     'mcp',
@@ -45,9 +44,10 @@ const exceptions: readonly LayerException[] = [
     reason: 'details of an error are JSON',
   },
   {
-    from: 'core/src/loop/run/run-setup.ts',
-    to: 'core/src/agent/agent-options.ts',
-    reason: 'a run has its agent’s options',
+    from: 'core/src/middleware/agent-tool/agent-tool.ts',
+    to: 'core/src/middleware/approval/may-ask-approval.ts',
+    values: true,
+    reason: 'the call of an agent may wait for an approval of its tools',
   },
   {
     from: 'core/src/middleware/limits/call-limit.ts',

@@ -6,7 +6,7 @@ const check = (path: string, source: string): readonly string[] =>
 
 test('a folder may import itself and the folders before it', () => {
   const source = `import { a } from './limit.ts';\nimport { b } from '../event/hook-dispatcher.ts';`;
-  expect(check('packages/core/src/loop/loop.ts', source)).toEqual([]);
+  expect(check('packages/core/src/agent/loop.ts', source)).toEqual([]);
   expect(
     check('packages/edge/src/routes/chat-route.ts', `import { a } from '../session/command.ts';`),
   ).toEqual([]);
@@ -14,20 +14,20 @@ test('a folder may import itself and the folders before it', () => {
 
 test('a folder may not import a later folder, in any form of import', () => {
   const path = 'packages/core/src/model/http.ts';
-  const why = 'model/ must not import loop/, a later folder';
-  expect(check(path, `// first line\nimport { run } from '../loop/loop.ts';`)).toEqual([
+  const why = 'model/ must not import agent/, a later folder';
+  expect(check(path, `// first line\nimport { run } from '../agent/loop.ts';`)).toEqual([
     `${path}:2: ${why}`,
   ]);
-  expect(check(path, `import { type Run, run } from '../loop/loop.ts';`)).toEqual([
+  expect(check(path, `import { type Run, run } from '../agent/loop.ts';`)).toEqual([
     `${path}:1: ${why}`,
   ]);
-  expect(check(path, `import '../loop/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
-  expect(check(path, `export * from '../loop/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
-  expect(check(path, `const { run } = await import('../loop/loop.ts');`)).toEqual([
+  expect(check(path, `import '../agent/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
+  expect(check(path, `export * from '../agent/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
+  expect(check(path, `const { run } = await import('../agent/loop.ts');`)).toEqual([
     `${path}:1: ${why}`,
   ]);
   expect(
-    check('packages/core/src/memory/log/a.ts', `import { run } from '../../loop/loop.ts';`)[0],
+    check('packages/core/src/memory/log/a.ts', `import { run } from '../../agent/loop.ts';`)[0],
   ).toContain('memory/ must not');
   expect(
     check('packages/web-worker/src/wire/a.ts', `import { b } from '../tabs/b.ts';`)[0],
@@ -36,8 +36,10 @@ test('a folder may not import a later folder, in any form of import', () => {
 
 test('type imports follow the same order, except the listed types; imports in comments and strings do not count', () => {
   const path = 'packages/core/src/model/http.ts';
-  const why = 'model/ must not import types of loop/, a later folder';
-  expect(check(path, `import type { Run } from '../loop/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
+  const why = 'model/ must not import types of agent/, a later folder';
+  expect(check(path, `import type { Run } from '../agent/loop.ts';`)).toEqual([
+    `${path}:1: ${why}`,
+  ]);
   expect(
     check(
       'packages/core/src/error/agent-error.ts',
@@ -50,7 +52,7 @@ test('type imports follow the same order, except the listed types; imports in co
   expect(
     check(
       path,
-      `// import { run } from '../loop/loop.ts';\nconst text = "import '../loop/loop.ts'";`,
+      `// import { run } from '../agent/loop.ts';\nconst text = "import '../agent/loop.ts'";`,
     ),
   ).toEqual([]);
 });
@@ -77,7 +79,7 @@ test('a feature may not import another feature, except what the list names', () 
 
 test('tests may import any folder of their package and test support', () => {
   expect(
-    check('packages/core/src/model/http.test.ts', `import { run } from '../loop/loop.ts';`),
+    check('packages/core/src/model/http.test.ts', `import { run } from '../agent/loop.ts';`),
   ).toEqual([]);
   expect(
     check('packages/edge/src/turn/a.test.ts', `import { b } from '../../test-support/b.ts';`),
@@ -98,7 +100,7 @@ test('no folder may import an entry file, and each folder must be in the list', 
 
 test('core imports neither adapter, and the adapters do not import each other, not even types', () => {
   expect(
-    check('packages/core/src/loop/loop.ts', `import type { X } from '@isoloop/edge';`)[0],
+    check('packages/core/src/agent/loop.ts', `import type { X } from '@isoloop/edge';`)[0],
   ).toContain('core must not import edge');
   expect(
     check('packages/web-worker/src/index.ts', `import type { X } from '@isoloop/edge';`)[0],
@@ -114,12 +116,12 @@ test('core imports neither adapter, and the adapters do not import each other, n
 test('only tests may import their package by its name', () => {
   expect(
     check(
-      'packages/core/src/loop/loop.test.ts',
+      'packages/core/src/agent/loop.test.ts',
       `import { ScriptedModel } from '@isoloop/core/testing';`,
     ),
   ).toEqual([]);
   expect(
-    check('packages/core/src/loop/loop.ts', `import { tool } from '@isoloop/core';`)[0],
+    check('packages/core/src/agent/loop.ts', `import { tool } from '@isoloop/core';`)[0],
   ).toContain('imports itself by name');
 });
 

@@ -24,6 +24,7 @@ export type { AgentDefaults } from './agent/kernel-options.ts';
 export { directAnswers } from './middleware/answer/direct-answers.ts';
 export type { ReturnDirect } from './middleware/answer/direct-answers.ts';
 export { runLimits } from './middleware/limits/run-limits.ts';
+export type { RunLimits } from './middleware/limits/run-limits.ts';
 export { lastAnswer } from './middleware/limits/summarize.ts';
 export type { LimitReply, LimitSteps, SummarizeOptions } from './middleware/limits/summarize.ts';
 export { steering } from './middleware/steering/steering.ts';

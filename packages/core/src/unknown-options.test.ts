@@ -161,6 +161,7 @@ const entries: Readonly<Record<string, Entry>> = {
       reflexion: (wrong) => middleware.reflexion(wrong),
       responseCache: (wrong) => middleware.responseCache(wrong),
       retry: (wrong) => middleware.retry(wrong),
+      runLimits: (wrong) => middleware.runLimits(wrong),
       reuseCalls: (wrong) => middleware.reuseCalls(wrong),
       Semaphore: (wrong) => new middleware.Semaphore(1, wrong),
       summaryFallback: (wrong) => middleware.summaryFallback(wrong),
@@ -174,7 +175,7 @@ const entries: Readonly<Record<string, Entry>> = {
     others:
       'addToSystemPrompt classifyError concurrency directAnswers errorHints friendlyErrors ' +
       'isEnding isNewAnswer isSuspension lastAnswer modelErrors parallelIds perRun reactMemory ' +
-      'runLimits steering todosOf toolMedia withStream wrapModel',
+      'steering todosOf toolMedia withStream wrapModel',
   },
   './observe': {
     exports: observe,

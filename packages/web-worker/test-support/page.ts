@@ -45,8 +45,7 @@ const color = tool({ name: 'color', description: 'Asks for a color', input: { ty
 const guard: Middleware = {
   wrapInput: (next) => async (input, context) => {
     const text = input.messages.map(textOf).join();
-    if (text === 'bad')
-      throw new AgentError('GUARD_REJECTED', 'Not here.', { details: { text } });
+    if (text === 'bad') throw new AgentError('GUARD_REJECTED', 'Not here.', { details: { text } });
     const messages = text.startsWith('long') ? [userMessage('short')] : input.messages;
     return next({ ...input, messages }, context);
   },

@@ -30,10 +30,7 @@ const asking: readonly (readonly [what: string, options: Partial<AgentOptions>])
   ['an external tool that needs approval', { tools: [{ ...color, needsApproval: true }] }],
   ['a rule of approvals()', { tools: [free], use: [ruled] }],
   ['a rule of approvals() in a nested list', { tools: [free], use: [[ruled]] }],
-  [
-    'approvals() with `decide`',
-    { tools: [free], use: [approvals({ decide: () => undefined })] },
-  ],
+  ['approvals() with `decide`', { tools: [free], use: [approvals({ decide: () => undefined })] }],
   ['middleware with a tool that needs approval', { use: [{ tools: [pay] }] }],
   [
     'a tool that needs approval in an inactive group',
@@ -48,10 +45,7 @@ const asking: readonly (readonly [what: string, options: Partial<AgentOptions>])
     { tools: joinTools([free], new Toolkit([pay])) },
   ],
   ['a child agent with a tool that needs approval', { tools: [child({ tools: [pay] })] }],
-  [
-    'a child agent with a rule of approvals()',
-    { tools: [child({ tools: [free], use: [ruled] })] },
-  ],
+  ['a child agent with a rule of approvals()', { tools: [child({ tools: [free], use: [ruled] })] }],
   [
     'a child of a child agent with a tool that needs approval',
     { tools: [child({ tools: [child({ tools: [pay] })] })] },

@@ -15,11 +15,11 @@ import { provide } from '../../tool/context-token.ts';
 import { parentRuns, runsAboveChild } from '../../tool/parent-runs.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 import { mayAskApproval } from '../approval/may-ask-approval.ts';
-import type { ReActAgent } from '../../preset/react-agent.ts';
+import type { Agent } from '../../agent/agent.ts';
 
 /** The part of an agent that `agentTool` uses. */
-export type ChildAgent = Pick<ReActAgent, 'name' | 'sessionId' | 'messages' | 'stream'> &
-  Partial<Pick<ReActAgent, 'interrupt'>>;
+export type ChildAgent = Pick<Agent, 'name' | 'sessionId' | 'messages' | 'stream'> &
+  Partial<Pick<Agent, 'interrupt'>>;
 
 export interface ChildSession {
   /**
@@ -142,7 +142,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
  */
 function isLocal(
   agent: ChildAgent | ChildFactory,
-): agent is ChildAgent & Pick<ReActAgent, 'tools' | 'use'> {
+): agent is ChildAgent & Pick<Agent, 'tools' | 'use'> {
   return 'tools' in agent && 'use' in agent;
 }
 

@@ -26,9 +26,9 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   checkOptions('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
   const { prompt = ownPrompt } = options;
   return summarize({
-    messages({ systemPrompt, options, messages, promptId }, steps) {
+    messages({ systemPrompt, options: { limits }, messages, promptId }, steps) {
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
-      const turn = shownResults(currentTurn(messages, promptId), options.limits?.resultLength);
+      const turn = shownResults(currentTurn(messages, promptId), limits?.resultLength);
       const { refused } = steps;
       const recalled = refused.messages.slice(systemPrompt ? 1 : 0, refused.head);
       const asked = steps.message('user', questionWith(turn));

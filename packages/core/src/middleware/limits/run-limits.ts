@@ -2,8 +2,8 @@ import type { Middleware, OpenCall } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
-import { allowTools } from '../../tool/set/tool-set.ts';
-import { toolsIn } from '../../tool/set/tool-set.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import { allowTools, toolsIn } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-result.ts';
 
 declare module '../../agent/kernel-options.ts' {
@@ -30,17 +30,23 @@ export interface RunLimits {
   readonly tokens?: number;
 }
 
-/** Enforces `limits.toolCalls` and `limits.tokens`. `ReActAgent` has this middleware. */
-export function runLimits(): Middleware {
+/**
+ * Enforces limits of tool calls and tokens. `ReActAgent` has this middleware, and its own `limits`
+ * override these field by field. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function runLimits(usual: RunLimits = {}): Middleware {
+  checkOptions('CONFIGURATION', 'runLimits()', usual, 'toolCalls,tokens:count|?');
   const runs = perRun(() => ({ toolCalls: 0 }));
-  const hasCallsLeft = ({ runId, options }: RunContext): boolean =>
-    (runs.get(runId)?.toolCalls ?? 0) < (options.limits?.toolCalls ?? Infinity);
+  const limitsOf = ({ options: { limits } }: RunContext): RunLimits => ({ ...usual, ...limits });
+  const hasCallsLeft = (context: RunContext): boolean =>
+    (runs.get(context.runId)?.toolCalls ?? 0) < (limitsOf(context).toolCalls ?? Infinity);
   return {
     name: 'limits',
     wrapRun: runs.wrapRun,
     wrapRequest: (next) => (draft, context) => {
-      const { usage, options } = context;
-      const isOver = usage.inputTokens + usage.outputTokens >= (options.limits?.tokens ?? Infinity);
+      const { usage } = context;
+      const { tokens = Infinity } = limitsOf(context);
+      const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limited = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
       if (hasCallsLeft(context)) return next(limited, context);
       context.setTools(onlyAnswers(context));

@@ -164,7 +164,8 @@ const notTheModels =
 /** Returns the name of the limit that was reached. */
 function limitOf({ iteration, options }: RunContext): string {
   const { iterations = 10, tokens } = options.limits ?? {};
-  return iteration >= iterations ? `Maximum iterations (${iterations})` : `Maximum tokens (${tokens})`;
+  if (iteration >= iterations) return `Maximum iterations (${iterations})`;
+  return tokens === undefined ? 'Maximum tokens' : `Maximum tokens (${tokens})`;
 }
 
 function noSummary(limit: string): string {

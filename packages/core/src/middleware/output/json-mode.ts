@@ -45,7 +45,13 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
   checkOptions('CONFIGURATION', 'jsonMode()', options, 'attempts responseSchema:boolean|?');
   const { attempts = 2, responseSchema } = options;
   const read = schemaOf('jsonMode()', schema);
-  return textMode({ where: 'jsonMode()', read: () => read, format: jsonText, attempts, responseSchema });
+  return textMode({
+    where: 'jsonMode()',
+    read: () => read,
+    format: jsonText,
+    attempts,
+    responseSchema,
+  });
 }
 
 /**
@@ -72,7 +78,13 @@ export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOption
   const { parse, attempts = 2 } = options;
   const read = schemaOf('yamlMode()', schema);
   const format = yamlText(parse);
-  return textMode({ where: 'yamlMode()', read: () => read, format, attempts, responseSchema: false });
+  return textMode({
+    where: 'yamlMode()',
+    read: () => read,
+    format,
+    attempts,
+    responseSchema: false,
+  });
 }
 
 interface TextMode {

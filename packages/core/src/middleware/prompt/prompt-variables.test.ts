@@ -120,7 +120,7 @@ test('the same text is the same message object, and context policies and hooks g
       ],
     },
   );
-  await small.agent.call('Hi', { toolContext: toolContext });
+  await small.agent.call('Hi', { toolContext });
   expect(before[0]).toBeGreaterThan(900);
 });
 

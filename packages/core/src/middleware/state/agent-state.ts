@@ -9,7 +9,7 @@ import { openCalls } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validation/validate-message.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { CallState } from '../../event/call-state.ts';
-import type { ReActAgent } from '../../preset/react-agent.ts';
+import type { Agent } from '../../agent/agent.ts';
 
 const version = 1;
 
@@ -30,7 +30,7 @@ export interface AgentState {
 }
 
 /** Returns a copy of an idle agent's state. Rejects with `AGENT_BUSY` while an agent call runs. */
-export async function saveState(agent: ReActAgent): Promise<AgentState> {
+export async function saveState(agent: Agent): Promise<AgentState> {
   checkIdle(agent);
   const before = agent.status.runs;
   // If this agent has not continued the session yet, only the log has the session's state.
@@ -57,7 +57,7 @@ export async function saveState(agent: ReActAgent): Promise<AgentState> {
  * message and field, or the group. Rejects with `AGENT_BUSY` while an agent call runs, and with
  * errors of the store. After a failure, the agent is unchanged.
  */
-export async function loadState(agent: ReActAgent, state: unknown): Promise<void> {
+export async function loadState(agent: Agent, state: unknown): Promise<void> {
   checkIdle(agent);
   const saved = parseState(state);
   const { messages, activeGroups, interrupted, calls, suspendedRun, state: values } = saved;
@@ -103,7 +103,7 @@ function setValues({ state }: AgentStatus, values: JsonObject): void {
 }
 
 async function restore(
-  agent: ReActAgent,
+  agent: Agent,
   messages: readonly Msg[],
   notes: readonly RunNote[],
 ): Promise<void> {
@@ -111,7 +111,7 @@ async function restore(
 }
 
 async function replaceMessages(
-  { memory }: ReActAgent,
+  { memory }: Agent,
   messages: readonly Msg[],
   notes: readonly RunNote[],
 ): Promise<void> {
@@ -123,7 +123,7 @@ async function replaceMessages(
 
 /** Returns the log's notes, without messages, so that another process can continue from the log. */
 function notesOf(
-  { tools }: ReActAgent,
+  { tools }: Agent,
   { calls, interrupted, suspendedRun, state }: Omit<AgentStatus, 'runs'>,
 ): readonly RunNote[] {
   const ended = interrupted ? 'interrupted' : suspendedRun && 'suspended';
@@ -138,7 +138,7 @@ function notesOf(
   ];
 }
 
-function setGroups({ tools }: ReActAgent, names: readonly string[]): void {
+function setGroups({ tools }: Agent, names: readonly string[]): void {
   if (!tools.setActiveGroups) {
     if (names.length) throw invalid('the agent has no tool groups');
     return;
@@ -154,17 +154,17 @@ function setGroups({ tools }: ReActAgent, names: readonly string[]): void {
  * Throws `INVALID_INPUT` if the value is not an agent, and `AGENT_BUSY` while the agent runs a
  * call.
  */
-export function checkIdle(agent: ReActAgent): void {
+export function checkIdle(agent: Agent): void {
   checkAgent(agent);
   if (agent.busy) throw busy(agent);
 }
 
 /** Throws `INVALID_INPUT` if the value is not an agent. */
-export function checkAgent(agent: ReActAgent): void {
+export function checkAgent(agent: Agent): void {
   checkFields('INVALID_INPUT', 'The agent', agent, 'messages:function');
 }
 
-function busy({ name }: ReActAgent): AgentError {
+function busy({ name }: Agent): AgentError {
   return new AgentError('AGENT_BUSY', `The agent "${name}" is busy. Await its call first.`);
 }
 

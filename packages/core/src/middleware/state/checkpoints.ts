@@ -5,7 +5,7 @@ import { LogFold, standingNotes, type SessionView } from '../../memory/log/sessi
 import type { SessionMemory } from '../../memory/session-memory.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ReActAgent } from '../../preset/react-agent.ts';
+import type { Agent } from '../../agent/agent.ts';
 import { checkAgent, checkIdle } from './agent-state.ts';
 
 /** An earlier state of a session, from its log. */
@@ -28,7 +28,7 @@ export interface Checkpoint {
  * `CONFIGURATION` if the memory has no checkpoints, and with `STORAGE_FAILED` if the log can't be
  * read.
  */
-export async function listCheckpoints(agent: ReActAgent): Promise<readonly Checkpoint[]> {
+export async function listCheckpoints(agent: Agent): Promise<readonly Checkpoint[]> {
   checkAgent(agent);
   const flushes = await flushesOf(logOf(agent), agent);
   return structuredClone(checkpointsIn(flushes));
@@ -41,7 +41,7 @@ export async function listCheckpoints(agent: ReActAgent): Promise<readonly Check
  * Rejects with `INVALID_INPUT` for an unknown id, with `AGENT_BUSY` while a call runs, and with the
  * errors of `listCheckpoints`. If the store fails, the memory's next write resets the session.
  */
-export async function returnToCheckpoint(agent: ReActAgent, id: string): Promise<void> {
+export async function returnToCheckpoint(agent: Agent, id: string): Promise<void> {
   checkIdle(agent);
   const memory = logOf(agent);
   const flushes = await flushesOf(memory, agent);
@@ -57,7 +57,7 @@ export async function returnToCheckpoint(agent: ReActAgent, id: string): Promise
   await memory.restore(agent.status, agent.tools);
 }
 
-function logOf({ memory }: ReActAgent): SessionMemory {
+function logOf({ memory }: Agent): SessionMemory {
   // A page's agent in a worker has no `memory`.
   const log = memory as Partial<SessionMemory> | undefined;
   if (log?.flushes) return memory as SessionMemory;
@@ -68,7 +68,7 @@ function logOf({ memory }: ReActAgent): SessionMemory {
 
 type NamedFlushes = ReadonlyMap<string, readonly LogRecord[]>;
 
-async function flushesOf(memory: SessionMemory, agent: ReActAgent): Promise<NamedFlushes> {
+async function flushesOf(memory: SessionMemory, agent: Agent): Promise<NamedFlushes> {
   // Another process may have continued the session.
   if (!agent.busy) await memory.restore(agent.status, agent.tools);
   return memory.flushes();

@@ -1,3 +1,6 @@
+import { checkNew, type CallInput } from '../../agent/call-input.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import type { Msg } from '../../message/msg.ts';
 import { abortables } from '../../model/abortable.ts';
 
@@ -5,6 +8,8 @@ import { abortables } from '../../model/abortable.ts';
 export interface Injection {
   /** The messages before the guards. */
   readonly given: readonly Msg[];
+  /** Resolves with the messages after the guards. Rejects if a guard rejects them. */
+  readonly admitted: Promise<CallInput>;
   /**
    * The messages after the guards. `undefined` while guards judge the messages. Empty if a guard
    * rejected them or their sender withdrew them.
@@ -19,21 +24,21 @@ export interface Injection {
   isTaken: boolean;
 }
 
-interface Judging extends Injection {
-  /** Resolves when guards have judged the messages. `undefined` if the agent has no guards. */
-  readonly judged: Promise<void> | undefined;
-}
-
 /** Messages that came in during a run and are not in the log yet, in order of arrival. */
 export class Injections {
-  #all: Judging[] = [];
+  readonly #context: RunContext;
+  readonly #steps: Steps;
+  readonly #all: Injection[] = [];
   #isOpen = false;
   #onOpen!: () => void;
-  /**
-   * Resolves when the run has accepted its own input. Only then do guards judge injected messages.
-   */
-  readonly opened: Promise<void> = new Promise((resolve) => (this.#onOpen = resolve));
+  readonly #opened: Promise<void> = new Promise((resolve) => (this.#onOpen = resolve));
 
+  constructor(context: RunContext, steps: Steps) {
+    this.#context = context;
+    this.#steps = steps;
+  }
+
+  /** The run has accepted its own input. Only now do guards judge the messages. */
   open(): void {
     this.#isOpen = true;
     this.#onOpen();
@@ -44,60 +49,55 @@ export class Injections {
     return this.#all.some(({ messages }) => messages?.length !== 0);
   }
 
-  /** The messages that are not in the log yet, before the guards. */
-  get waiting(): readonly Msg[] {
-    return this.#all.flatMap(({ given }) => given);
-  }
-
   /**
-   * Adds messages. `judging` resolves with the messages after the guards. If `judging` rejects, the
-   * messages are dropped.
+   * Adds messages. `admit` passes them through the guards. Messages that the model has not seen when
+   * the run ends become part of the log. Throws `INVALID_INPUT` if an id is not new.
    */
-  add(given: readonly Msg[], judging?: Promise<readonly Msg[]>, isCall = false): Injection {
-    const injection: Injection = { given, isCall, isTaken: false };
+  add(given: readonly Msg[], admit: () => Promise<CallInput>, isCall = false): Injection {
+    const waiting = this.#all.flatMap((earlier) => earlier.given);
+    checkNew(given, [...this.#context.messages, ...waiting]);
+    const admitted = this.#opened.then(admit);
+    const injection: Injection = { given, admitted, isCall, isTaken: false };
     const settle = (messages: readonly Msg[]): void => void (injection.messages ??= messages);
-    if (!judging) settle(given);
-    const judged = judging?.then(settle, () => settle([]));
-    this.#all.push(Object.assign(injection, { judged }));
+    admitted.then(
+      ({ messages }) => settle(messages),
+      () => settle([]),
+    );
+    this.#all.push(injection);
+    this.#steps.beforeEnd(({ signal }) => this.#storeLast(signal));
     return injection;
   }
 
-  /**
-   * Resolves with true when guards have judged all messages, or with false if the signal aborts
-   * first.
-   */
-  async judged(signal: AbortSignal): Promise<boolean> {
+  /** Waits until guards have judged all messages, or until the signal aborts. */
+  async judged(signal: AbortSignal): Promise<void> {
     const within = abortables(signal);
-    try {
-      for (;;) {
-        const next = this.#all.find(({ messages }) => !messages);
-        if (!next) return true;
-        await within(next.judged!);
-      }
-    } catch {
-      return false;
+    for (;;) {
+      const next = this.#all.find(({ messages }) => !messages);
+      if (!next || signal.aborted) return;
+      await within(next.admitted).catch(() => {});
     }
   }
 
   /** Removes and returns the messages in order, up to the first one that guards still judge. */
   take(): readonly Msg[] {
     const undecided = this.#all.findIndex(({ messages }) => !messages);
-    return this.#taken(this.#all.splice(0, undecided < 0 ? Infinity : undecided));
+    return taken(this.#all.splice(0, undecided < 0 ? Infinity : undecided));
   }
 
   /**
-   * Removes and returns the remaining messages at the end of the run. Waits until guards have
-   * judged them or the signal aborts. If the run has not accepted its own input, leaves out the
-   * messages of other agent calls.
+   * Stores the remaining messages at the end of the run. Waits until guards have judged them or the
+   * signal aborts. If the run has not accepted its own input, leaves out the messages of other agent
+   * calls.
    */
-  async takeLast(signal: AbortSignal): Promise<readonly Msg[]> {
+  async #storeLast(signal: AbortSignal): Promise<void> {
     if (this.#isOpen) await this.judged(signal);
-    return this.#taken(this.#all.splice(0).filter(({ isCall }) => this.#isOpen || !isCall));
+    const left = this.#all.splice(0).filter(({ isCall }) => this.#isOpen || !isCall);
+    await this.#steps.append(taken(left));
   }
+}
 
-  #taken(injections: readonly Injection[]): readonly Msg[] {
-    const judged = injections.filter(({ messages }) => messages);
-    for (const injection of judged) injection.isTaken = true;
-    return judged.flatMap(({ messages = [] }) => messages);
-  }
+function taken(injections: readonly Injection[]): readonly Msg[] {
+  const judged = injections.filter(({ messages }) => messages);
+  for (const injection of judged) injection.isTaken = true;
+  return judged.flatMap(({ messages = [] }) => messages);
 }

@@ -1,11 +1,10 @@
 import type { WaitingCall } from '../../agent/agent.ts';
-import { checkNew } from '../../agent/call-input.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { abortables } from '../../model/abortable.ts';
+import type { Injection } from './injections.ts';
 import type { Steering } from './steering.ts';
-import { storeAtEnd } from './steering.ts';
 
 /**
  * Adds the messages of a second agent call to the running one, once its wrappers admit them.
@@ -17,28 +16,20 @@ export async function joinCall(
   use: readonly Middleware[],
   call: WaitingCall,
 ): Promise<AgentResult | undefined> {
-  const { running, signal } = call;
+  const { running, steps, signal } = call;
   const steering = use.find(isSteering);
   if (!steering) return undefined;
-  const injections = steering.injectionsOf(running.runId);
-  const { messages } = call.input;
+  let injection: Injection;
   try {
-    checkNew(messages, [...running.messages, ...injections.waiting]);
+    const injections = steering.injectionsOf(running, steps);
+    injection = injections.add(call.input.messages, () => call.admit(), true);
   } catch (error) {
     return call.end(AgentError.from(error));
   }
-  const admitted = injections.opened.then(() => call.admit());
-  const injection = injections.add(
-    messages,
-    admitted.then((input) => input.messages),
-    true,
-  );
-  storeAtEnd(injections, call.steps);
-  const within = abortables(signal);
   const nothing = (): undefined => undefined;
-  const refusal = admitted.then(nothing, (error: unknown) => AgentError.from(error));
-  const ended = (): void => steering.forget(running.runId);
-  const end = call.result.then(ended, ended);
+  const refusal = injection.admitted.then(nothing, (error: unknown) => AgentError.from(error));
+  const end = call.result.then(nothing, nothing);
+  const within = abortables(signal);
   try {
     const refused = await within(Promise.race([refusal, end]));
     if (refused) return await call.end(refused);
