@@ -2,7 +2,7 @@ export { attach } from './agent/driver/attach.ts';
 export type { AttachOptions } from './agent/driver/attach.ts';
 export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
-export { mayAskApproval } from './middleware/approval/may-ask-approval.ts';
+export { mayAskApproval } from './middleware/approval/approval-policy.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export type { CallState } from './event/call-state.ts';
 export type { CallInput } from './agent/call-input.ts';

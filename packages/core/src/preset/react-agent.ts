@@ -18,7 +18,7 @@ import type { Decision } from '../event/pending-call.ts';
 import { isMessage } from '../message/is-message.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ReturnDirect } from '../middleware/answer/direct-answers.ts';
-import { decideBeside } from '../middleware/approval/decide-beside.ts';
+import { decideBeside } from '../middleware/approval/decided-input.ts';
 import { claimed, type Claim } from '../middleware/guard/claims.ts';
 import { instructions } from '../middleware/guard/instructions.ts';
 import type { RunLimits } from '../middleware/limits/run-limits.ts';
@@ -31,7 +31,9 @@ export type AgentLimits = KernelLimits & RunLimits;
 
 /** `G`: type of the tools. */
 export interface AgentOptions<G extends GivenTools = GivenTools>
-  extends Omit<KernelOptions<G>, 'whenBusy' | 'limits'>, Omit<FeatureOptions, 'limits' | 'holdRound'> {
+  extends
+    Omit<KernelOptions<G>, 'whenBusy' | 'limits'>,
+    Omit<FeatureOptions, 'limits' | 'holdRound'> {
   /** Limits of an agent call. They override a preset's values, field by field. */
   readonly limits?: AgentLimits;
   /**
@@ -98,10 +100,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
   }
 
   /** Same as `stream` of the kernel's `Agent`, with the options of its features. */
-  override stream<T = unknown>(
-    input?: AgentInput,
-    options: CallOptions<T> = {},
-  ): AgentStream<T> {
+  override stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
     return super.stream<T>(input, withParts(options));
   }
 

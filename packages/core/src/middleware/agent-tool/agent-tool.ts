@@ -14,7 +14,7 @@ import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts'
 import { provide } from '../../tool/context-token.ts';
 import { parentRuns, runsAboveChild } from '../../tool/parent-runs.ts';
 import type { Suspension } from '../../tool/run-call.ts';
-import { mayAskApproval } from '../approval/may-ask-approval.ts';
+import { mayAskApproval } from '../approval/approval-policy.ts';
 import type { Agent } from '../../agent/agent.ts';
 
 /** The part of an agent that `agentTool` uses. */

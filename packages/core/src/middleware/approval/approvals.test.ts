@@ -453,3 +453,22 @@ test.each([
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
+
+test('after an abort, a tool call whose `needsApproval` hangs counts as interrupted', async () => {
+  const abort = new AbortController();
+  const pay = tool({
+    name: 'pay',
+    description: '',
+    input: z.object({}),
+    needsApproval: () => {
+      abort.abort();
+      return new Promise<boolean>(() => {});
+    },
+    execute: () => 'paid',
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'pay' }] }]);
+  const agent = new ReActAgent({ name: 'agent', model, tools: [pay] });
+  const { reason } = await agent.call('Pay.', { signal: abort.signal });
+  const [result] = (await agent.messages()).flatMap(toolResultsOf);
+  expect([reason, result?.state]).toEqual(['aborted', 'interrupted']);
+});

@@ -1,8 +1,9 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/check-fields.ts';
+import { toolNeeds, type ApprovalPolicy, type Approving } from './approval-policy.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 import { askApprover, type Decide } from './ask-approver.ts';
-import { decidedCalls, toolNeeds, type ApprovalPolicy } from './decided-calls.ts';
+import { decidedCalls } from './decided-calls.ts';
 import { heldRounds } from './held-round.ts';
 
 declare module '../../agent/kernel-options.ts' {
@@ -69,8 +70,9 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   };
   const held = heldRounds(policy);
   const part = decidedCalls({ ...policy, needs: held.needs });
-  const made: Middleware = {
+  const made: Approving = {
     ...part,
+    mayAsk: Boolean(approvalOn || decide),
     onError: 'fail',
     on: {
       // Later than `wrapRun`, in which other middleware adds tools.
@@ -86,17 +88,8 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
       ),
     wrapTool: (next) => part.wrapTool(held.wrapTool(next)),
   };
-  if (approvalOn || decide) asking.add(made);
   return made;
 }
 
 const optionFields =
   'approvalOn:object|? holdRound:boolean|? decide:function|? timeoutMs:count|? onError:function|?';
-
-/** The middleware with rules of its own. */
-const asking: WeakSet<Middleware> = new WeakSet();
-
-/** Returns whether the middleware may ask for an approval that the tool itself does not need. */
-export function mayAsk(part: Middleware): boolean {
-  return asking.has(part);
-}

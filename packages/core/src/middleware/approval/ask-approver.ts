@@ -64,7 +64,8 @@ export async function askApprover(
     return decisions[0];
   } catch (error) {
     if (signal.aborted) return undefined;
-    if (error === late) return { toolUseId, name, type: 'reject', reason: 'nobody decided in time' };
+    if (error === late)
+      return { toolUseId, name, type: 'reject', reason: 'nobody decided in time' };
     reportFailure(`Nobody could decide about "${name}".`, onError, error);
     return undefined;
   } finally {

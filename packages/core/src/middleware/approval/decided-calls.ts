@@ -1,28 +1,25 @@
 import type {
   Middleware,
   OpenCall,
+  Round,
   RunCall,
   RunCallOptions,
+  Step,
 } from '../../agent/middleware.ts';
+import type { Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { messageOf } from '../../error/agent-error.ts';
+import type { Awaitable } from '../../event/hook.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { JsonValue } from '../../message/json/json.ts';
-import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
+import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
-import { decidedInput } from './check-decisions.ts';
+import { isUndecided, toolNeeds, type ApprovalPolicy } from './approval-policy.ts';
+import { decidedInput } from './decided-input.ts';
 import { editCall } from './edit-call.ts';
-
-/** When tool calls need an approval, and who gives it. */
-export interface ApprovalPolicy {
-  /** Returns whether a tool call needs an approval; a text is the reason for the approver. */
-  needs(call: ReadyCall, context: RunContext): Promise<boolean | string>;
-  /** Asks for a decision while the run waits. Without it, the tool call suspends. */
-  ask?(pending: PendingCall, context: RunContext, steps: Steps): Promise<Decision | undefined>;
-}
 
 /** The parts of the middleware `approvals`. */
 export type DecidedCalls = Required<
@@ -38,22 +35,42 @@ export function decidedCalls(policy: ApprovalPolicy = { needs: toolNeeds }): Dec
     name: 'approvals',
     wrapSettle: (next) => async (input, context) =>
       next(decidedInput(input, context.openCalls), context),
-    wrapRound: (next) => async (round, context, steps) => {
-      const calls: OpenCall[] = [];
-      for (const given of round.calls) {
-        const call = await withDecision(given, context, steps);
-        calls.push(await steps.wait(readyToAsk(call, context, policy)));
-      }
-      return next({ ...round, calls }, context);
+    wrapRound: (next) => (round, context, steps) =>
+      round.calls.every(isNew)
+        ? next(round, context)
+        : decideRound(round, next, { policy, context, steps }),
+    wrapTool: (next) => (call, given) => {
+      const { run, decision } = given;
+      const isDecided = decision || run.status.calls.get(call.toolUse.id)?.approved;
+      const needs = isDecided ? false : policy.needs(call, run);
+      return needs ? decideCall(call, given, { policy, needs, next }) : next(call, given);
     },
-    wrapTool: (next) => (call, given) => decideCall(call, given, { ...policy, next }),
   };
 }
 
-/** Returns whether the tool itself says that a call needs an approval. */
-export async function toolNeeds({ tool, input, toolUse }: ReadyCall): Promise<boolean> {
-  const { needsApproval = false } = tool;
-  return typeof needsApproval === 'function' ? needsApproval(input, toolUse) : needsApproval;
+/** Returns whether the log says nothing about a tool call but that it was made. */
+function isNew({ isKnown, state }: OpenCall): boolean {
+  return isKnown && !state.decision && !state.pending;
+}
+
+interface Deciding {
+  readonly policy: ApprovalPolicy;
+  readonly context: RunContext;
+  readonly steps: Steps;
+}
+
+/** Runs a round after the decisions about its tool calls. */
+async function decideRound(
+  round: Round,
+  next: Step<Round, Next>,
+  { policy, context, steps }: Deciding,
+): Promise<Next> {
+  const calls: OpenCall[] = [];
+  for (const given of round.calls) {
+    const call = await withDecision(given, context, steps);
+    calls.push(await steps.wait(readyToAsk(call, context, policy)));
+  }
+  return next({ ...round, calls }, context);
 }
 
 /**
@@ -113,48 +130,33 @@ async function readyToAsk(
   return undecided ? { ...call, state: { ...call.state, started: false } } : call;
 }
 
-/** Returns whether a tool call still needs an approval. Runs no hooks. */
-export async function isUndecided(
-  { toolUse, state, result }: OpenCall,
-  context: RunContext,
-  policy: ApprovalPolicy,
-): Promise<boolean> {
-  if (state.decision || state.approved || result) return false;
-  if (state.pending) return state.pending.kind === 'approval';
-  try {
-    const call = await prepareCall(context.tools, toolUse);
-    return call.ok && Boolean(await policy.needs(call, context));
-  } catch {
-    // The call fails with this error when it runs.
-    return false;
-  }
-}
-
-interface Deciding extends ApprovalPolicy {
+interface Asking {
+  readonly policy: ApprovalPolicy;
+  /** Whether the tool call needs an approval, or the reason. */
+  readonly needs: Awaitable<boolean | string>;
   readonly next: RunCall;
 }
 
-/** Runs a tool call if it needs no approval, or once somebody has approved it. */
+/** Runs a tool call once somebody has approved it, or if it needs no approval after all. */
 async function decideCall(
   call: ReadyCall,
   given: RunCallOptions,
-  { needs, ask, next }: Deciding,
+  { policy, needs, next }: Asking,
 ): Promise<ToolResult | Suspension> {
   const { toolUse } = call;
   const { run: context, steps } = given;
-  const { approved } = context.status.calls.get(toolUse.id) ?? {};
-  const isDecided = given.decision !== undefined || approved;
   let asked: boolean | string;
   try {
-    // Waits in both cases, so that tool calls start in order.
-    asked = await steps.wait(isDecided ? false : needs(call, context));
+    asked = await steps.wait(needs);
   } catch (error) {
+    // The tool has not started, so the run closes the call as interrupted.
+    if (context.stopped === 'aborted') throw error;
     return errorResult(toolUse, messageOf(error));
   }
   if (!asked) return next(call, given);
   const suspended = asked === true ? '' : asked;
   const pending = pendingCall(toolUse, suspended);
-  const decision = ask && (await askNow(pending, toolUse, { ask, context, steps }));
+  const decision = await askNow(pending, toolUse, { policy, context, steps });
   if (!decision) return { suspended, kind: 'approval' };
   if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
   const decided = decision.type === 'edit' ? await editNow(call, decision, given) : toolUse;
@@ -164,22 +166,17 @@ async function decideCall(
   return next(ready, { ...given, decision });
 }
 
-interface Asking {
-  readonly ask: NonNullable<ApprovalPolicy['ask']>;
-  readonly context: RunContext;
-  readonly steps: Steps;
-}
-
 /** Asks for a decision, and notes the question and the decision in the log. */
 async function askNow(
   pending: PendingCall,
   toolUse: ToolUse,
-  { ask, context, steps }: Asking,
+  { policy, context, steps }: Deciding,
 ): Promise<Decision | undefined> {
+  if (!policy.ask) return undefined;
   // The log marks the tool call as suspended during the decision. If the process ends now, the next
   // run knows that the tool has not started.
   await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
-  const decision = await ask(pending, context, steps);
+  const decision = await policy.ask(pending, context, steps);
   if (decision) await steps.note([{ kind: 'decision', decision }]);
   return decision;
 }

@@ -4,7 +4,7 @@ import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
-import { isUndecided, type ApprovalPolicy } from './decided-calls.ts';
+import { isUndecided, type ApprovalPolicy } from './approval-policy.ts';
 
 interface Holding {
   /** `decide`: tool calls are only decided in this step. `run`: they also start. */
@@ -28,15 +28,18 @@ export interface HeldRounds extends Pick<ApprovalPolicy, 'needs'> {
  */
 export function heldRounds(policy: ApprovalPolicy): HeldRounds {
   const runs = perRun((): Holding => ({ mode: 'run', cleared: new Set() }));
-  const needs = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
+  const clear = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
     const { mode, cleared } = runs.get(context.runId)!;
-    if (cleared.has(call.toolUse.id)) return false;
     const asked = await policy.needs(call, context);
     if (!asked && mode === 'decide') cleared.add(call.toolUse.id);
     return asked;
   };
   return {
-    needs,
+    // A cleared tool call does not wait, so that it starts in its order among the decided ones.
+    needs(call, context) {
+      const { cleared } = runs.get(context.runId)!;
+      return cleared.has(call.toolUse.id) ? false : clear(call, context);
+    },
     wrapRun: runs.wrapRun,
     wrapRound: (next, holds) => async (round, context) => {
       if (!holds(context)) return next(round, context);

@@ -1,8 +1,19 @@
+import type { Middleware, SettledInput } from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { ToolUse } from '../../message/content-block.ts';
-import type { SettledInput } from '../../agent/middleware.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+
+/** Adds decisions about the open tool calls to an input with new messages. */
+export function decideBeside(decisions: readonly Decision[]): Middleware {
+  return {
+    wrapInput: (next) => (input, context) => {
+      const isNew = input.messages.some(({ role }) => role !== 'tool');
+      const all = isNew ? { ...input, decisions: [...input.decisions, ...decisions] } : input;
+      return next(all, context);
+    },
+  };
+}
 
 /**
  * Returns the input with all its decisions. A tool result in the messages counts as a decision
@@ -19,7 +30,7 @@ export function decidedInput(input: SettledInput, open: readonly ToolUse[]): Set
   );
   const decisions = [...input.decisions, ...given];
   checkDecisions(decisions, open);
-  if (!given.length) return { ...input, decisions };
+  if (!given.length) return input;
   const isResult = ({ type }: { readonly type: string }): boolean => type === 'tool_result';
   if (!messages.every(({ content }) => content.every(isResult)))
     throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
