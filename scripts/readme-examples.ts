@@ -1,20 +1,33 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { root } from './root.ts';
 
-/** Path of the README whose code comes from tests. */
+/** Path of core's README. */
 export const examplesReadme: string = `${root}/packages/core/README.md`;
+
+interface Page {
+  /** Path relative to the root. */
+  readonly path: string;
+  /** Pattern of the tests that have the page's code. */
+  readonly tests: string;
+}
+
+/** The pages whose code comes from tests. */
+export const pages: readonly Page[] = [
+  { path: 'packages/core/README.md', tests: 'test/examples/*.test.ts' },
+  { path: 'docs/middleware.md', tests: 'test/examples/middleware-page/*.test.ts' },
+];
 
 const block = /^(?:<!-- example: (\S+) -->\n+)?```(?:ts|typescript|js)\b.*\n([\s\S]*?)^```$/gm;
 
 /**
- * Returns the README with the current code of its examples. A code block below `<!-- example: name
+ * Returns the page with the current code of its examples. A code block below `<!-- example: name
  * -->` gets the code of the region `name`.
  *
  * Throws if a code block has no such line, if a name has no region, or if no block shows a region.
  */
-export function withExamples(readme: string, examples: ReadonlyMap<string, string>): string {
+export function withExamples(page: string, examples: ReadonlyMap<string, string>): string {
   const shown = new Set<string>();
-  const written = readme.replaceAll(block, (_match, name: string | undefined, code: string) => {
+  const written = page.replaceAll(block, (_match, name: string | undefined, code: string) => {
     if (name === undefined)
       throw new Error(`A code block has no line <!-- example: name --> above it:\n${code}`);
     const example = examples.get(name);
@@ -27,9 +40,14 @@ export function withExamples(readme: string, examples: ReadonlyMap<string, strin
   return written;
 }
 
-/** Reads all examples: the regions of the tests in `test/examples`. */
-export function readExamples(): ReadonlyMap<string, string> {
-  const files = globSync('test/examples/*.test.ts', { cwd: root }).toSorted();
+/** Reads the text of a page. */
+export function readPage({ path }: Page): string {
+  return readFileSync(`${root}/${path}`, 'utf8');
+}
+
+/** Reads the examples of a page: the regions of its tests. */
+export function readExamples({ tests }: Page): ReadonlyMap<string, string> {
+  const files = globSync(tests, { cwd: root }).toSorted();
   return regionsIn(files.map((file) => readFileSync(`${root}/${file}`, 'utf8')));
 }
 
@@ -68,5 +86,6 @@ function dedent(code: string): string {
 }
 
 if (import.meta.main) {
-  writeFileSync(examplesReadme, withExamples(readFileSync(examplesReadme, 'utf8'), readExamples()));
+  for (const page of pages)
+    writeFileSync(`${root}/${page.path}`, withExamples(readPage(page), readExamples(page)));
 }

@@ -3,18 +3,23 @@ import { expect, test } from 'vitest';
 import { readManifest } from '../scripts/packages.ts';
 import {
   examplesReadme,
+  pages,
   readExamples,
+  readPage,
   regionsIn,
   withExamples,
 } from '../scripts/readme-examples.ts';
 
-const readme = readFileSync(examplesReadme, 'utf8');
-
-test('the README of core contains the current code of the tests in test/examples (npm run readme updates the README)', () => {
-  expect(withExamples(readme, readExamples())).toBe(readme);
-});
+test.each(pages)(
+  '$path contains the current code of its tests (npm run readme updates it)',
+  (page) => {
+    const text = readPage(page);
+    expect(withExamples(text, readExamples(page))).toBe(text);
+  },
+);
 
 test('the README of core names each entry', () => {
+  const readme = readFileSync(examplesReadme, 'utf8');
   const entries = Object.keys(readManifest('core').exports).filter(
     (entry) => entry !== './package.json',
   );

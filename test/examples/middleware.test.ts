@@ -5,6 +5,10 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { ReActAgent, type Middleware } from '@isoloop/core';
 import { withStream } from '@isoloop/core/middleware';
 // #endregion
+// #region kernel
+import { Agent } from '@isoloop/core/kernel';
+import { approvals, steering } from '@isoloop/core/middleware';
+// #endregion
 // #region tool-failures
 import { patchToolCalls, toolError } from '@isoloop/core/middleware';
 // #endregion
@@ -54,6 +58,33 @@ test('custom middleware wraps the run, the model and the tools', async () => {
   expect(log.mock.calls).toEqual([['clock', '12:00'], ['stop']]);
   expect(model.requests[0]!.temperature).toBe(0);
   log.mockRestore();
+});
+
+test('the kernel alone takes the parts that it needs', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', id: 'pay' }] }, 'Paid.']);
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays',
+    input: { type: 'object' },
+    needsApproval: true,
+    execute: () => 'paid',
+  });
+
+  // #region kernel
+  const agent = new Agent({
+    name: 'assistant',
+    model,
+    tools: [pay], // needs approval
+    use: [approvals(), steering()], // without `approvals()`, the constructor throws
+  });
+  const { pending } = await agent.call('Pay the bill');
+  // #endregion
+
+  expect(pending).toMatchObject([{ name: 'pay', kind: 'approval' }]);
+  expect((await agent.call([{ toolUseId: 'pay', type: 'approve' }])).text).toBe('Paid.');
+  expect(() => new Agent({ name: 'assistant', model, tools: [pay] })).toThrow(
+    "import { approvals } from '@isoloop/core/middleware'; use: [approvals()].",
+  );
 });
 
 test('toolError() and patchToolCalls() set the result texts of failed and open tool calls', async () => {
