@@ -3,6 +3,8 @@ import {
   assistantMessage,
   InMemoryMemory,
   MemoryStore,
+  messageOf,
+  ReActAgent,
   SessionMemory,
   systemMessage,
   textOf,
@@ -65,6 +67,15 @@ function outputs(messages: readonly Msg[]): readonly string[] {
   return messages
     .flatMap(toolResultsOf)
     .map(({ name, output, state }) => `${name} ${state}: ${String(output)}`);
+}
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Resolves when `arrive` was called this many times. */
@@ -594,6 +605,22 @@ test.each(refusals)(
   },
 );
 
+test('an agent without a standard part refuses what needs it', async () => {
+  const without = (name: string, tools: readonly Tool[] = []): ReActAgent =>
+    new ReActAgent({ name: 'a', model: new ScriptedModel(['Hi.']), tools, use: [{ name }] });
+  for (const [, pay, part] of refusals)
+    expect(() => without(part, [pay])).toThrow(`The tool "pay" needs the middleware "${part}".`);
+  await expect(
+    without('approvals').call([{ toolUseId: 'c', type: 'approve' }]),
+  ).rejects.toMatchObject({ code: 'CONFIGURATION', details: { part: 'approvals' } });
+  const agent = without('steering');
+  const errors: unknown[] = [];
+  for await (const { type } of agent.stream('Hi')) {
+    if (type === 'pre-reasoning') errors.push(thrownBy(() => agent.interrupt({ mode: 'pause' })));
+  }
+  expect(errors).toMatchObject([{ code: 'CONFIGURATION', details: { part: 'steering' } }]);
+});
+
 test('without approvals(), an agent refuses decisions', async () => {
   const { agent } = setUp([]);
   const decision = { toolUseId: 'c', type: 'approve' } as const;
@@ -612,12 +639,7 @@ test.each([{ mode: 'pause' } as const, { mode: 'inject', messages: 'Hurry.' } as
     const { agent } = setUp(['Fine.']);
     const errors: unknown[] = [];
     for await (const { type } of agent.stream('Go')) {
-      if (type !== 'pre-reasoning') continue;
-      try {
-        agent.interrupt(request);
-      } catch (error) {
-        errors.push(error);
-      }
+      if (type === 'pre-reasoning') errors.push(thrownBy(() => agent.interrupt(request)));
     }
     expect(errors).toMatchObject([
       {
@@ -632,14 +654,7 @@ test.each([{ mode: 'pause' } as const, { mode: 'inject', messages: 'Hurry.' } as
 );
 
 test('an agent refuses options that only ReActAgent can serve', async () => {
-  const refused = (options: object): string => {
-    try {
-      setUp([], options);
-      return '';
-    } catch (error) {
-      return (error as Error).message;
-    }
-  };
+  const refused = (options: object): string => messageOf(thrownBy(() => setUp([], options)));
   for (const name of ['onLimit', 'pauseWhenIdle', 'holdRound', 'returnDirect', 'retrievalRole'])
     expect(refused({ [name]: true })).toContain(`Agent has no option \`${name}\`. It has: name,`);
   for (const name of ['tokens', 'toolCalls'])

@@ -41,11 +41,12 @@ export function checkAgent(options: KernelOptions, fields: OptionFields): void {
 }
 
 /**
- * Throws `CONFIGURATION` if the middleware does not have a part of this name. `what`: what needs it,
- * as the start of a sentence.
+ * Throws `CONFIGURATION` if the middleware does not have a part of this name. A part that has only a
+ * name removes the part of a preset. `what`: what needs it, as the start of a sentence.
  */
 export function requirePart(use: readonly Middleware[], part: string, what: string): void {
-  if (!use.some(({ name }) => name === part)) throw missingPart(part, what);
+  const found = use.find(({ name }) => name === part);
+  if (!found || Object.keys(found).length === 1) throw missingPart(part, what);
 }
 
 /** Throws `CONFIGURATION` if the middleware does not have the parts that a tool requires. */
