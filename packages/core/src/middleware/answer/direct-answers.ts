@@ -1,12 +1,15 @@
-import type { Middleware } from '../../agent/middleware.ts';
-import { isEnding } from '../../agent/next.ts';
+import type { Middleware, RequestDraft, Step } from '../../agent/middleware.ts';
+import { isEnding, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
-import type { ContentBlock, ToolResult } from '../../message/content-block.ts';
+import type { Steps } from '../../agent/steps.ts';
+import type { ToolResult } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import { plainText } from '../../message/media/media.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import type { ModelRequest } from '../../model/chat-model.ts';
+import type { ToolSet } from '../../tool/set/tool-set.ts';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -35,35 +38,49 @@ export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolea
 export function directAnswers(): Middleware {
   return {
     name: 'directAnswers',
-    wrapRequest: (next) => async (draft, context, steps) => {
-      const output = draft.isAsked ? undefined : directOutput(context);
-      if (output === undefined) return next(draft, context);
-      const message = steps.message('assistant', output);
-      const answered = await steps.reply(message, 'return-direct');
-      return isEnding(answered) ? answered : next(draft, context);
-    },
+    wrapRequest: (next) => (draft, context, steps) =>
+      draft.isAsked || !mayAnswer(context)
+        ? next(draft, context)
+        : answerDirectly(draft, next, { context, steps }),
   };
 }
 
-/** Returns the outputs that are the answer, or nothing if the model has to answer. */
-function directOutput({
-  messages,
-  tools,
-  options,
-}: RunContext): string | readonly ContentBlock[] | undefined {
-  const { returnDirect } = options;
+/** Returns whether the newest message is a result that may be the answer. */
+function mayAnswer({ messages, tools, options }: RunContext): boolean {
+  const last = messages.at(-1);
+  const [result] = last?.role === 'tool' ? toolResultsOf(last) : [];
+  return result !== undefined && Boolean(options.returnDirect ?? isDirect(result, tools));
+}
+
+interface Answering {
+  readonly context: RunContext;
+  readonly steps: Steps;
+}
+
+/** Ends the run with the newest results, or asks the model if it has to answer. */
+async function answerDirectly(
+  draft: RequestDraft,
+  next: Step<RequestDraft, ModelRequest | Next>,
+  { context, steps }: Answering,
+): Promise<ModelRequest | Next> {
+  const { messages, tools, options } = context;
   const last = messages.findLastIndex(({ role }) => role !== 'tool');
   const results = messages.slice(last + 1).flatMap(toolResultsOf);
-  const isDirect = (result: ToolResult): boolean | undefined => {
-    const rule =
-      typeof returnDirect === 'function' ? returnDirect(result, messages[last]!) : returnDirect;
-    const tool = tools.find(result.name);
-    return rule ?? (typeof tool === 'object' && tool.returnDirect);
+  const { returnDirect: rule } = options;
+  const isAnswer = (result: ToolResult): boolean => {
+    if (result.state !== 'success') return false;
+    const ruled = typeof rule === 'function' ? rule(result, messages[last]!) : rule;
+    return ruled ?? isDirect(result, tools);
   };
-  const isAnswer = (result: ToolResult): boolean =>
-    result.state === 'success' && Boolean(isDirect(result));
-  if (!results.length || !results.every(isAnswer)) return undefined;
-  return results.length > 1 ? `[${results.map(toJson).join()}]` : results[0]!.output;
+  if (!results.every(isAnswer)) return next(draft, context);
+  const content = results.length > 1 ? `[${results.map(toJson).join()}]` : results[0]!.output;
+  const made = await steps.reply(steps.message('assistant', content), 'return-direct');
+  return isEnding(made) ? made : next(draft, context);
+}
+
+function isDirect({ name }: ToolResult, tools: ToolSet): boolean {
+  const tool = tools.find(name);
+  return typeof tool === 'object' && Boolean(tool.returnDirect);
 }
 
 /**

@@ -1,6 +1,5 @@
-import type { Middleware, OpenCall } from '../../agent/middleware.ts';
-import { isNewAnswer } from '../../agent/next.ts';
-import { perRun } from '../../agent/per-run.ts';
+import type { Middleware, OpenCall, Reply, Step } from '../../agent/middleware.ts';
+import { isNewAnswer, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { allowTools, toolsIn } from '../../tool/set/tool-set.ts';
@@ -36,43 +35,55 @@ export interface RunLimits {
  */
 export function runLimits(usual: RunLimits = {}): Middleware {
   checkOptions('CONFIGURATION', 'runLimits()', usual, 'toolCalls,tokens:count|?');
-  const runs = perRun(() => ({ toolCalls: 0 }));
-  const limitsOf = ({ options: { limits } }: RunContext): RunLimits => ({ ...usual, ...limits });
-  const hasCallsLeft = (context: RunContext): boolean =>
-    (runs.get(context.runId)?.toolCalls ?? 0) < (limitsOf(context).toolCalls ?? Infinity);
+  /** Number of tool calls of each run so far. */
+  const counts = new WeakMap<RunContext, number>();
+  const countOf = (context: RunContext): number => counts.get(context) ?? 0;
+  const maxCalls = ({ options }: RunContext): number =>
+    options.limits?.toolCalls ?? usual.toolCalls ?? Infinity;
+  const hasCallsLeft = (context: RunContext): boolean => countOf(context) < maxCalls(context);
+  const counted = (call: OpenCall, context: RunContext): OpenCall => {
+    if (!isCounted(call, context)) return call;
+    const count = countOf(context);
+    if (hasCallsLeft(context)) counts.set(context, count + 1);
+    else if (!call.result) return { ...call, result: overLimit(call, count) };
+    return call;
+  };
   return {
     name: 'limits',
-    wrapRun: runs.wrapRun,
     wrapRequest: (next) => (draft, context) => {
-      const { usage } = context;
-      const { tokens = Infinity } = limitsOf(context);
+      const { usage, options } = context;
+      const tokens = options.limits?.tokens ?? usual.tokens ?? Infinity;
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limited = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
       if (hasCallsLeft(context)) return next(limited, context);
       context.setTools(onlyAnswers(context));
       return next({ ...limited, tools: context.toolSchemas }, context);
     },
-    wrapReply: (next) => async (reply, context) => {
-      const made = await next(reply, context);
-      const isLast = isNewAnswer(made, context) && !hasCallsLeft(context);
-      return isLast ? { ...made, reason: 'limit' } : made;
-    },
+    wrapReply: (next) => (reply, context) =>
+      hasCallsLeft(context) ? next(reply, context) : lastReply(reply, context, next),
     wrapRound: (next) => (round, context) => {
-      const run = runs.get(context.runId)!;
-      const counted = (call: OpenCall): OpenCall => {
-        if (call.state.toolUse || call.result?.state === 'denied' || !counts(call, context))
-          return call;
-        const isOver = !hasCallsLeft(context);
-        if (!isOver) run.toolCalls += 1;
-        return isOver && !call.result ? { ...call, result: overLimit(call, run.toolCalls) } : call;
-      };
-      return next({ ...round, calls: round.calls.map(counted) }, context);
+      if (maxCalls(context) === Infinity) return next(round, context);
+      return next({ ...round, calls: round.calls.map((call) => counted(call, context)) }, context);
     },
   };
 }
 
-/** Returns whether a tool call counts. A call that gives the answer does not. */
-function counts({ toolUse }: OpenCall, { tools }: RunContext): boolean {
+/** Ends the run with reason `limit` if the reply is an answer. */
+async function lastReply(
+  reply: Reply,
+  context: RunContext,
+  next: Step<Reply, Next>,
+): Promise<Next> {
+  const made = await next(reply, context);
+  return isNewAnswer(made, context) ? { ...made, reason: 'limit' } : made;
+}
+
+/**
+ * Returns whether a tool call counts. A call that gives the answer does not, and an earlier run has
+ * counted a call that its hooks have seen.
+ */
+function isCounted({ toolUse, state, result }: OpenCall, { tools }: RunContext): boolean {
+  if (state.toolUse || result?.state === 'denied') return false;
   const tool = tools.find(toolUse.name);
   return typeof tool !== 'object' || !tool.takesAnswer;
 }

@@ -3,7 +3,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { abortables } from '../../model/abortable.ts';
-import type { Injection } from './injections.ts';
+import type { Injection } from './steered-run.ts';
 import type { Steering } from './steering.ts';
 
 /**
@@ -21,8 +21,8 @@ export async function joinCall(
   if (!steering) return undefined;
   let injection: Injection;
   try {
-    const injections = steering.injectionsOf(running, steps);
-    injection = injections.add(call.input.messages, () => call.admit(), true);
+    const run = steering.runOf(running, steps);
+    injection = run.add(call.input.messages, () => call.admit(), true);
   } catch (error) {
     return call.end(AgentError.from(error));
   }
@@ -43,5 +43,5 @@ export async function joinCall(
 }
 
 function isSteering(part: Middleware): part is Steering {
-  return 'injectionsOf' in part;
+  return 'runOf' in part;
 }

@@ -24,18 +24,18 @@ export interface Injection {
   isTaken: boolean;
 }
 
-/** Messages that came in during a run and are not in the log yet, in order of arrival. */
-export class Injections {
-  readonly #context: RunContext;
-  readonly #steps: Steps;
-  readonly #all: Injection[] = [];
+/** A run with the messages that came in and are not in the log yet, in order of arrival. */
+export class SteeredRun {
+  readonly context: RunContext;
+  readonly steps: Steps;
+  readonly #injections: Injection[] = [];
   #isOpen = false;
   #onOpen!: () => void;
   readonly #opened: Promise<void> = new Promise((resolve) => (this.#onOpen = resolve));
 
   constructor(context: RunContext, steps: Steps) {
-    this.#context = context;
-    this.#steps = steps;
+    this.context = context;
+    this.steps = steps;
   }
 
   /** The run has accepted its own input. Only now do guards judge the messages. */
@@ -44,18 +44,18 @@ export class Injections {
     this.#onOpen();
   }
 
-  /** Whether there are messages, judged or not. */
-  get any(): boolean {
-    return this.#all.some(({ messages }) => messages?.length !== 0);
+  /** Whether messages have come in, judged or not. */
+  get hasMessages(): boolean {
+    return this.#injections.some(({ messages }) => messages?.length !== 0);
   }
 
   /**
-   * Adds messages. `admit` passes them through the guards. Messages that the model has not seen when
-   * the run ends become part of the log. Throws `INVALID_INPUT` if an id is not new.
+   * Adds messages. `admit` passes them through the guards. If the run ends before the model gets
+   * them, they only become part of the log. Throws `INVALID_INPUT` if an id is not new.
    */
   add(given: readonly Msg[], admit: () => Promise<CallInput>, isCall = false): Injection {
-    const waiting = this.#all.flatMap((earlier) => earlier.given);
-    checkNew(given, [...this.#context.messages, ...waiting]);
+    const waiting = this.#injections.flatMap((earlier) => earlier.given);
+    checkNew(given, [...this.context.messages, ...waiting]);
     const admitted = this.#opened.then(admit);
     const injection: Injection = { given, admitted, isCall, isTaken: false };
     const settle = (messages: readonly Msg[]): void => void (injection.messages ??= messages);
@@ -63,8 +63,8 @@ export class Injections {
       ({ messages }) => settle(messages),
       () => settle([]),
     );
-    this.#all.push(injection);
-    this.#steps.beforeEnd(({ signal }) => this.#storeLast(signal));
+    this.#injections.push(injection);
+    this.steps.beforeEnd(({ signal }) => this.#takeLast(signal));
     return injection;
   }
 
@@ -72,32 +72,36 @@ export class Injections {
   async judged(signal: AbortSignal): Promise<void> {
     const within = abortables(signal);
     for (;;) {
-      const next = this.#all.find(({ messages }) => !messages);
+      const next = this.#injections.find(({ messages }) => !messages);
       if (!next || signal.aborted) return;
       await within(next.admitted).catch(() => {});
     }
   }
 
-  /** Removes and returns the messages in order, up to the first one that guards still judge. */
-  take(): readonly Msg[] {
-    const undecided = this.#all.findIndex(({ messages }) => !messages);
-    return taken(this.#all.splice(0, undecided < 0 ? Infinity : undecided));
+  /**
+   * Appends the messages in order, up to the first one that guards still judge. Waits one turn of
+   * the event loop, which is enough for guards without I/O.
+   */
+  async take(): Promise<void> {
+    const oneTurn = new Promise((resolve) => setTimeout(resolve));
+    await Promise.race([this.judged(this.context.signal), oneTurn]);
+    const open = this.#injections.findIndex(({ messages }) => !messages);
+    await this.#append(this.#injections.splice(0, open < 0 ? Infinity : open));
   }
 
   /**
-   * Stores the remaining messages at the end of the run. Waits until guards have judged them or the
+   * Appends the remaining messages at the end of the run. Waits until guards have judged them or the
    * signal aborts. If the run has not accepted its own input, leaves out the messages of other agent
    * calls.
    */
-  async #storeLast(signal: AbortSignal): Promise<void> {
+  async #takeLast(signal: AbortSignal): Promise<void> {
     if (this.#isOpen) await this.judged(signal);
-    const left = this.#all.splice(0).filter(({ isCall }) => this.#isOpen || !isCall);
-    await this.#steps.append(taken(left));
+    const left = this.#injections.splice(0).filter(({ isCall }) => this.#isOpen || !isCall);
+    await this.#append(left.filter(({ messages }) => messages));
   }
-}
 
-function taken(injections: readonly Injection[]): readonly Msg[] {
-  const judged = injections.filter(({ messages }) => messages);
-  for (const injection of judged) injection.isTaken = true;
-  return judged.flatMap(({ messages = [] }) => messages);
+  async #append(judged: readonly Injection[]): Promise<void> {
+    for (const injection of judged) injection.isTaken = true;
+    await this.steps.append(judged.flatMap(({ messages = [] }) => messages));
+  }
 }
