@@ -54,7 +54,7 @@ async function resultFor(
   if (refusal) run.refuse('rejected', refusal);
   // Wrappers do not run if the agent call is refused, for example because the agent is busy.
   const isRefused = run.end.how === 'rejected' || run.end.how === 'failed' || run.waits.abandoned;
-  const result = await (isRefused ? loop(run, undefined) : run.setup.call(input, run.context));
+  const result = await (isRefused ? loop(run, undefined) : run.setup.call(input, run));
   const fields = 'reason:string text:string message:object';
   checkFields('CONFIGURATION', 'The result of `wrapRun`', result, fields);
   try {
@@ -120,7 +120,7 @@ export function boundedCall(call: OuterStep<CallInput | undefined, AgentResult>)
       return await run.waits.wrapper(() => call(input, context, run.steps));
     } catch (thrown) {
       if (!run.waits.isAbort(thrown)) throw thrown;
-      run.stage = 'over';
+      if (run.isClosed) run.stage = 'over';
       return await cutOff(run);
     }
   };

@@ -26,12 +26,12 @@ import {
   type OptionFields,
 } from './check-options.ts';
 import { AgentStream } from './driver/agent-stream.ts';
-import { keepDriver } from './driver/last-driver.ts';
-import { logLimit } from './driver/log-limit.ts';
+import { keepDriver } from './driver/attach.ts';
 import { Outbox } from './driver/outbox.ts';
 import { RunDriver } from './driver/run-driver.ts';
+import { logLimit } from './driver/run-log.ts';
 import { checkInterrupt, toMessages } from './interruption.ts';
-import type { AgentDefaults, KernelCallOptions, KernelOptions } from './kernel-options.ts';
+import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
 import { runSetup, type AgentParts, type RunSetup } from './run-setup.ts';
@@ -54,6 +54,15 @@ export interface WaitingCall {
   admit(): Promise<CallInput>;
   /** Ends the waiting call without its turn. `refusal`: why a wrapper rejected its input. */
   end(refusal?: AgentError): Promise<AgentResult>;
+}
+
+/** An agent call that runs or waits for its turn. */
+interface BegunCall {
+  readonly run: Run;
+  readonly input: CallInput;
+  readonly driver: RunDriver;
+  /** Whether the caller reads the events. */
+  readonly streamed: boolean;
 }
 
 /**
@@ -81,19 +90,16 @@ export class Agent<const G extends GivenTools = GivenTools> {
   /** State that `saveState` and `loadState` use. */
   readonly status: AgentStatus;
   /** The options of the agent, completed with the defaults of its middleware. */
-  protected readonly options: KernelOptions & Partial<AgentDefaults>;
+  protected readonly options: AgentSettings;
   readonly #parts: AgentParts;
   readonly #setup: RunSetup;
   readonly #fields: OptionFields;
   readonly #whenBusy: string;
   /** Hooks that were added later. */
   #added: readonly AgentHook[] = [];
-  #running: Run | undefined;
-  #result: (() => Promise<AgentResult>) | undefined;
-  /** Settles when all agent calls so far have ended. */
-  #tail: Promise<unknown> | undefined;
-  /** Number of calls that run or wait for their turn. */
-  #inLine = 0;
+  #running: BegunCall | undefined;
+  /** Results of the calls that run or wait for their turn. */
+  readonly #line: Set<Promise<AgentResult>> = new Set();
 
   /** Throws `CONFIGURATION` for an option of the wrong type. `fields`: for a class of its own. */
   constructor(given: KernelOptions<G>, fields: OptionFields = kernelFields) {
@@ -116,14 +122,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
     this.#parts = {
       name,
       sessionId: this.sessionId,
-      userId: options.userId,
       options,
-      limits: options.limits ?? {},
-      systemPrompt: options.systemPrompt ?? '',
-      model: options.model,
       memory: this.memory,
       tools: this.tools,
-      toolContext: options.toolContext ?? [],
       generateId,
       now,
       status: this.status,
@@ -167,7 +168,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
    * request.
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
-    if (this.#running) return this.#running.interrupt(request);
+    if (this.#running) return this.#running.run.interrupt(request);
     checkInterrupt(request, this.#setup);
     return false;
   }
@@ -187,7 +188,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
 
   /** Whether a call runs or waits for its turn. */
   get busy(): boolean {
-    return this.#tail !== undefined;
+    return this.#line.size > 0;
   }
 
   /**
@@ -212,7 +213,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
 
   #setAdded(hooks: readonly AgentHook[]): void {
     this.#added = hooks;
-    const run = this.#running;
+    const run = this.#running?.run;
     run?.hooks.setHooks(this.#hooksOf(run.setup));
   }
 
@@ -229,30 +230,30 @@ export class Agent<const G extends GivenTools = GivenTools> {
   }
 
   #start<T>(
-    input: AgentInput | undefined,
+    given: AgentInput | undefined,
     options: KernelCallOptions,
     streamed = false,
   ): RunDriver<T> {
     checkCall(options, this.#fields);
     const setup = this.#setupFor(options);
-    const events = new Outbox(() => this.#inTurn(run, given!, () => driver, streamed));
-    const run = new Run(setup, options, { hooks: this.#hooksOf(setup), outbox: events });
-    let given: CallInput | undefined;
+    const outbox = new Outbox(() => this.#inTurn({ run, input, driver, streamed }));
+    const run = new Run(setup, options, { hooks: this.#hooksOf(setup), outbox });
+    let input: CallInput = { messages: [], decisions: [] };
     try {
-      given = toCallInput(input, setup);
-      checkRounds(given.messages);
-      if (given.decisions.length) requirePart(setup.use, decisionsRequire, 'A decision');
+      input = toCallInput(given, setup);
+      checkRounds(input.messages);
+      if (input.decisions.length) requirePart(setup.use, decisionsRequire, 'A decision');
     } catch (error) {
       if (options.throwOnError !== false) throw error;
       run.refuse('failed', error as AgentError);
     }
-    const driver: RunDriver = new RunDriver({
-      runId: run.id,
-      events,
-      detached: streamed && options.detached,
-      limit: logLimit(),
-      abort: () => run.abort(),
-    });
+    const { detached } = options;
+    const abort = (): void => run.abort();
+    const about = { runId: run.runId, events: outbox, detached, limit: logLimit(), abort };
+    const driver: RunDriver = new RunDriver(about);
+    // The end of an aborted run does not wait for a reader.
+    run.signal.addEventListener('abort', () => queueMicrotask(() => driver.release()));
+    if (streamed && detached) driver.start();
     return driver as RunDriver<T>;
   }
 
@@ -268,66 +269,48 @@ export class Agent<const G extends GivenTools = GivenTools> {
   }
 
   /** Runs the loop when it is the turn of this agent call. */
-  async #inTurn(
-    run: Run,
-    input: CallInput,
-    driver: () => RunDriver,
-    streamed: boolean,
-  ): Promise<AgentResult> {
-    let turn = this.#tail;
-    const result = (): Promise<AgentResult> => driver().result;
-    let tail: typeof turn;
-    // The end of an aborted run does not wait for a reader.
-    run.signal.addEventListener('abort', () => queueMicrotask(() => driver().release()));
+  async #inTurn(begun: BegunCall): Promise<AgentResult> {
+    const { run, input, driver, streamed } = begun;
     run.begin();
     try {
-      if (turn && this.#whenBusy === 'reject') run.refuse('failed', busy(this.name));
-      if (run.failure) {
-        if (run.call.throwOnError !== false) throw run.failure;
-        return await runAgentCall(run, undefined);
-      }
+      if (this.busy && this.#whenBusy === 'reject') run.refuse('failed', busy(this.name));
+      if (run.failure && run.call.throwOnError !== false) throw run.failure;
+      if (run.failure) return await runAgentCall(run, undefined);
       const running = this.#running;
-      if (turn && running?.stage === 'running') {
-        const joined = await this.join(waiting(run, input, running, this.#result!()));
+      if (running?.run.stage === 'running') {
+        const joined = await this.join(waiting(begun, running));
         if (joined) return joined;
-        turn = this.#tail;
       }
-      this.#tail = tail = Promise.resolve(turn).then(result, result);
-      tail.catch(() => {});
-      this.#inLine += 1;
-      if (turn) await abortables(run.signal)(turn).catch(() => {});
-      if (turn && run.signal.aborted) return await runAgentCall(run, undefined);
-      if (turn && streamed) keepDriver(this, driver());
-      this.#running = run;
+      const earlier = [...this.#line];
+      this.#line.add(driver.result);
+      if (earlier.length) {
+        await abortables(run.signal)(Promise.allSettled(earlier)).catch(() => {});
+        if (run.signal.aborted) return await runAgentCall(run, undefined);
+        if (streamed) keepDriver(this, driver);
+      }
+      this.#running = begun;
       run.hooks.setHooks(this.#hooksOf(run.setup));
       this.status.runs += 1;
-      this.#result = result;
-      const ended = await runAgentCall(run, input);
-      keepEnd(this.status, run, ended);
-      return ended;
+      const result = await runAgentCall(run, input);
+      keepEnd(this.status, run, result);
+      return result;
     } finally {
       run.finish();
-      if (this.#running === run) this.#running = undefined;
-      if (tail) this.#inLine -= 1;
-      if (tail && this.#inLine === 0) this.#tail = undefined;
+      this.#line.delete(driver.result);
+      if (this.#running === begun) this.#running = undefined;
     }
   }
 }
 
-function waiting(
-  run: Run,
-  input: CallInput,
-  running: Run,
-  result: Promise<AgentResult>,
-): WaitingCall {
+function waiting({ run, input }: BegunCall, running: BegunCall): WaitingCall {
   return {
     input,
     options: run.call,
     signal: run.signal,
-    running: running.context,
-    steps: running.steps,
-    result,
-    admit: () => (run.admitted = run.setup.admit(input, run.uninterrupted)),
+    running: running.run,
+    steps: running.run.steps,
+    result: running.driver.result,
+    admit: () => (run.admitted = run.setup.admit(input, run)),
     end: (refusal) => runAgentCall(run, undefined, refusal),
   };
 }
@@ -362,5 +345,5 @@ function keepEnd(status: AgentStatus, run: Run, { reason }: AgentResult): void {
   // A call that was refused or aborted before it began has not read the log.
   if (!run.messages[0]) return;
   if (!isOpen && !run.conversation.openCalls().length) status.suspendedRun = undefined;
-  status.stoppedRun = isStopped ? run.id : undefined;
+  status.stoppedRun = isStopped ? run.runId : undefined;
 }

@@ -505,7 +505,7 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
         {
           wrapSettle: (next) => async (given, context) => {
             const first = await next(given, context);
-            const { signal } = context;
+            const { stopSignal: signal } = context;
             onSettled(signal);
             await new Promise((resolve) => signal.addEventListener('abort', resolve));
             return first;

@@ -79,6 +79,11 @@ export interface FeatureOptions {}
 /** All options that a middleware may set in its `defaults`. */
 export type AgentDefaults = KernelDefaults & FeatureOptions;
 
+/** The options of an agent, completed with the defaults of its middleware. */
+export type AgentSettings = KernelOptions &
+  Partial<AgentDefaults> &
+  Pick<KernelDefaults, 'limits' | 'generate'>;
+
 /** `G`: type of the tools. */
 export interface KernelOptions<G extends GivenTools = GivenTools> extends Partial<KernelDefaults> {
   readonly name: string;

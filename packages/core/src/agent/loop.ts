@@ -7,7 +7,15 @@ import { shownResults } from '../message/shown-results.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { checkNew, toCallInput, type CallInput } from './call-input.ts';
 import type { RequestDraft, Reply, Round, SettledInput } from './middleware.ts';
-import { controlOf, firstOf, hookRejection, isEnding, type Ending, type Jump, type Next } from './next.ts';
+import {
+  controlOf,
+  firstOf,
+  hookRejection,
+  isEnding,
+  type Ending,
+  type Jump,
+  type Next,
+} from './next.ts';
 import { readReply, releasedPart } from './read-reply.ts';
 import { closeCalls, openCallsOf, pendingCallsOf, runCalls } from './round.ts';
 import { liveRunOf, type RunContext } from './run-context.ts';
@@ -63,13 +71,13 @@ async function begin(run: Run, input: CallInput | undefined): Promise<Next> {
 /** Admits the input, adds it to the log and says what comes first. */
 async function settle(run: Run, given: CallInput): Promise<Next> {
   const { setup } = run;
-  const input = await (run.admitted ?? setup.admit(given, run.uninterrupted));
+  const input = await (run.admitted ?? setup.admit(given, run));
   await run.restore();
   run.load(await run.waits.read(setup.memory.read()));
   const asked: Jump[] = [];
   const messages = await preCall(run, input.messages, asked);
   const settled = { ...input, messages, jump: firstOf(asked) };
-  return setup.settle(settled, run.context);
+  return setup.settle(settled, run);
 }
 
 /**
@@ -107,8 +115,8 @@ export async function settleInput(input: SettledInput, context: RunContext): Pro
   keepStates(run, input);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
-  await run.note([{ kind: 'run-begin', runId: run.id }, ...notes], { now: !messages.length });
-  run.setup.status.suspendedRun = run.id;
+  await run.note([{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
+  run.setup.status.suspendedRun = run.runId;
   // The new message comes first, so that no failure can lose it. `closeCalls` later moves the
   // results of open calls before this message.
   await run.append(messages);
@@ -198,22 +206,22 @@ async function reason(run: Run, isAsked = false): Promise<Next> {
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
   await closeCalls(run);
-  const made = await run.setup.makeRequest(draft(run, isAsked), run.context);
+  const made = await run.setup.makeRequest(draft(run, isAsked), run);
   if ('to' in made || isEnding(made)) return made;
   const reply = await readReply(run, made);
   if (reply.type === 'incomplete') return recover(run, reply.message);
   run.unsaved = reply.message;
-  return run.setup.takeReply({ message: reply.message, reason: 'stop' }, run.context);
+  return run.setup.takeReply({ message: reply.message, reason: 'stop' }, run);
 }
 
 function draft(run: Run, isAsked: boolean): RequestDraft {
-  const { iterations = 10, resultLength } = run.setup.limits;
+  const { iterations = 10, resultLength } = run.options.limits;
   const head = run.head();
   run.ownMessages = shownResults([...head, ...run.messages], resultLength);
   return {
     messages: run.ownMessages,
     head: head.length,
-    tools: run.schemas(),
+    tools: run.toolSchemas,
     options: run.generate,
     isAsked,
     limit: run.iteration >= iterations ? 'max-iterations' : undefined,
@@ -274,7 +282,7 @@ export async function takeReply(given: Reply, context: RunContext): Promise<Next
 /** Runs the open tool calls and returns what follows. */
 async function act(run: Run): Promise<Next> {
   try {
-    return await run.setup.runRound({ calls: openCallsOf(run) }, run.context);
+    return await run.setup.runRound({ calls: openCallsOf(run) }, run);
   } catch (error) {
     // After a failure, such as a full store, the other tools must stop. `rescue` closes the calls.
     run.fail(error);

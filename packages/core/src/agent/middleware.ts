@@ -126,11 +126,13 @@ export interface Middleware extends AgentHook {
    * Wraps every agent call. `run-start` comes before the outermost wrapper. `error` and `run-end`
    * come after it and contain its result.
    */
-  wrapRun?(next: Step<CallInput | undefined, AgentResult>): OuterStep<CallInput | undefined, AgentResult>;
+  wrapRun?(
+    next: Step<CallInput | undefined, AgentResult>,
+  ): OuterStep<CallInput | undefined, AgentResult>;
   /**
    * Wraps what admits an input, before anything is stored. Injected messages pass it, too. Throw
    * `GUARD_REJECTED` to end the agent call with reason `rejected`. Users read the error's `message`.
-   * The context's signal aborts only after an abort; an interrupt waits for these wrappers.
+   * An interrupt waits for these wrappers.
    */
   wrapInput?(next: Step<CallInput, CallInput>): OuterStep<CallInput, CallInput>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
@@ -140,7 +142,9 @@ export interface Middleware extends AgentHook {
    * out messages or to add some that are not stored. Change the request after `next` for changes
    * that hooks must not see. Return an `Ending` to ask no model.
    */
-  wrapRequest?(next: Step<RequestDraft, ModelRequest | Next>): OuterStep<RequestDraft, ModelRequest | Next>;
+  wrapRequest?(
+    next: Step<RequestDraft, ModelRequest | Next>,
+  ): OuterStep<RequestDraft, ModelRequest | Next>;
   /**
    * Wraps the model. A reply that fails with `GUARD_REJECTED` ends the agent call with reason
    * `rejected` and the error's message. Send a `reset` delta first, to retract the text that

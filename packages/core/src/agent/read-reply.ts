@@ -26,7 +26,7 @@ export async function readReply(
   request: ModelRequest,
   toEvent?: ToEvent,
 ): Promise<ModelReply> {
-  const { generateId, memory, model, limits } = run.setup;
+  const { generateId, memory, model } = run.setup;
   const messageId = generateId();
   const reply = new ReplyAssembler({
     messageId,
@@ -37,7 +37,7 @@ export async function readReply(
   try {
     if (run.stopped) return incomplete(run, reply, messageId);
     const kept = memory.replies?.keptAfter(run.messages.at(-1)?.id ?? '', run);
-    const { replyLength = usualReplyLength } = limits;
+    const { replyLength = usualReplyLength } = run.options.limits;
     const context = { signal, run: run.about, replyLength, kept };
     // The innermost model measures its own replies. Wrappers may use other models.
     const length = run.setup.wrapsModel ? new ReplyLength(replyLength) : undefined;

@@ -7,12 +7,7 @@ import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import { prepareCall, type ReadyCall } from '../tool/prepare-call.ts';
 import { isSuspension, type Suspension } from '../tool/run-call.ts';
-import {
-  deniedResult,
-  errorResult,
-  interruptedResult,
-  toolResult,
-} from '../tool/tool-result.ts';
+import { deniedResult, errorResult, interruptedResult, toolResult } from '../tool/tool-result.ts';
 import { requireParts } from './check-options.ts';
 import type { OpenCall, Round, RunCallOptions } from './middleware.ts';
 import { controlOf, type Jump } from './next.ts';
@@ -38,8 +33,8 @@ const stepsOfCall = 10;
  * before the limit.
  */
 export function openCallsOf(run: Run): readonly OpenCall[] {
-  const { status, memory, limits } = run.setup;
-  const { replyCalls = 128 } = limits;
+  const { status, memory } = run.setup;
+  const { replyCalls = 128 } = run.options.limits;
   const reply = run.messages.findLast(({ role }) => role === 'assistant');
   const isLong = reply && reply.content.length > replyCalls;
   const late = new Set(isLong ? toolUsesOf(reply).slice(replyCalls) : []);
@@ -71,7 +66,7 @@ export function pendingCallsOf(run: Run): readonly PendingCall[] {
  */
 export async function runCalls(
   run: Run,
-  { calls, parallelTools = run.setup.limits.parallelTools }: Round,
+  { calls, parallelTools = run.options.limits.parallelTools }: Round,
 ): Promise<readonly Jump[]> {
   const asked: Jump[] = [];
   const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
@@ -86,7 +81,7 @@ export async function runCalls(
     if (one) admitted.push(one);
   }
   const queue = toolQueue(parallelTools);
-  const messages = run.context.request;
+  const messages = run.request;
   for (const one of admitted) {
     const begin = (sink: ToolSink): Promise<ToolOutcome> =>
       start(run, one, { ...sink, messages, isStopped });
@@ -247,9 +242,9 @@ async function start(
       pending: call.state.pending ?? call.state.waited,
       idempotencyKey: `${sessionId}:${id}`,
       signal: run.signal,
-      interrupt: run.context.interrupt,
+      interrupt: run.interrupt,
       interruptSignal: run.interruptSignal,
-      run: run.context,
+      run,
       steps: run.steps,
       prepare: (toolUse) => check(run, toolUse),
       begin: (toolUse) => begin(run, toolUse, mayNotStart),

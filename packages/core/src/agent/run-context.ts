@@ -17,8 +17,10 @@ export type Stopped = 'aborted' | 'interrupted' | 'suspended';
 
 /** A run as middleware sees it. */
 export interface RunContext extends RunInfo {
-  /** Signal that aborts when the agent call is aborted, interrupted or paused. */
+  /** Signal that aborts when the agent call is aborted. */
   readonly signal: AbortSignal;
+  /** Signal that aborts when the agent call is aborted, interrupted or paused. */
+  readonly stopSignal: AbortSignal;
   /** Reason why the run ends before its answer. `undefined` if nothing has stopped the run. */
   readonly stopped: Stopped | undefined;
   /** Milliseconds since 1970, by the agent's clock. */
@@ -87,155 +89,12 @@ export interface RunContext extends RunInfo {
   interrupt(request?: string | Msg | InterruptRequest): boolean;
 }
 
-/** The context that a run gives to its middleware. */
-export class RunView implements RunContext {
-  // `run.about` sets these fields.
-  readonly runId!: string;
-  readonly sessionId!: string;
-  readonly userId: string | undefined;
-  readonly agentPath!: readonly string[];
-  readonly #run: Run;
-  readonly #signal: AbortSignal | undefined;
-
-  static runOf(context: RunContext): Run {
-    if (#run in Object(context)) return (context as RunView).#run;
-    throw new AgentError(
-      'CONFIGURATION',
-      'A wrapper must pass its own context to `next`, not a copy.',
-    );
-  }
-
-  /** `signal` replaces the run's stop signal, which also aborts after an interrupt. */
-  constructor(run: Run, signal?: AbortSignal) {
-    Object.assign(this, run.about);
-    this.#run = run;
-    this.#signal = signal;
-  }
-
-  get signal(): AbortSignal {
-    return this.#signal ?? this.#run.stopSignal;
-  }
-
-  get stopped(): Stopped | undefined {
-    return this.#run.stopped;
-  }
-
-  now(): number {
-    return this.#run.setup.now();
-  }
-
-  get iteration(): number {
-    return this.#run.iteration;
-  }
-
-  get usage(): Usage {
-    return this.#run.usage;
-  }
-
-  get options(): Partial<AgentDefaults> {
-    return this.#run.options;
-  }
-
-  get status(): AgentStatus {
-    return this.#run.setup.status;
-  }
-
-  get model(): ChatModel {
-    return this.#run.setup.model;
-  }
-
-  get generate(): GenerateOptions {
-    return this.#run.generate;
-  }
-
-  get tools(): ToolSet {
-    return this.#run.tools;
-  }
-
-  get addedTools(): readonly Tool[] {
-    const { addedTools, setup } = this.#run;
-    return [...addedTools, ...setup.use.flatMap(({ tools }) => tools ?? [])];
-  }
-
-  get toolSchemas(): readonly ToolSchema[] {
-    return this.#run.schemas();
-  }
-
-  get systemPrompt(): string {
-    const { systemMessage } = this.#run;
-    return systemMessage ? textOf(systemMessage) : '';
-  }
-
-  get agentPrompt(): string {
-    return this.#run.setup.systemPrompt;
-  }
-
-  get toolContext(): ReadonlyMap<object, unknown> {
-    return this.#run.toolContext;
-  }
-
-  get messages(): readonly Msg[] {
-    return this.#run.messages;
-  }
-
-  get request(): readonly Msg[] {
-    return [...this.#run.head(), ...this.#run.messages];
-  }
-
-  get promptId(): string | undefined {
-    return this.#run.promptId;
-  }
-
-  get openCalls(): readonly ToolUse[] {
-    return this.#run.conversation.openCalls();
-  }
-
-  get state(): Record<string, JsonValue> {
-    return this.#run.state;
-  }
-
-  async loadState(): Promise<void> {
-    this.#run.throwIfOver();
-    const { signal, failure, setup } = this.#run;
-    // If the agent refuses this call because another call runs, the state of the running call must
-    // not change.
-    if (signal.aborted || failure) return;
-    await setup.memory.restore?.(setup.status, setup.tools);
-  }
-
-  async storeState(): Promise<void> {
-    this.#run.throwIfOver();
-    await this.#run.setup.memory.flush?.();
-  }
-
-  addTools(tools: readonly Tool[]): void {
-    this.#run.addTools(tools);
-  }
-
-  setTools(tools: ToolSet): void {
-    this.#run.tools = tools;
-  }
-
-  setSystemPrompt(text: string): void {
-    this.#run.systemMessage = this.#run.setup.toSystemMessage(text);
-  }
-
-  addUsage(usage: Usage | undefined): void {
-    this.#run.addUsage(usage);
-  }
-
-  fail(error: AgentError): void {
-    this.#run.fail(error);
-  }
-
-  /** Bound to the context, because hooks may destructure it as they destructure their controls. */
-  readonly interrupt = (request?: string | Msg | InterruptRequest): boolean =>
-    this.#run.interrupt(request);
-}
-
 /** Returns the run of a context. Throws `CONFIGURATION` unless the loop made the context. */
 export function runOf(context: RunContext): Run {
-  return RunView.runOf(context);
+  // A copy has the fields of the run, but not its methods.
+  if ('throwIfOver' in Object(context)) return context as Run;
+  const message = 'A wrapper must pass its own context to `next`, not a copy.';
+  throw new AgentError('CONFIGURATION', message);
 }
 
 /** Returns the run of a context. A wrapper that hung may ask for it after the end of the run. */

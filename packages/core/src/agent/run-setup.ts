@@ -4,13 +4,12 @@ import type { Memory } from '../memory/memory.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortableModel, boundedModel } from '../model/bounded-model.ts';
-import type { ChatModel } from '../model/chat-model.ts';
+import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
 import { isSuspension, runCall } from '../tool/run-call.ts';
 import { interruptedResult, wrappedResult } from '../tool/tool-result.ts';
-import type { ContextEntry } from '../tool/context-token.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import { boundedCall } from './agent-call.ts';
-import type { AgentDefaults, KernelLimits } from './kernel-options.ts';
+import type { AgentSettings } from './kernel-options.ts';
 import { loop, makeRequest, runRound, settleInput, takeReply } from './loop.ts';
 import type {
   AgentCall,
@@ -24,7 +23,6 @@ import type {
   Step,
 } from './middleware.ts';
 import type { CallInput } from './call-input.ts';
-import type { ModelRequest } from '../model/chat-model.ts';
 import type { Next } from './next.ts';
 import { runOf } from './run-context.ts';
 import { isBounded } from './use-list.ts';
@@ -33,15 +31,9 @@ import { isBounded } from './use-list.ts';
 export interface AgentParts {
   readonly name: string;
   readonly sessionId: string;
-  readonly userId: string | undefined;
-  /** The agent's options, completed with the defaults of its middleware. */
-  readonly options: Partial<AgentDefaults>;
-  readonly limits: KernelLimits;
-  readonly systemPrompt: string;
-  readonly model: ChatModel;
+  readonly options: AgentSettings;
   readonly memory: Memory;
   readonly tools: ToolSet;
-  readonly toolContext: Iterable<ContextEntry>;
   readonly generateId: () => string;
   readonly now: () => number;
   readonly status: AgentStatus;
@@ -58,6 +50,8 @@ export interface RunSetup extends AgentParts {
   readonly use: readonly Middleware[];
   /** The middleware with `mapEvent`. */
   readonly mappers: readonly Middleware[];
+  /** The model inside the wrappers of all middleware. */
+  readonly model: ChatModel;
   /** Whether a middleware wraps the model. */
   readonly wrapsModel: boolean;
   readonly systemMessage: Msg | undefined;
@@ -80,9 +74,10 @@ export interface RunSetup extends AgentParts {
  * Throws `CONFIGURATION` if a wrapper does not return the kind of value that it wraps.
  */
 export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetup {
-  const { now, limits, systemPrompt } = parts;
+  const { now, options } = parts;
+  const { model, limits, systemPrompt = '' } = options;
   const toSystemMessage = systemMessages(now);
-  const bounded = boundedModel(parts.model, { now, ...limits });
+  const bounded = boundedModel(model, { now, ...limits });
   return {
     ...parts,
     use,

@@ -3,20 +3,21 @@ import { keysIn } from '../error/check-fields.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
 import { checkEvent } from '../event/check-event.ts';
 import { HookDispatcher } from '../event/hook-dispatcher.ts';
+import type { AgentStatus } from '../event/agent-status.ts';
 import type { ControlOf } from '../event/hook.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { WriteOptions } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/format/log-record.ts';
 import { takeNote } from '../memory/log/call-notes.ts';
-import type { ContentBlock } from '../message/content-block.ts';
+import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import { Conversation, keepConversation, openConversation } from '../message/conversation.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { JsonObject, JsonValue } from '../message/json/json.ts';
-import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg, Role } from '../message/msg.ts';
 import type { Writable } from '../message/writable.ts';
 import { CallTimeout } from '../model/call-timeout.ts';
-import type { GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
+import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import { generateFields } from '../model/chat-model.ts';
 import { Pace } from '../model/pace.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
@@ -27,11 +28,11 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from './call-input.ts';
 import { interruptRun, type Interruption } from './interruption.ts';
-import type { AgentDefaults, KernelCallOptions } from './kernel-options.ts';
+import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
 import { mappedEvents } from './mapped-events.ts';
 import type { AgentHook } from './middleware.ts';
 import type { Outbox } from './driver/outbox.ts';
-import { RunView, type RunContext, type Stopped } from './run-context.ts';
+import type { RunContext, Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type EventFields, type Steps } from './steps.ts';
 import { setFields } from './use-list.ts';
@@ -61,12 +62,17 @@ export interface RunParts {
   readonly outbox: Outbox;
 }
 
-/** State of one agent call. The loop reads and changes it. */
-export class Run {
-  readonly id: string;
+/**
+ * State of one agent call. The loop reads and changes it. Middleware gets it as `RunContext`.
+ */
+export class Run implements RunContext {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly userId: string | undefined;
+  readonly agentPath: readonly string[];
   readonly setup: RunSetup;
   readonly call: KernelCallOptions;
-  readonly options: Partial<AgentDefaults>;
+  readonly options: AgentSettings;
   readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
   readonly startedAt: number;
@@ -74,28 +80,20 @@ export class Run {
   readonly toolContext: ReadonlyMap<object, unknown>;
   /** Ids of the run, for events and for wrappers of the model and the tools. */
   readonly about: RunInfo;
-  /** The run as middleware sees it. */
-  readonly context: RunContext;
-  /** The same with a signal that no interrupt aborts. */
-  readonly uninterrupted: RunContext;
   /** Waits for code that may never settle, such as hooks and stores. */
   readonly waits: Waits;
   readonly pace: Pace;
   readonly timeout: CallTimeout;
   end: RunEnd = { how: 'open' };
   /**
-   * `ending`: the run has its ending, so interrupts come too late. `over`: hooks and wrappers that
-   * still run can no longer change the run.
+   * `ending`: the run has its ending, so interrupts come too late. `closed`: the log has the end of
+   * the run. `over`: hooks and wrappers that still run can no longer change the run.
    */
-  stage: 'running' | 'ending' | 'over' = 'running';
-  /** Whether the log has the end of the run. */
-  isClosed = false;
+  stage: 'running' | 'ending' | 'closed' | 'over' = 'running';
   /** Empty until the run has read the log. */
   conversation: Conversation = new Conversation();
   systemMessage: Msg | undefined;
   tools: ToolSet;
-  /** The tools that middleware added to this run alone. */
-  readonly addedTools: Tool[] = [];
   iteration = 0;
   usage: Usage = noUsage;
   /** Names of the tools that were called, by the id of the tool call. */
@@ -124,43 +122,46 @@ export class Run {
   #stop: AbortController | undefined;
   #interrupt: AbortController | undefined;
   #request: AbortController | undefined;
+  readonly #addedTools: Tool[] = [];
   #leftState: Record<string, JsonValue> | undefined;
   #steps: Steps | undefined;
   #seq = 0;
 
   constructor(setup: RunSetup, call: KernelCallOptions, { hooks, outbox }: RunParts) {
+    const { name, sessionId, options, tools, now, generateId } = setup;
     const { allowTools: allowed, toolContext = [] } = call;
     this.setup = setup;
     this.call = call;
-    this.id = setup.generateId();
-    this.startedAt = setup.now();
-    this.options = { ...setup.options, ...setFields(call) };
-    this.generate = { ...setup.options.generate, ...setFields(generateOptions(call)) };
-    const { sessionId, userId, name } = setup;
-    this.about = { runId: this.id, sessionId, userId, agentPath: [name] };
+    this.startedAt = now();
+    this.options = { ...options, ...setFields(call) };
+    this.generate = { ...options.generate, ...setFields(generateOptions(call)) };
+    this.runId = generateId();
+    this.sessionId = sessionId;
+    this.userId = options.userId;
+    this.agentPath = [name];
+    const { runId, userId, agentPath } = this;
+    this.about = { runId, sessionId, userId, agentPath };
     this.#outbox = outbox;
     this.waits = new Waits(this.signal);
     this.pace = new Pace(this.startedAt);
     this.timeout = new CallTimeout({
-      timeoutMs: setup.limits.timeoutMs,
-      now: setup.now,
+      timeoutMs: options.limits.timeoutMs,
+      now,
       onTimeout: (error) => this.fail(error),
     });
-    this.context = new RunView(this);
-    this.uninterrupted = new RunView(this, this.signal);
     this.hooks = new HookDispatcher(hooks, {
-      context: this.context,
-      onError: setup.options.onHookError,
+      context: this,
+      onError: options.onHookError,
       // After a hook rejects the agent call, later hooks of the same event do not run.
       isOver: (type) => this.end.how === 'rejected' && /^(run-start|pre-call)$/.test(type),
       wait: (work, isNotice) => this.waits.hook(work, isNotice),
       check: checkEvent,
     });
     this.systemMessage = setup.systemMessage;
-    this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
+    this.tools = allowed ? allowTools(tools, allowed) : tools;
     this.toolContext = new Map([
-      ...(setup.tools.context ?? []),
-      ...setup.toolContext,
+      ...(tools.context ?? []),
+      ...(options.toolContext ?? []),
       ...toolContext,
     ]);
   }
@@ -189,12 +190,10 @@ export class Run {
 
   readonly #onAbort = (): void => this.abort(this.call.signal?.reason);
 
-  /** Signal that aborts when the run is aborted. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Reason why the loop has to stop. `undefined` if the loop may continue. */
   get stopped(): Stopped | undefined {
     if (this.signal.aborted) return 'aborted';
     return this.end.how === 'interrupted' ? this.end.by.reason : undefined;
@@ -228,10 +227,9 @@ export class Run {
     if (isFree || (how === 'failed' && this.end.how === 'aborted')) this.end = { how, error };
   }
 
-  /** Same as `RunContext.interrupt`. */
-  interrupt(request: string | Msg | InterruptRequest = {}): boolean {
-    return interruptRun(this, request);
-  }
+  /** A field, because hooks may destructure it as they destructure their controls. */
+  readonly interrupt = (request: string | Msg | InterruptRequest = {}): boolean =>
+    interruptRun(this, request);
 
   /** Ends the run in this way at its next interrupt point. The first request counts. */
   stopWith(by: Interruption): void {
@@ -252,7 +250,6 @@ export class Run {
     return this.#interrupt.signal;
   }
 
-  /** Signal that aborts after an abort or any interrupt of the run. */
   get stopSignal(): AbortSignal {
     if (!this.#stop) {
       this.#stop = new AbortController();
@@ -267,6 +264,11 @@ export class Run {
     return this.#request.signal;
   }
 
+  /** Whether the log has the end of the run. */
+  get isClosed(): boolean {
+    return this.stage === 'closed' || this.stage === 'over';
+  }
+
   /** Throws `ABORTED` if the run has ended, so that code that still runs changes nothing. */
   throwIfOver(): void {
     if (this.stage === 'over') throw new AgentError('ABORTED', 'The run has ended.');
@@ -279,7 +281,6 @@ export class Run {
     return this.#leftState ?? state;
   }
 
-  /** The conversation in the log, without the system prompt. */
   get messages(): readonly Msg[] {
     return this.conversation.messages;
   }
@@ -295,15 +296,53 @@ export class Run {
     return systemMessage ? [systemMessage, ...prepended] : prepended;
   }
 
-  /** Same as `RunContext.addTools`. */
-  addTools(tools: readonly Tool[]): void {
-    this.tools = new ToolList(tools, this.tools);
-    this.addedTools.push(...tools);
+  get request(): readonly Msg[] {
+    return [...this.head(), ...this.messages];
   }
 
-  /** Returns the schemas of the tools that the model may call now. */
-  schemas(): readonly ToolSchema[] {
-    return this.setup.model.features.tools ? this.tools.schemas() : [];
+  get openCalls(): readonly ToolUse[] {
+    return this.conversation.openCalls();
+  }
+
+  get model(): ChatModel {
+    return this.setup.model;
+  }
+
+  get status(): AgentStatus {
+    return this.setup.status;
+  }
+
+  now(): number {
+    return this.setup.now();
+  }
+
+  get addedTools(): readonly Tool[] {
+    return [...this.#addedTools, ...this.setup.use.flatMap(({ tools }) => tools ?? [])];
+  }
+
+  addTools(tools: readonly Tool[]): void {
+    this.tools = new ToolList(tools, this.tools);
+    this.#addedTools.push(...tools);
+  }
+
+  setTools(tools: ToolSet): void {
+    this.tools = tools;
+  }
+
+  get toolSchemas(): readonly ToolSchema[] {
+    return this.model.features.tools ? this.tools.schemas() : [];
+  }
+
+  get agentPrompt(): string {
+    return this.setup.options.systemPrompt ?? '';
+  }
+
+  get systemPrompt(): string {
+    return this.systemMessage ? textOf(this.systemMessage) : '';
+  }
+
+  setSystemPrompt(text: string): void {
+    this.systemMessage = this.setup.toSystemMessage(text);
   }
 
   addUsage(usage: Usage | undefined): void {
@@ -338,6 +377,20 @@ export class Run {
     if (!isWritten) this.waits.endUnlessLenient();
   }
 
+  async loadState(): Promise<void> {
+    this.throwIfOver();
+    // If the agent refuses this call because another call runs, the state of the running call must
+    // not change.
+    if (this.signal.aborted || this.failure) return;
+    const { memory, status, tools } = this.setup;
+    await memory.restore?.(status, tools);
+  }
+
+  async storeState(): Promise<void> {
+    this.throwIfOver();
+    await this.setup.memory.flush?.();
+  }
+
   /**
    * Updates the agent's state from the log, after all earlier writes. Calls `memory.restore` at
    * once, because a write may wait for a read that hangs. `restore` makes the memory read again.
@@ -356,7 +409,7 @@ export class Run {
     if (!given.length) return;
     const messages = given.map((message) =>
       message.role === 'user'
-        ? { ...message, metadata: { ...message.metadata, runId: this.id } }
+        ? { ...message, metadata: { ...message.metadata, runId: this.runId } }
         : message,
     );
     const { memory, status } = this.setup;
@@ -378,11 +431,10 @@ export class Run {
 
   /** Writes the end of the run to the log. */
   async close(reason: string): Promise<void> {
-    this.stage = 'ending';
-    this.isClosed = true;
-    for (const work of this.lastWork.splice(0)) await work(this.uninterrupted);
+    this.stage = 'closed';
+    for (const work of this.lastWork.splice(0)) await work(this);
     const { memory, status } = this.setup;
-    await this.write(memory.flush?.({ runId: this.id, reason, calls: status.calls }));
+    await this.write(memory.flush?.({ runId: this.runId, reason, calls: status.calls }));
   }
 
   event<K extends EventType>(type: K, fields: EventFields<K>): EventOf<K> {
@@ -420,7 +472,7 @@ export class Run {
 
   /** Returns the events that readers get, after `mapEvent`. */
   shown(events: EventBatch): EventBatch {
-    return mappedEvents(this.setup.mappers, events, this.context);
+    return mappedEvents(this.setup.mappers, events, this);
   }
 
   /** Passes a modifiable event through the hooks and returns the event that they return. */
@@ -440,11 +492,7 @@ export class Run {
   /**
    * Passes a message through the hooks. If they change it, the reader gets a `step-reset` first.
    */
-  async revise(
-    type: Revisable,
-    message: Msg,
-    control?: ControlOf<'post-reasoning'>,
-  ): Promise<Msg> {
+  async revise(type: Revisable, message: Msg, control?: ControlOf<'post-reasoning'>): Promise<Msg> {
     let event: AgentEvent & { readonly message: Msg } = await this.modify(
       type,
       { message },

@@ -100,7 +100,7 @@ export interface Steps {
   stopWith(by: Interruption): void;
   /** Lets `take` handle the requests of `interrupt()` until the run has its ending. */
   onInterrupt(take: TakeRequest): void;
-  /** Runs `work` before the log gets the end of the run. No interrupt aborts its signal. */
+  /** Runs `work` before the log gets the end of the run. */
   beforeEnd(work: (context: RunContext) => Promise<void>): void;
 }
 
@@ -124,9 +124,9 @@ export function stepsOf(run: Run): Steps {
     modify: (type, fields) => step(() => modify(run, type, fields)),
     revise: (type, message) => step(() => run.revise(type, message)),
     ask: (request, toEvent) => step(() => ask(run, request, toEvent)),
-    reply: (message, reason) => step(() => run.setup.takeReply({ message, reason }, run.context)),
+    reply: (message, reason) => step(() => run.setup.takeReply({ message, reason }, run)),
     recover: (partial) => step(() => recover(run, partial)),
-    admit: (input) => step(() => run.setup.admit(input, run.uninterrupted)),
+    admit: (input) => step(() => run.setup.admit(input, run)),
     wait: (work) => run.waits.code(work),
     untimed: async (work) => alive().timeout.untimed(work),
     message(role, content, options) {

@@ -83,7 +83,7 @@ export function defaultsOf(parts: readonly Middleware[]): Partial<AgentDefaults>
 export function withDefaults<O extends Partial<AgentDefaults>>(
   options: O,
   defaults: Partial<AgentDefaults>,
-): O {
+): O & Pick<AgentDefaults, 'limits' | 'generate'> {
   const merged: O = { ...defaults, ...setFields(options) };
   const limits = { ...defaults.limits, ...setFields(options.limits ?? {}) };
   const generate = { ...defaults.generate, ...setFields(options.generate ?? {}) };

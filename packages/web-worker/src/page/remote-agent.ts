@@ -202,6 +202,7 @@ function toStream(
   detached = false,
 ): RemoteStream<never> {
   const driver = new RunDriver({ runId: String(id), events, abort, detached });
+  if (detached) driver.start();
   return new AgentStream(driver) as RemoteStream as RemoteStream<never>;
 }
 

@@ -1,7 +1,7 @@
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { AgentStream } from './agent-stream.ts';
-import { lastDriver } from './last-driver.ts';
 import type { Agent } from '../agent.ts';
+import type { RunDriver } from './run-driver.ts';
 
 export interface AttachOptions {
   /** The run to read. Default: the run of the agent's last stream. */
@@ -20,7 +20,15 @@ export interface AttachOptions {
 export function attach(agent: Agent, options: AttachOptions = {}): AgentStream | null {
   checkFields('INVALID_INPUT', 'attach(): the agent', agent, 'stream:function');
   checkOptions('INVALID_INPUT', 'attach()', options, 'runId:string|? afterSeq:number|?');
-  const driver = lastDriver(agent);
+  const driver = lastDrivers.get(agent);
   if (!driver || driver.paced || (options.runId ?? driver.runId) !== driver.runId) return null;
   return new AgentStream(driver, options.afterSeq);
+}
+
+/** The driver of each agent's last stream. */
+const lastDrivers: WeakMap<object, RunDriver> = new WeakMap();
+
+/** Makes a stream of the agent the one that `attach` reads. */
+export function keepDriver(agent: object, driver: RunDriver): void {
+  lastDrivers.set(agent, driver);
 }

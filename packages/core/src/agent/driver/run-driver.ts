@@ -1,8 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import type { LogLimit } from './log-limit.ts';
-import { addToLog, logSince, type RunLog } from './run-log.ts';
+import { addToLog, logSince, type LogLimit, type RunLog } from './run-log.ts';
 
 export interface RunDriverOptions<T = unknown> {
   readonly runId: string;
@@ -39,7 +38,6 @@ export class RunDriver<T = unknown> {
     // Readers get the failure from their stream. Without this `catch`, an unused `result` would be
     // an unhandled rejection.
     this.result.catch(() => {});
-    if (options.detached) this.start();
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../../event/agent-event.ts';
+import type { AgentEvent, EventOf } from '../../event/agent-event.ts';
 
 /**
  * Events of a run, for readers that start late. Adjacent deltas of a block share one entry, so the
@@ -18,6 +18,11 @@ export interface LogEntry {
    */
   readonly ends: number[];
 }
+
+/** Function that returns the log to keep, after `event` was added as its last event. */
+export type LogLimit = (log: RunLog, event: AgentEvent) => RunLog;
+
+type ReplyEvent = EventOf<'post-reasoning'> | EventOf<'post-summary'>;
 
 /**
  * Maximum length of a joined text, in characters. Late readers slice this text, and long texts take
@@ -56,4 +61,67 @@ function goesOn(
     last.toolUseId === toolUseId &&
     last.blockId === blockId
   );
+}
+
+/** Growth after which the log is shortened, in characters. */
+const maxGrowth = 4_000_000;
+/** Number of characters that one message of a model request counts. */
+const messageCost = 8;
+
+/**
+ * Creates the limit of one log. Without a limit, a run that nobody reads could use up the memory.
+ */
+export function logLimit(): LogLimit {
+  let growth = 0;
+  return (log, event) => {
+    growth += costOf(event);
+    if (growth <= maxGrowth) return log;
+    growth = 0;
+    return shortened(log);
+  };
+}
+
+function costOf(event: LogEntry['event']): number {
+  if (event.type === 'acting-chunk') return JSON.stringify(event.chunk).length;
+  if (event.type === 'pre-reasoning') return event.messages.length * messageCost;
+  return event.delta?.length ?? 0;
+}
+
+/**
+ * Returns a shorter log for late readers. Replaces the deltas of each finished reply with one
+ * `step-reset` that contains the whole reply. Removes messages and tools from the model requests of
+ * finished replies. Drops the older half of the progress of tools.
+ */
+function shortened(log: RunLog): RunLog {
+  const kept: RunLog = [];
+  /** The event with each finished reply, by the run and the iteration. */
+  const replies = new Map<string, ReplyEvent>();
+  const progress = log.filter(({ event }) => event.type === 'acting-chunk');
+  const newest = progress[progress.length >> 1]?.event.seq ?? 0;
+  for (const entry of log.toReversed()) {
+    const { event } = entry;
+    const place = `${event.runId} ${event.iteration}`;
+    const reply = replies.get(place);
+    if (event.type === 'post-reasoning' || event.type === 'post-summary') replies.set(place, event);
+    if (event.type === 'acting-chunk' && event.seq < newest) continue;
+    if (event.type === 'pre-reasoning' && reply)
+      kept.push({ ...entry, event: { ...event, messages: [], tools: [] } });
+    else if (!isPiece(event) || !reply) kept.push(entry);
+    else if (!isResetTo(reply, kept.at(-1))) kept.push({ event: resetTo(reply, event), ends: [0] });
+  }
+  return kept.toReversed();
+}
+
+/** Returns whether the finished reply repeats what the event says. */
+function isPiece({ type, delta }: LogEntry['event']): boolean {
+  return delta !== undefined || type === 'hosted-tool-chunk';
+}
+
+function isResetTo({ message }: ReplyEvent, next: LogEntry | undefined): boolean {
+  return next?.event.type === 'step-reset' && next.event.replacement === message;
+}
+
+function resetTo(reply: ReplyEvent, { seq, at }: AgentEvent): AgentEvent {
+  const { message: replacement, ...place } = reply;
+  return { ...place, seq, at, type: 'step-reset', reason: 'shortened', replacement };
 }

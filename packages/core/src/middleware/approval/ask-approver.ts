@@ -48,7 +48,7 @@ export async function askApprover(
   pending: PendingCall,
   { context, steps, decide, timeoutMs = 300_000, onError }: AskOptions,
 ): Promise<Decision | undefined> {
-  const { sessionId, request: messages, signal } = context;
+  const { sessionId, request: messages, stopSignal: signal } = context;
   const { name, toolUseId } = pending;
   const late = new AgentError(
     'TOOL_TIMEOUT',

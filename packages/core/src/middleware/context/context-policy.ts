@@ -112,12 +112,22 @@ async function fitDraft(
   context: RunContext,
   steps: Steps,
 ): Promise<RequestDraft> {
-  const { runId, sessionId, userId, agentPath, promptId, model, signal } = context;
+  const { runId, sessionId, userId, agentPath, promptId, model, stopSignal } = context;
   const { messages, tools, beside } = draft;
   const earlier: PolicyWork | undefined = draft.fitted;
   const head = draft.head + (earlier?.kept ?? 0);
   const run = { runId, sessionId, userId, agentPath };
-  const request = { messages, head, tools, promptId, model, sessionId, run, beside, signal };
+  const request = {
+    messages,
+    head,
+    tools,
+    promptId,
+    model,
+    sessionId,
+    run,
+    beside,
+    signal: stopSignal,
+  };
   const result = await policy.fit(request, context);
   checkFields('CONFIGURATION', 'The result of a context policy', result, resultFields);
   const { usage, error } = result;

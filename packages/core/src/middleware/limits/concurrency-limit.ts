@@ -58,7 +58,7 @@ async function enter(
 ): Promise<Release | undefined> {
   if (context.stopped) return undefined;
   try {
-    return await steps.untimed(() => semaphore.acquire(context.signal));
+    return await steps.untimed(() => semaphore.acquire(context.stopSignal));
   } catch (error) {
     if (!context.stopped) context.fail(AgentError.from(error));
     return undefined;

@@ -90,7 +90,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     const { systemPrompt: whole, agentPrompt, toolContext } = context;
     if (!whole || context.stopped) return;
     const own = toolContext.get(token);
-    const given = await variablesOf(options.variables, callOf(context, input), context.signal);
+    const given = await variablesOf(options.variables, callOf(context, input), context.stopSignal);
     checkFields('INVALID_INPUT', 'The result of `variables`', given, '');
     if (own !== undefined) checkFields('INVALID_INPUT', "The call's own prompt variables", own, '');
     // Text that other middleware added after the agent's own prompt is not a template. An example

@@ -6,7 +6,7 @@ import { asOwn } from '../../message/own-message.ts';
 
 /**
  * Finds messages for an agent call. `asked`: the new messages, else the prompt that the agent call
- * continues. It must end as soon as the context's signal aborts.
+ * continues. It must end as soon as the context's `stopSignal` aborts.
  */
 export type Recall = (asked: readonly Msg[], context: RunContext) => Promise<readonly Msg[]>;
 

@@ -172,7 +172,7 @@ async function select(
   const others = all.filter((schema) => !isLocal(schema));
   let chosen: readonly string[] = others.map(({ name }) => name);
   if (by && question && others.length) {
-    const { signal } = context;
+    const { stopSignal: signal } = context;
     const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
     try {
       const choosing = by(question, others, { signal, run: context, onUsage });

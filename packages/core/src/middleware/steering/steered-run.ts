@@ -84,7 +84,7 @@ export class SteeredRun {
    */
   async take(): Promise<void> {
     const oneTurn = new Promise((resolve) => setTimeout(resolve));
-    await Promise.race([this.judged(this.context.signal), oneTurn]);
+    await Promise.race([this.judged(this.context.stopSignal), oneTurn]);
     const open = this.#injections.findIndex(({ messages }) => !messages);
     await this.#append(this.#injections.splice(0, open < 0 ? Infinity : open));
   }

@@ -88,7 +88,7 @@ function beforeModel(run: SteeredRun, next: Next): Next | Promise<Next> {
 async function afterAnswer(run: SteeredRun, answer: Answer): Promise<Next> {
   const { context, steps } = run;
   if (!run.hasMessages) return answer;
-  await run.judged(context.signal);
+  await run.judged(context.stopSignal);
   if (context.stopped) return steps.recover(answer.message);
   if (!run.hasMessages) return answer;
   await steps.append([answer.message]);

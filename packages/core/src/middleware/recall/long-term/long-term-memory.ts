@@ -79,7 +79,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   };
 
   const recall: Recall = async (input, run) => {
-    const { runId, sessionId, signal } = run;
+    const { runId, sessionId, stopSignal: signal } = run;
     inputs.set(runId, input);
     const question = input.findLast((message) => message.role === 'user');
     const query = question ? textOf(question).trim() : '';

@@ -45,7 +45,7 @@ export function retrieval(options: RetrievalOptions): Middleware {
   const context: MessageContext = { ...(generateId && { generateId }), ...(now && { now }) };
 
   const recall: Recall = async (input, given) => {
-    const { sessionId, signal, request: messages } = given;
+    const { sessionId, stopSignal: signal, request: messages } = given;
     try {
       const call: RetrievalCall = {
         sessionId,
