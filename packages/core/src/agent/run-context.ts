@@ -3,7 +3,6 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ToolUse } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json/json.ts';
-import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
