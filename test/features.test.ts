@@ -1,0 +1,127 @@
+import { context, trace } from '@opentelemetry/api';
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { MemoryStore, type Middleware, type UseList } from '@isoloop/core';
+import { keepDataParts } from '@isoloop/core/ai-sdk';
+import * as contexts from '@isoloop/core/context';
+import * as guards from '@isoloop/core/guards';
+import * as middleware from '@isoloop/core/middleware';
+import { jsonlTrace, metrics } from '@isoloop/core/observe';
+import { openTelemetry } from '@isoloop/core/open-telemetry';
+import { structured } from '@isoloop/core/output';
+import { promptVariables } from '@isoloop/core/prompt';
+import { longTermMemory, retrieval } from '@isoloop/core/recall';
+import { replace, stateKeys } from '@isoloop/core/state';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { textToolCalls } from '@isoloop/core/text-protocol';
+import { selectTools, toolSourcing } from '@isoloop/core/tools';
+import { decidedCalls } from '../packages/core/src/middleware/approval/decided-calls.ts';
+import { decideBeside } from '../packages/core/src/middleware/approval/decided-input.ts';
+import { claimed } from '../packages/core/src/middleware/guard/claims.ts';
+import { instructions } from '../packages/core/src/middleware/guard/instructions.ts';
+import { root } from '../scripts/root.ts';
+
+const model = new ScriptedModel([]);
+const store = new MemoryStore();
+const nothing = async (): Promise<void> => {};
+const memory = {
+  record: nothing,
+  retrieve: async () => [],
+  delete: nothing,
+  deleteSession: nothing,
+  clear: nothing,
+};
+
+/** One middleware for each row of the table, with all that its options can add. */
+const parts: Readonly<Record<string, UseList[number]>> = {
+  decidedCalls: decidedCalls(),
+  steering: middleware.steering(),
+  directAnswers: middleware.directAnswers(),
+  lastAnswer: middleware.lastAnswer(),
+  runLimits: middleware.runLimits(),
+  decideBeside: decideBeside([]),
+  instructions: instructions([]),
+  claimed: claimed([]),
+  structured: structured({ type: 'object' })[0]!,
+  approvals: middleware.approvals(),
+  patchToolCalls: middleware.patchToolCalls(),
+  modelCallLimit: middleware.modelCallLimit({ run: 1 }),
+  toolCallLimit: middleware.toolCallLimit({ session: 1 }),
+  concurrency: middleware.concurrency(new middleware.Semaphore(1)),
+  summaryFallback: middleware.summaryFallback(),
+  fitContext: contexts.fitContext(),
+  clearToolResults: contexts.clearToolResults(),
+  summarization: contexts.summarization(),
+  answersOnly: contexts.answersOnly(),
+  lastTurns: contexts.lastTurns(1),
+  successfulTurns: contexts.successfulTurns(),
+  weightedHistory: contexts.weightedHistory(),
+  longTermMemory: longTermMemory({ memory, mode: 'both' }),
+  retrieval: retrieval({ retriever: memory }),
+  guardInput: guards.guardInput('guard', (input) => input),
+  inputGuards: guards.inputGuards([guards.spendCap({ limit: 1 })]),
+  outputGuards: guards.outputGuards([guards.maskPii()]),
+  piiGuard: guards.piiGuard({ output: true, toolResults: true }),
+  retry: middleware.retry(),
+  fallback: middleware.fallback([model]),
+  circuitBreaker: middleware.circuitBreaker(),
+  modelTimeout: middleware.modelTimeout({ totalMs: 1 }),
+  modelErrors: middleware.modelErrors(),
+  responseCache: middleware.responseCache(),
+  reflexion: middleware.reflexion(),
+  errorHints: middleware.errorHints(),
+  toolRetry: middleware.toolRetry(),
+  toolError: middleware.toolError(),
+  reuseCalls: middleware.reuseCalls(),
+  todoList: middleware.todoList(),
+  toolEmulation: middleware.toolEmulation({ model }),
+  evictLargeResults: middleware.evictLargeResults({ store }),
+  keepDataParts: keepDataParts(),
+  selectTools: selectTools(),
+  toolSourcing: toolSourcing(),
+  promptVariables: promptVariables({ variables: {} }),
+  stateKeys: stateKeys({ count: replace(0) }),
+  textToolCalls: textToolCalls(),
+  positionHooks: middleware.positionHooks([{ name: 'hook', beforeModel: () => {} }]),
+  friendlyErrors: middleware.friendlyErrors(),
+  reactMemory: middleware.reactMemory(),
+  parallelIds: middleware.parallelIds(),
+  metrics: metrics({}),
+  jsonlTrace: jsonlTrace(new WritableStream()),
+  openTelemetry: openTelemetry({ api: { context, trace } }),
+};
+
+const members =
+  'defaults on onEvent tools mapEvent wrapRun wrapInput wrapSettle wrapRequest wrapModel wrapReply wrapRound wrapTool';
+
+test('docs/features.md names the folder and the members of each middleware', () => {
+  const page = readFileSync(`${root}/docs/features.md`, 'utf8');
+  const rows = page.matchAll(/^\|[^|]+\| `(\w+)\(\)` +\| `([\w-]+)` +\| ([^|]+?) +\|/gm);
+  const said = [...rows].map(([, name = '', folder = '', code = '']) => ({
+    name,
+    folder,
+    members: code.replaceAll(/[`,]/g, ''),
+  }));
+  const made = Object.entries(parts).map(([name, part]) => ({
+    name,
+    folder: folderOf(name),
+    members: membersOf(part as Middleware),
+  }));
+  expect(said).toEqual(made);
+});
+
+function membersOf(part: Middleware): string {
+  const keys = Object.keys(part);
+  return members
+    .split(' ')
+    .filter((member) => keys.includes(member))
+    .join(' ');
+}
+
+function folderOf(name: string): string | undefined {
+  const files = globSync('packages/core/src/middleware/**/*.ts', { cwd: root });
+  const file = files.find((path) =>
+    new RegExp(`^export function ${name}\\b`, 'm').test(readFileSync(`${root}/${path}`, 'utf8')),
+  );
+  return file?.split('/')[4];
+}
