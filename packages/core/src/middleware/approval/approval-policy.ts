@@ -1,21 +1,16 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { Middleware, OpenCall } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
 import { toolsIn } from '../../tool/set/tool-set.ts';
 
-/** When tool calls need an approval, and who gives it. */
-export interface ApprovalPolicy {
-  /** Returns whether a tool call needs an approval; a text is the reason for the approver. */
-  needs(call: ReadyCall, context: RunContext): Awaitable<boolean | string>;
-  /** Asks for a decision while the run waits. Without it, the tool call suspends. */
-  ask?(pending: PendingCall, context: RunContext, steps: Steps): Promise<Decision | undefined>;
-}
+/**
+ * Returns whether a tool call needs an approval; a text is the reason for the person who decides.
+ */
+export type NeedsApproval = (call: ReadyCall, context: RunContext) => Awaitable<boolean | string>;
 
-/** Middleware with a policy of its own. */
+/** Middleware that decides when tool calls need an approval. */
 export interface Approving extends Middleware {
   /** Whether it may ask for an approval that the tool itself does not need. */
   readonly mayAsk: boolean;
@@ -33,13 +28,13 @@ export function toolNeeds({ tool, input, toolUse }: ReadyCall): Awaitable<boolea
 export async function isUndecided(
   { toolUse, state, result }: OpenCall,
   context: RunContext,
-  policy: ApprovalPolicy,
+  needs: NeedsApproval,
 ): Promise<boolean> {
   if (state.decision || state.approved || result) return false;
   if (state.pending) return state.pending.kind === 'approval';
   try {
     const call = await prepareCall(context.tools, toolUse);
-    return call.ok && Boolean(await policy.needs(call, context));
+    return call.ok && Boolean(await needs(call, context));
   } catch {
     // The call fails with this error when it runs.
     return false;

@@ -1,8 +1,9 @@
 import type { Middleware } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { toolNeeds, type ApprovalPolicy, type Approving } from './approval-policy.ts';
+import { toolNeeds, type Approving } from './approval-policy.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
-import { askApprover, type Decide } from './ask-approver.ts';
+import { askedAgain, askingApprover, type Decide } from './ask-approver.ts';
 import { decidedCalls } from './decided-calls.ts';
 import { heldRounds } from './held-round.ts';
 
@@ -57,21 +58,16 @@ export interface ApprovalsOptions {
  */
 export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('CONFIGURATION', 'approvals()', options, optionFields);
-  const { approvalOn, decide, holdRound } = options;
+  const { approvalOn, decide, holdRound, timeoutMs, onError } = options;
   const rules = approvalRules(approvalOn ?? {});
-  const policy: ApprovalPolicy = {
-    async needs(call) {
-      const own = await toolNeeds(call);
-      return (await rules.needs(call)) || own;
-    },
-    ...(decide && {
-      ask: (pending, context, steps) => askApprover(pending, { ...options, context, steps }),
-    }),
-  };
-  const held = heldRounds(policy);
-  const part = decidedCalls({ ...policy, needs: held.needs });
+  const held = heldRounds(async (call) => {
+    const own = await toolNeeds(call);
+    return (await rules.needs(call)) || own;
+  });
+  const decided = decidedCalls(held.needs);
+  const holds = ({ options: usual }: RunContext): boolean => holdRound ?? usual.holdRound ?? false;
   const made: Approving = {
-    ...part,
+    ...decided,
     mayAsk: Boolean(approvalOn || decide),
     onError: 'fail',
     on: {
@@ -82,11 +78,15 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
       },
     },
     wrapRun: held.wrapRun,
-    wrapRound: (next) =>
-      part.wrapRound(
-        held.wrapRound(next, (context) => holdRound ?? context.options.holdRound ?? false),
-      ),
-    wrapTool: (next) => part.wrapTool(held.wrapTool(next)),
+    wrapRound: (next) => {
+      const run = decided.wrapRound(held.wrapRound(next, holds));
+      return decide ? (round, ...about) => run(askedAgain(round), ...about) : run;
+    },
+    wrapTool: (next) => {
+      const run = held.wrapTool(next);
+      const gated = decided.wrapTool(run);
+      return decide ? askingApprover(gated, run, { decide, timeoutMs, onError }) : gated;
+    },
   };
   return made;
 }

@@ -1,3 +1,4 @@
+import type { OpenCall, Round, RunCall, RunCallOptions } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -9,6 +10,10 @@ import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
+import type { ReadyCall } from '../../tool/prepare-call.ts';
+import { isSuspension } from '../../tool/run-call.ts';
+import { deniedResult, errorResult } from '../../tool/tool-result.ts';
+import { editCall } from './edit-call.ts';
 
 /** Answer of an approver about a tool call. */
 export type Verdict =
@@ -31,24 +36,73 @@ export type Decide = (
   context: ApprovalContext,
 ) => Awaitable<Verdict | undefined>;
 
-interface AskOptions {
-  readonly context: RunContext;
-  readonly steps: Steps;
-  readonly decide?: Decide;
+export interface AskOptions {
+  readonly decide: Decide;
   /** Default: 5 minutes. */
-  readonly timeoutMs?: number;
-  readonly onError?: (error: unknown) => void;
+  readonly timeoutMs?: number | undefined;
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** Returns the round without what its tool calls wait for, so that the approver is asked again. */
+export function askedAgain(round: Round): Round {
+  const calls = round.calls.map((call): OpenCall => {
+    const { pending, ...state } = call.state;
+    return pending?.kind === 'approval' && !state.decision ? { ...call, state } : call;
+  });
+  return { ...round, calls };
 }
 
 /**
- * Asks the approver about a tool call. Returns nothing if there is no decision, also after an abort
- * or an interrupt.
+ * Asks the approver about a tool call if `gated` suspends it for an approval. `next` runs the tool
+ * call once it is approved.
  */
-export async function askApprover(
-  pending: PendingCall,
-  { context, steps, decide, timeoutMs = 300_000, onError }: AskOptions,
+export function askingApprover(gated: RunCall, next: RunCall, options: AskOptions): RunCall {
+  return async (call, given) => {
+    const outcome = await gated(call, given);
+    if (!isSuspension(outcome) || outcome.kind !== 'approval') return outcome;
+    const decision = await askNow(call, outcome.suspended, { given, options });
+    if (!decision) return outcome;
+    let { toolUse } = call;
+    if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
+    const { run: context, steps } = given;
+    if (decision.type === 'edit')
+      toolUse = await editCall(toolUse, decision, { isReviewed: true, context, steps });
+    // The tools may have changed while the approver was asked.
+    const ready = await given.prepare(toolUse);
+    return ready.ok ? next(ready, { ...given, decision }) : errorResult(toolUse, ready.problem);
+  };
+}
+
+interface Asking {
+  readonly given: RunCallOptions;
+  readonly options: AskOptions;
+}
+
+/**
+ * Asks for a decision, and notes the question and the decision in the log. If the process ends
+ * during the question, the next run knows that the tool has not started.
+ */
+async function askNow(
+  { toolUse }: ReadyCall,
+  reason: string,
+  { given: { run, steps }, options }: Asking,
 ): Promise<Decision | undefined> {
-  const { sessionId, request: messages, stopSignal: signal } = context;
+  const { id: toolUseId, name, input } = toolUse;
+  const why = reason ? { reason } : {};
+  const pending: PendingCall = { toolUseId, name, input, kind: 'approval', ...why };
+  await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
+  const decision = await verdictAbout(pending, run, steps, options);
+  if (decision) await steps.note([{ kind: 'decision', decision }]);
+  return decision;
+}
+
+/** Returns nothing if there is no decision, also after an abort or an interrupt. */
+async function verdictAbout(
+  pending: PendingCall,
+  { sessionId, request: messages, stopSignal: signal }: RunContext,
+  steps: Steps,
+  { decide, timeoutMs = 300_000, onError }: AskOptions,
+): Promise<Decision | undefined> {
   const { name, toolUseId } = pending;
   const late = new AgentError(
     'TOOL_TIMEOUT',
@@ -57,7 +111,7 @@ export async function askApprover(
   const deadline = new Deadline(signal, timeoutMs, () => late);
   try {
     const asked = { sessionId, messages, signal: deadline.signal };
-    const verdict: unknown = await deadline.wait(async () => decide?.(pending, asked));
+    const verdict: unknown = await deadline.wait(async () => decide(pending, asked));
     if (verdict === undefined) return undefined;
     const decision = toDecision(pending, verdict);
     const { decisions } = await steps.admit({ messages: [], decisions: [decision] });

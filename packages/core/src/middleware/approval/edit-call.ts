@@ -1,5 +1,6 @@
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
+import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { withEditedCall } from '../../message/edited-call.ts';
 import { isRecord } from '../../message/json/is-record.ts';
@@ -8,6 +9,7 @@ import type { JsonValue } from '../../message/json/json.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 
 interface EditOptions {
+  /** Whether the `pre-acting` hooks have already run. Only readers get the event then. */
   readonly isReviewed: boolean;
   readonly context: RunContext;
   readonly steps: Steps;
@@ -16,22 +18,28 @@ interface EditOptions {
 /**
  * Applies a person's edit and returns the edited tool call. The log, the model and the readers get
  * the new arguments before validation. A validation error then matches the arguments that they see.
- * Preset parameters, which the model does not see, go only to the tool. `isReviewed`: the
- * `pre-acting` hooks have already run, so only readers get the event.
+ * Preset parameters, which the model does not see, go only to the tool.
  */
 export async function editCall(
   { raw: _raw, ...toolUse }: ToolUse,
-  given: JsonValue,
+  decision: Extract<Decision, { type: 'edit' }>,
   { isReviewed, context, steps }: EditOptions,
 ): Promise<ToolUse> {
-  const { id } = toolUse;
-  const input = jsonForm(given, 'The edited arguments')!;
+  const { id, name } = toolUse;
+  const input = jsonForm(decision.input, 'The edited arguments')!;
   const edited: ToolUse = { ...toolUse, input };
-  const shown = withoutHidden(context, edited.name, input);
+  const shown = withoutHidden(context, name, input);
   const message = context.messages.find((one) => toolUsesOf(one).some((call) => call.id === id));
   const changed = message && withEditedCall(message, id, shown);
   if (changed && changed !== message) await steps.replace(changed);
-  if (isReviewed) await steps.show('pre-acting', { toolUse: { ...edited, input: shown } });
+  if (!isReviewed) return edited;
+  await steps.show('pre-acting', { toolUse: { ...edited, input: shown } });
+  // The log has the form that the hooks have seen. The edited form takes its place.
+  const pending: PendingCall = { toolUseId: id, name, input, kind: 'approval' };
+  await steps.note([
+    { kind: 'suspended', calls: [{ pending, toolUse: edited }] },
+    { kind: 'decision', decision },
+  ]);
   return edited;
 }
 

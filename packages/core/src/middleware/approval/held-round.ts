@@ -4,7 +4,7 @@ import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
-import { isUndecided, type ApprovalPolicy } from './approval-policy.ts';
+import { isUndecided, type NeedsApproval } from './approval-policy.ts';
 
 interface Holding {
   /** `decide`: tool calls are only decided in this step. `run`: they also start. */
@@ -13,7 +13,8 @@ interface Holding {
   readonly cleared: Set<string>;
 }
 
-export interface HeldRounds extends Pick<ApprovalPolicy, 'needs'> {
+export interface HeldRounds {
+  readonly needs: NeedsApproval;
   readonly wrapRun: ReturnType<typeof perRun>['wrapRun'];
   /** Wraps the step that runs the open tool calls. `holds`: whether the rounds of this run wait. */
   wrapRound(next: Step<Round, Next>, holds: (context: RunContext) => boolean): Step<Round, Next>;
@@ -26,11 +27,11 @@ export interface HeldRounds extends Pick<ApprovalPolicy, 'needs'> {
  * decides about the tool calls that need an approval. Then shows the others to the hooks, which may
  * change them so that they need one. Then starts all.
  */
-export function heldRounds(policy: ApprovalPolicy): HeldRounds {
+export function heldRounds(needs: NeedsApproval): HeldRounds {
   const runs = perRun((): Holding => ({ mode: 'run', cleared: new Set() }));
   const clear = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
     const { mode, cleared } = runs.get(context.runId)!;
-    const asked = await policy.needs(call, context);
+    const asked = await needs(call, context);
     if (!asked && mode === 'decide') cleared.add(call.toolUse.id);
     return asked;
   };
@@ -43,7 +44,7 @@ export function heldRounds(policy: ApprovalPolicy): HeldRounds {
     wrapRun: runs.wrapRun,
     wrapRound: (next, holds) => async (round, context) => {
       if (!holds(context)) return next(round, context);
-      return runHeld(round.calls, { policy, holding: runs.get(context.runId)!, context, next });
+      return runHeld(round.calls, { needs, holding: runs.get(context.runId)!, context, next });
     },
     wrapTool: (next) => async (call, given) => {
       const isRunning = runs.get(given.runId)!.mode === 'run';
@@ -53,7 +54,7 @@ export function heldRounds(policy: ApprovalPolicy): HeldRounds {
 }
 
 interface HeldRound {
-  readonly policy: ApprovalPolicy;
+  readonly needs: NeedsApproval;
   readonly holding: Holding;
   readonly context: RunContext;
   readonly next: Step<Round, Next>;
@@ -61,9 +62,9 @@ interface HeldRound {
 
 async function runHeld(
   given: readonly OpenCall[],
-  { policy, holding, context, next }: HeldRound,
+  { needs, holding, context, next }: HeldRound,
 ): Promise<Next> {
-  const undecided = await Promise.all(given.map((call) => isUndecided(call, context, policy)));
+  const undecided = await Promise.all(given.map((call) => isUndecided(call, context, needs)));
   const asks = undecided.includes(true) || given.some(({ state }) => state.decision);
   // No tool of the round has started. Its only results are rejections.
   const calls = asks && !hasRun(context) ? given.map(notStarted) : given;
