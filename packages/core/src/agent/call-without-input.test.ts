@@ -148,7 +148,7 @@ test('a call with new input after an interrupt removes nothing', async () => {
   ]);
 });
 
-test.each(['aborted', 'paused'])(
+test.each(['aborted', 'suspended'])(
   'a call without input removes a reply that was %s and emits a step-reset',
   async (how) => {
     const first = open(['One two three.']);
@@ -173,7 +173,7 @@ test.each(['aborted', 'paused'])(
 
 test('the removal of a reply and the start of the new run are one write', async () => {
   const store = new MemoryStore();
-  const half = assistantMessage('One', { id: 'half', metadata: { partial: 'paused' } });
+  const half = assistantMessage('One', { id: 'half', metadata: { partial: 'suspended' } });
   await leave(store, begun, asked, message(half), {
     kind: 'run-end',
     runId: 'first',
@@ -392,7 +392,7 @@ test('stored results of a returnDirect tool are returned without a model request
 });
 
 test.each([
-  ['a partial reply', { partial: 'paused' }, 'session_id: call\n\nAll of it.'],
+  ['a partial reply', { partial: 'suspended' }, 'session_id: call\n\nAll of it.'],
   ['an answer', {}, 'session_id: call\n\nHalf'],
   ['the text of an interrupt', { reason: 'interrupted' }, 'session_id: call\n\nHalf'],
 ])(
