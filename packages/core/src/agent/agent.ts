@@ -34,7 +34,7 @@ import { checkInterrupt, toMessages } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
-import { runSetup, type AgentParts, type RunSetup } from './run-setup.ts';
+import { runSetup, type RunSetup } from './run-setup.ts';
 import { Run } from './run.ts';
 import type { Steps } from './steps.ts';
 import { defaultsOf, partsOf, withCallParts, withDefaults } from './use-list.ts';
@@ -91,7 +91,6 @@ export class Agent<const G extends GivenTools = GivenTools> {
   readonly status: AgentStatus;
   /** The options of the agent, completed with the defaults of its middleware. */
   protected readonly options: AgentSettings;
-  readonly #parts: AgentParts;
   readonly #setup: RunSetup;
   readonly #fields: OptionFields;
   readonly #whenBusy: string;
@@ -119,7 +118,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     this.options = options;
     this.#fields = fields;
     this.#whenBusy = whenBusy;
-    this.#parts = {
+    const parts = {
       name,
       sessionId: this.sessionId,
       options,
@@ -128,9 +127,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
       generateId,
       now,
       status: this.status,
-      unwritten: new Set(),
+      unwritten: new Set<Promise<unknown>>(),
     };
-    this.#setup = runSetup(this.#parts, use);
+    this.#setup = runSetup(parts, use);
   }
 
   /**
@@ -265,7 +264,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const added = parts.filter((part) => !this.use.includes(part));
     const more = added.flatMap((part) => part.tools ?? []);
     const tools = more.length ? new ToolList(more, this.tools) : this.tools;
-    return runSetup({ ...this.#parts, tools }, parts);
+    return runSetup({ ...this.#setup, tools }, parts);
   }
 
   /** Runs the loop when it is the turn of this agent call. */

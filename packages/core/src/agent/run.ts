@@ -119,8 +119,8 @@ export class Run implements RunContext {
   ownMessages: readonly Msg[] | undefined;
   readonly #outbox: Outbox;
   readonly #abort: AbortController = new AbortController();
-  #stop: AbortController | undefined;
-  #interrupt: AbortController | undefined;
+  readonly #stop: AbortController = new AbortController();
+  readonly #interrupt: AbortController = new AbortController();
   #request: AbortController | undefined;
   readonly #addedTools: Tool[] = [];
   #leftState: Record<string, JsonValue> | undefined;
@@ -194,6 +194,15 @@ export class Run implements RunContext {
     return this.#abort.signal;
   }
 
+  get stopSignal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Signal that aborts after an interrupt with an answer. An abort of the run does not abort it. */
+  get interruptSignal(): AbortSignal {
+    return this.#interrupt.signal;
+  }
+
   get stopped(): Stopped | undefined {
     if (this.signal.aborted) return 'aborted';
     return this.end.how === 'interrupted' ? this.end.by.reason : undefined;
@@ -235,27 +244,12 @@ export class Run implements RunContext {
   stopWith(by: Interruption): void {
     if (this.end.how === 'open') this.end = { how: 'interrupted', by };
     this.#stopAll();
-    if (this.stopped === 'interrupted') this.#interrupt?.abort();
+    if (this.stopped === 'interrupted') this.#interrupt.abort();
   }
 
   #stopAll(reason?: unknown): void {
     this.#request?.abort(reason);
-    this.#stop?.abort(reason);
-  }
-
-  /** Signal that aborts after an interrupt with an answer. An abort of the run does not abort it. */
-  get interruptSignal(): AbortSignal {
-    this.#interrupt ??= new AbortController();
-    if (this.stopped === 'interrupted') this.#interrupt.abort();
-    return this.#interrupt.signal;
-  }
-
-  get stopSignal(): AbortSignal {
-    if (!this.#stop) {
-      this.#stop = new AbortController();
-      if (this.stopped) this.#stop.abort(this.signal.reason);
-    }
-    return this.#stop.signal;
+    this.#stop.abort(reason);
   }
 
   /** Returns the signal for one model request. Check `stopped` for an earlier abort or interrupt. */
