@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { decisionsRequire } from '../event/pending-call.ts';
+import type { EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
@@ -27,7 +28,6 @@ import {
 } from './check-options.ts';
 import { AgentStream } from './driver/agent-stream.ts';
 import { keepDriver } from './driver/attach.ts';
-import { Outbox } from './driver/outbox.ts';
 import { RunDriver } from './driver/run-driver.ts';
 import { logLimit } from './driver/run-log.ts';
 import { checkInterrupt, toMessages } from './interruption.ts';
@@ -143,9 +143,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     input?: AgentInput,
     options: KernelCallOptions = {},
   ): Promise<AgentResult<T>> {
-    const driver = this.#start<T>(input, options);
-    while (await driver.pull());
-    return driver.result;
+    return this.#start<T>(input, options).finish();
   }
 
   /**
@@ -235,8 +233,8 @@ export class Agent<const G extends GivenTools = GivenTools> {
   ): RunDriver<T> {
     checkCall(options, this.#fields);
     const setup = this.#setupFor(options);
-    const outbox = new Outbox(() => this.#inTurn({ run, input, driver, streamed }));
-    const run = new Run(setup, options, { hooks: this.#hooksOf(setup), outbox });
+    const send = (events: EventBatch): Promise<void> => driver.push(events);
+    const run = new Run(setup, options, { hooks: this.#hooksOf(setup), send });
     let input: CallInput = { messages: [], decisions: [] };
     try {
       input = toCallInput(given, setup);
@@ -247,9 +245,13 @@ export class Agent<const G extends GivenTools = GivenTools> {
       run.refuse('failed', error as AgentError);
     }
     const { detached } = options;
-    const abort = (): void => run.abort();
-    const about = { runId: run.runId, events: outbox, detached, limit: logLimit(), abort };
-    const driver: RunDriver = new RunDriver(about);
+    const driver: RunDriver = new RunDriver({
+      runId: run.runId,
+      detached,
+      limit: logLimit(),
+      run: () => this.#inTurn({ run, input, driver, streamed }),
+      abort: () => run.abort(),
+    });
     // The end of an aborted run does not wait for a reader.
     run.signal.addEventListener('abort', () => queueMicrotask(() => driver.release()));
     if (streamed && detached) driver.start();

@@ -31,7 +31,6 @@ import { interruptRun, type Interruption } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
 import { mappedEvents } from './mapped-events.ts';
 import type { AgentHook } from './middleware.ts';
-import type { Outbox } from './driver/outbox.ts';
 import type { RunContext, Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type EventFields, type Steps } from './steps.ts';
@@ -59,7 +58,8 @@ export type TakeRequest = (request: InterruptRequest) => boolean | undefined;
 
 export interface RunParts {
   readonly hooks: readonly AgentHook[];
-  readonly outbox: Outbox;
+  /** Sends events to the readers. Resolves when the run may go on. */
+  send(events: EventBatch): Promise<void>;
 }
 
 /**
@@ -117,7 +117,7 @@ export class Run implements RunContext {
   readonly prepended: Msg[] = [];
   /** Messages of the next model request before any middleware. */
   ownMessages: readonly Msg[] | undefined;
-  readonly #outbox: Outbox;
+  readonly #send: RunParts['send'];
   readonly #abort: AbortController = new AbortController();
   readonly #stop: AbortController = new AbortController();
   readonly #interrupt: AbortController = new AbortController();
@@ -127,7 +127,7 @@ export class Run implements RunContext {
   #steps: Steps | undefined;
   #seq = 0;
 
-  constructor(setup: RunSetup, call: KernelCallOptions, { hooks, outbox }: RunParts) {
+  constructor(setup: RunSetup, call: KernelCallOptions, { hooks, send }: RunParts) {
     const { name, sessionId, options, tools, now, generateId } = setup;
     const { allowTools: allowed, toolContext = [] } = call;
     this.setup = setup;
@@ -141,7 +141,7 @@ export class Run implements RunContext {
     this.agentPath = [name];
     const { runId, userId, agentPath } = this;
     this.about = { runId, sessionId, userId, agentPath };
-    this.#outbox = outbox;
+    this.#send = send;
     this.waits = new Waits(this.signal);
     this.pace = new Pace(this.startedAt);
     this.timeout = new CallTimeout({
@@ -461,7 +461,7 @@ export class Run implements RunContext {
 
   /** Sends events to the reader without mapping. */
   give(events: EventBatch): Promise<void> {
-    return this.#outbox.push(events);
+    return this.#send(events);
   }
 
   /** Returns the events that readers get, after `mapEvent`. */

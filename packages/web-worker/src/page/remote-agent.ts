@@ -201,7 +201,18 @@ function toStream(
   id: number,
   detached = false,
 ): RemoteStream<never> {
-  const driver = new RunDriver({ runId: String(id), events, abort, detached });
+  const driver: RunDriver = new RunDriver({
+    runId: String(id),
+    detached,
+    abort,
+    async run() {
+      for (;;) {
+        const { done, value } = await events.next();
+        if (done) return value;
+        await driver.push(value);
+      }
+    },
+  });
   if (detached) driver.start();
   return new AgentStream(driver) as RemoteStream as RemoteStream<never>;
 }

@@ -5,16 +5,17 @@ import { addToLog, logSince, type LogLimit, type RunLog } from './run-log.ts';
 
 export interface RunDriverOptions<T = unknown> {
   readonly runId: string;
-  readonly events: AsyncIterator<EventBatch, AgentResult<T>, void>;
   readonly detached?: boolean | undefined;
   /** Limit of the stored events for readers. Default: no limit. */
   readonly limit?: LogLimit;
+  /** Runs to the end. Passes the events to `push`, and waits for each promise. */
+  run(): Promise<AgentResult<T>>;
   abort(): void;
 }
 
 /**
- * Advances one run and passes its event batches to readers. If a reader starts the run, the run
- * waits for this reader after each batch. Otherwise the run advances on its own, and stores its
+ * Starts one run and passes its event batches to readers. If a reader starts the run, the run waits
+ * for this reader after each batch. Otherwise the run advances on its own, and the driver stores its
  * events for any number of readers.
  */
 export class RunDriver<T = unknown> {
@@ -23,13 +24,16 @@ export class RunDriver<T = unknown> {
   readonly result: Promise<AgentResult<T>>;
   readonly #options: RunDriverOptions<T>;
   #settle!: readonly [resolve: (result: AgentResult<T>) => void, reject: (error: unknown) => void];
-  /** The next batch, if the run advances on its own. */
-  #next: Promise<EventBatch | undefined> | undefined;
-  /** All events so far, if the run has advanced on its own from its start. */
+  /** `paced`: the run waits for its reader after each batch. `free`: the run advances on its own. */
+  #state: 'new' | 'paced' | 'free' | 'ended' = 'new';
+  /** All events so far, for any number of readers. */
   #log: RunLog | undefined;
-  /** Batches after `release()`, for the reader that set the pace. */
-  readonly #rest: EventBatch[] = [];
-  #state: 'new' | 'paced' | 'driven' | 'ended' = 'new';
+  /** The batches that the reader that set the pace has not got yet. */
+  #unread: EventBatch[] | undefined;
+  /** Rings if there is a new batch, or at the end of the run. */
+  readonly #news: Bell = new Bell();
+  /** Rings if the reader wants another batch. */
+  readonly #demand: Bell = new Bell();
 
   constructor(options: RunDriverOptions<T>) {
     this.runId = options.runId;
@@ -52,20 +56,21 @@ export class RunDriver<T = unknown> {
   start(): void {
     if (this.#state !== 'new') return;
     this.#log = [];
-    this.#drive();
+    void this.#run('free');
   }
 
-  /** Returns the run's next batch. Overlapping reads queue up. */
-  async pull(): Promise<EventBatch | undefined> {
-    try {
-      const { done, value } = await this.#options.events.next();
-      if (!done) return value;
-      this.#settle[0](value);
-    } catch (error) {
-      this.#settle[1](error);
-    }
-    this.#state = 'ended';
-    return void (await this.result);
+  /** Runs to the end without any readers. Resolves with the result. */
+  finish(): Promise<AgentResult<T>> {
+    void this.#run('free');
+    return this.result;
+  }
+
+  /** Adds a batch of the run. Resolves when the run may go on. */
+  push(batch: EventBatch): Promise<void> {
+    if (this.#log) this.#log = this.#kept(this.#log, batch);
+    else this.#unread?.push(batch);
+    this.#news.ring();
+    return this.#state === 'paced' ? this.#demand.wait() : Promise.resolve();
   }
 
   /**
@@ -78,22 +83,32 @@ export class RunDriver<T = unknown> {
       const batch = logSince(this.#log, seen);
       seen = batch.at(-1)?.seq ?? seen;
       if (batch.length) yield batch;
-      else if (!(await this.#next)) return;
+      else if (this.#state === 'ended') return void (await this.result);
+      else await this.#news.wait();
     }
     if (this.#state !== 'new')
       throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
-    this.#state = 'paced';
+    this.#unread = [];
+    void this.#run('paced');
     try {
-      while (this.#state === 'paced') {
-        const batch = await this.pull();
-        if (!batch) break;
-        yield batch;
-      }
+      yield* this.#rest(this.#unread);
     } finally {
       await this.cancel();
     }
-    yield* this.#rest;
     await this.result;
+  }
+
+  /** Yields the batches to the reader that sets the pace, until the run ends. */
+  async *#rest(unread: EventBatch[]): AsyncGenerator<EventBatch, undefined> {
+    for (;;) {
+      const batch = unread.shift();
+      if (batch) yield batch;
+      else if (this.#state === 'ended') return;
+      else {
+        this.#demand.ring();
+        await this.#news.wait();
+      }
+    }
   }
 
   /**
@@ -112,30 +127,41 @@ export class RunDriver<T = unknown> {
    * later.
    */
   release(): void {
-    if (this.#state === 'new' || this.#state === 'paced') this.#drive();
+    if (this.#state === 'new') void this.#run('free');
+    if (this.#state === 'paced') this.#state = 'free';
+    this.#demand.ring();
   }
 
-  #keep(batch: EventBatch): void {
-    if (!this.#log) return void this.#rest.push(batch);
+  #kept(given: RunLog, batch: EventBatch): RunLog {
+    let log = given;
     for (const event of batch) {
-      addToLog(this.#log, event);
-      this.#log = this.#options.limit?.(this.#log, event) ?? this.#log;
+      addToLog(log, event);
+      log = this.#options.limit?.(log, event) ?? log;
     }
+    return log;
   }
 
-  async #drive(): Promise<void> {
-    this.#state = 'driven';
+  async #run(state: 'paced' | 'free'): Promise<void> {
+    this.#state = state;
     try {
-      // The driver awaits each batch before the readers do. The batch is therefore in the log when
-      // the readers continue.
-      for (;;) {
-        this.#next = this.pull();
-        const batch = await this.#next;
-        if (!batch) break;
-        this.#keep(batch);
-      }
-    } catch {
-      // `result` rejects with the same error.
+      this.#settle[0](await this.#options.run());
+    } catch (error) {
+      this.#settle[1](error);
     }
+    this.#state = 'ended';
+    this.#news.ring();
+  }
+}
+
+/** Wakes all code that waits for it. */
+class Bell {
+  #waiting: (() => void)[] = [];
+
+  wait(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  ring(): void {
+    for (const goOn of this.#waiting.splice(0)) goOn();
   }
 }
