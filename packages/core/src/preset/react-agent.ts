@@ -8,7 +8,7 @@ import type {
   KernelLimits,
   KernelOptions,
 } from '../agent/kernel-options.ts';
-import type { UseList } from '../agent/middleware.ts';
+import type { Middleware, UseList } from '../agent/middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
 import type { AgentResult } from '../event/agent-result.ts';
@@ -138,27 +138,32 @@ const fields: OptionFields = {
   call: `${kernelFields.call} returnDirect:boolean|function|?`,
 };
 
-/** The options of an agent call that become middleware of the call. */
-const partFields = 'claims,decisions,instructions:array|? output:flat()|?';
+/** All options of an agent call. The last ones become middleware of the call. */
+const callFields = `${fields.call} claims,decisions,instructions:array|? output:flat()|?`;
 
 /** Returns the options for the kernel, with the features of the call as its middleware. */
 function withParts(options: CallOptions): KernelCallOptions {
-  checkOptions('INVALID_INPUT', 'call()', options, `${fields.call} ${partFields}`, fields.agent);
-  const { claims, decisions, instructions: given, output, ...rest } = options;
-  for (const [index, item] of decisions?.entries() ?? [])
-    checkDecision(item, `Item ${index} of \`decisions\``);
-  for (const [index, item] of given?.entries() ?? []) {
-    if (isMessage(item)) continue;
-    const message = `Item ${index} of \`instructions\` is no message. Create messages with systemMessage('…').`;
-    throw new AgentError('INVALID_INPUT', message);
-  }
+  checkOptions('INVALID_INPUT', 'call()', options, callFields, fields.agent);
+  const { claims, decisions, instructions: added, output, ...rest } = options;
   // What a client sent comes first, so that all guards judge it. Claims are no new messages.
-  const parts: UseList = [
-    ...(decisions?.length ? [decideBeside(decisions)] : []),
-    ...(given?.length ? [instructions(given)] : []),
-    ...(claims?.length ? [claimed(claims)] : []),
-    ...(rest.use ?? []),
-    ...(output ? [output] : []),
-  ];
-  return parts.length ? { ...rest, use: parts } : rest;
+  const use: (Middleware | UseList)[] = [];
+  if (decisions?.length) use.push(decideBeside(checkedDecisions(decisions)));
+  if (added?.length) use.push(instructions(checkedMessages(added)));
+  if (claims?.length) use.push(claimed(claims));
+  if (rest.use) use.push(...rest.use);
+  if (output) use.push(output);
+  return use.length ? { ...rest, use } : rest;
+}
+
+function checkedDecisions(decisions: readonly Decision[]): readonly Decision[] {
+  for (const [index, item] of decisions.entries())
+    checkDecision(item, `Item ${index} of \`decisions\``);
+  return decisions;
+}
+
+function checkedMessages(messages: readonly Msg[]): readonly Msg[] {
+  const wrong = messages.findIndex((item) => !isMessage(item));
+  if (wrong < 0) return messages;
+  const message = `Item ${wrong} of \`instructions\` is no message. Create messages with systemMessage('…').`;
+  throw new AgentError('INVALID_INPUT', message);
 }

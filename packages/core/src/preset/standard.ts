@@ -7,10 +7,10 @@ import { lastAnswer } from '../middleware/limits/summarize.ts';
 import { steering } from '../middleware/steering/steering.ts';
 
 /**
- * Returns the features of `ReActAgent` that the kernel does not have: decisions about tool calls,
- * pauses and injected messages, direct answers of tools, a last answer at a limit, and limits of
- * tokens and tool calls. A part is replaced by a later part of its name, or removed by
- * `{ name: 'steering' }`.
+ * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They
+ * carry out decisions, let others steer a run, take results of tools as answers, give a last answer
+ * at a limit, and count tokens and tool calls. A later part of the same name replaces one, so
+ * `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
   const parts = [decidedCalls(), steering(), directAnswers(), lastAnswer(), runLimits()];

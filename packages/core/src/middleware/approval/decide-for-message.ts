@@ -31,24 +31,27 @@ export async function decideForMessage(
   const open = openCalls(await memory.read());
   if (!open.length) return [];
   await memory.restore?.(status, tools);
-  const waits = open.some(({ id }) => {
-    const { pending } = status.calls.get(id) ?? {};
-    return pending && waitsForApproval(pending);
-  });
+  const stateOf = ({ id }: ToolUse): CallState | undefined => status.calls.get(id);
+  const isRoundHeld = open.some((toolUse) => isWaiting(stateOf(toolUse)));
   const decisions = open.map((toolUse): Decision | undefined => {
-    const state = status.calls.get(toolUse.id);
+    const state = stateOf(toolUse);
     const own = given.find(({ toolUseId }) => toolUseId === toolUse.id) ?? state?.decision;
     if (own) return own;
-    const tool = tools.find(toolUse.name);
     // A memory without a log does not know what its tool calls wait for.
-    const mayWait = !state && typeof tool === 'object' && !!tool.needsApproval;
-    if (mayWait || (state?.pending && waitsForApproval(state.pending))) return rejected(toolUse);
-    // The tool call waits until the other tool calls of its reply have decisions.
-    if (waits && state && !state.started && !state.pending) return rejected(toolUse);
+    const tool = state ? undefined : tools.find(toolUse.name);
+    const mayWait = typeof tool === 'object' && Boolean(tool.needsApproval);
+    // The tool call may only wait until the other tool calls of its reply have decisions.
+    const isHeld = isRoundHeld && state && !state.started && !state.pending;
+    if (mayWait || isWaiting(state) || isHeld) return rejected(toolUse);
     return state && isGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
   });
   const known = decisions.filter((decision) => decision !== undefined);
   return known.length === open.length ? known : [];
+}
+
+/** Returns whether a tool call waits for an approval. */
+function isWaiting(state: CallState | undefined): boolean {
+  return state?.pending !== undefined && waitsForApproval(state.pending);
 }
 
 function rejected({ id: toolUseId }: ToolUse): Decision {
