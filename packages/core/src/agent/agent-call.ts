@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { EventBatch } from '../event/agent-event.ts';
+import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from './call-input.ts';
 import { loop, resultOf } from './loop.ts';
@@ -22,19 +22,15 @@ export async function runAgentCall(
 ): Promise<AgentResult> {
   run.timeout.start();
   try {
-    const result = await resultFor(run, input, refusal);
-    return await tellEnd(run, result);
+    return await tellEnd(run, await resultFor(run, input, refusal), false);
   } catch (thrown) {
     run.waits.lenient = true;
     const error = AgentError.from(thrown);
     const data = error.toJSON();
     if (!run.isClosed) await run.close('error').catch(() => {});
-    // A hook that fails on `error` must not hide the failure that the event reports.
-    const failed = run.event('error', { error: data });
-    await run.hooks.notify(failed).catch(() => {});
-    await run.give(shownOr(run, [failed]));
+    await tellLast(run, run.event('error', { error: data }), true);
     const ended = resultOf(run, { reason: 'error', message: run.remains, error: data });
-    const result = await tellEnd(run, ended, { isFailure: true });
+    const result = await tellEnd(run, ended, true);
     if (run.call.throwOnError === false) return result;
     throw error;
   } finally {
@@ -78,32 +74,28 @@ async function resumedRun(run: Run, input: CallInput | undefined): Promise<strin
 }
 
 /**
- * Returns the events after `mapEvent`. If a middleware fails here, returns the events unchanged,
- * because they report an earlier failure.
+ * Sends one of the last events to hooks and readers. Returns the event that readers see.
+ * `isFailure`: a hook or `mapEvent` that fails must not hide the failure that the event reports.
  */
-function shownOr(run: Run, events: EventBatch): EventBatch {
+async function tellLast(run: Run, event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
+  const onError = (error: unknown): void => {
+    if (!isFailure) throw error;
+  };
+  await run.hooks.notify<AgentEvent['type']>(event).catch(onError);
+  let shown: EventBatch = [event];
   try {
-    return run.shown(events);
-  } catch {
-    return events;
+    shown = run.shown(shown);
+  } catch (error) {
+    onError(error);
   }
+  await run.give(shown);
+  return shown[0] ?? event;
 }
 
 /** Sends `run-end`. Returns the result that readers see. */
-async function tellEnd(
-  run: Run,
-  result: AgentResult,
-  { isFailure = false }: { readonly isFailure?: boolean } = {},
-): Promise<AgentResult> {
-  const onFailure = (error: unknown): void => {
-    if (!isFailure) throw error;
-  };
-  const event = run.event('run-end', { result });
-  await run.hooks.notify(event).catch(onFailure);
-  const shown = isFailure ? shownOr(run, [event]) : run.shown([event]);
-  await run.give(shown);
-  const [last] = shown;
-  return last?.type === 'run-end' ? last.result : result;
+async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promise<AgentResult> {
+  const shown = await tellLast(run, run.event('run-end', { result }), isFailure);
+  return shown.type === 'run-end' ? shown.result : result;
 }
 
 /**

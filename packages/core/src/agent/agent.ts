@@ -152,10 +152,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
    * `INVALID_INPUT` for invalid input, unless `throwOnError` is false.
    */
   stream<T = unknown>(input?: AgentInput, options: KernelCallOptions = {}): AgentStream<T> {
-    const { busy } = this;
-    const driver = this.#start<T>(input, options, true);
-    if (!busy) keepDriver(this, driver as RunDriver);
-    return new AgentStream(driver);
+    return new AgentStream(this.#start<T>(input, options, true));
   }
 
   /**
@@ -287,8 +284,8 @@ export class Agent<const G extends GivenTools = GivenTools> {
       if (earlier.length) {
         await abortables(run.signal)(Promise.allSettled(earlier)).catch(() => {});
         if (run.signal.aborted) return await runAgentCall(run, undefined);
-        if (streamed) keepDriver(this, driver);
       }
+      if (streamed) keepDriver(this, driver);
       this.#running = begun;
       run.hooks.setHooks(this.#hooksOf(run.setup));
       this.status.runs += 1;

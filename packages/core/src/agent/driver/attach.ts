@@ -14,8 +14,8 @@ export interface AttachOptions {
  * Returns a new reader of an agent's last stream, from the event after `afterSeq` on. Also works
  * after the end of the run. Returns `null` if the last stream does not belong to run `runId`, or if
  * a single reader sets the pace of the run. A run accepts several readers only if it is detached,
- * or if its `result` was used before the first read. A stream that waits behind another call
- * becomes the last stream when its run starts.
+ * or if its `result` was used before the first read. A stream becomes the last one when
+ * its run starts.
  */
 export function attach(agent: Agent, options: AttachOptions = {}): AgentStream | null {
   checkFields('INVALID_INPUT', 'attach(): the agent', agent, 'stream:function');
