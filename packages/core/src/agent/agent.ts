@@ -261,9 +261,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     checkUse({ use }, 'call()');
     const parts = withCallParts(this.use, use);
     const added = parts.filter((part) => !this.use.includes(part));
-    const more = added.flatMap((part) => part.tools ?? []);
-    const tools = more.length ? new ToolList(more, this.tools) : this.tools;
-    return runSetup({ ...this.#setup, tools }, parts);
+    return runSetup({ ...this.#setup, tools: withToolsOf(added, this.tools) }, parts);
   }
 
   /** Runs the loop when it is the turn of this agent call. */
@@ -328,11 +326,15 @@ function toolsOf(
   presetPriority: 'preset' | 'model',
 ): ToolSet {
   const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
-  const own = set.fork({ presetPriority });
-  const more = use.flatMap((part) => part.tools ?? []);
-  const all = more.length ? new ToolList(more, own) : own;
+  const all = withToolsOf(use, set.fork({ presetPriority }));
   for (const tool of toolsIn(all)) requireParts(use, tool);
   return all;
+}
+
+/** Returns the tools of middleware, then the others. */
+function withToolsOf(use: readonly Middleware[], others: ToolSet): ToolSet {
+  const tools = use.flatMap((part) => part.tools ?? []);
+  return tools.length ? new ToolList(tools, others) : others;
 }
 
 /** Keeps how a run ended, for the next agent call. */

@@ -1,7 +1,7 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { StopReason } from '../event/agent-result.ts';
-import type { Memory } from '../memory/memory.ts';
+import { replaceMessage, rewriteMessages } from '../memory/change-messages.ts';
 import type { RunNote } from '../memory/log/format/log-record.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json/json.ts';
@@ -180,37 +180,12 @@ async function ask(run: Run, request: ModelRequest, toEvent: ToEvent): Promise<M
  * another change of the same message may run at the same time.
  */
 async function replace(run: Run, message: Msg): Promise<void> {
-  const { memory } = run.setup;
   run.conversation.replace(run.messages.map((one) => (one.id === message.id ? message : one)));
-  await run.write(memory.replace?.(message) ?? appendAgain(memory, message));
-}
-
-/** Replaces a message in a memory without `replace`. */
-async function appendAgain(memory: Memory, message: Msg): Promise<void> {
-  const log = await memory.read();
-  const [found, ...later] = log.slice(log.findIndex(({ id }) => id === message.id));
-  if (found?.id !== message.id) return;
-  await memory.delete([found, ...later].map(({ id }) => id));
-  await memory.append([message, ...later]);
+  await run.write(replaceMessage(run.setup.memory, message));
 }
 
 async function rewrite(run: Run, gone: readonly string[], messages: readonly Msg[]): Promise<void> {
-  const { memory } = run.setup;
-  // The removed messages may contain results of finished tool calls. One write replaces them, so
-  // that a crash cannot lose the results.
-  const isOne = memory.rewrite && messages.length;
-  await run.write(
-    isOne ? memory.rewrite!(gone, messages) : deleteThenAppend(memory, gone, messages),
-  );
+  await run.write(rewriteMessages(run.setup.memory, gone, messages));
   const left = run.messages.filter(({ id }) => !gone.includes(id));
   run.conversation.replace([...left, ...messages]);
-}
-
-async function deleteThenAppend(
-  memory: Memory,
-  gone: readonly string[],
-  messages: readonly Msg[],
-): Promise<void> {
-  await memory.delete(gone);
-  if (messages.length) await memory.append(messages);
 }

@@ -30,12 +30,13 @@ export function presetOf(parts: readonly Middleware[]): readonly Middleware[] {
 /**
  * Returns the middleware of a `use` list as one flat list. A part of a preset is replaced by later
  * middleware of the same name, in the same place. A nested list counts as a preset. Throws
- * `CONFIGURATION` for two other parts of one name. Adds the parts of nested lists to `nested`.
+ * `CONFIGURATION` for two other parts of one name.
  */
-export function partsOf(use: UseList, nested: Set<Middleware> = new Set()): readonly Middleware[] {
+export function partsOf(use: UseList): readonly Middleware[] {
   const parts: Middleware[] = [];
+  const nested = new Set<Middleware>();
   for (const item of use) {
-    const added = isList(item) ? partsOf(item, nested) : [item];
+    const added = isList(item) ? partsOf(item) : [item];
     for (const part of added) {
       const index = parts.findIndex(({ name }) => name !== undefined && name === part.name);
       const earlier = parts[index];
