@@ -88,7 +88,7 @@ async function tellLast(run: Run, event: AgentEvent, isFailure: boolean): Promis
   } catch (error) {
     onError(error);
   }
-  await run.give(shown);
+  await run.send(shown);
   return shown[0] ?? event;
 }
 

@@ -59,7 +59,7 @@ export type TakeRequest = (request: InterruptRequest) => boolean | undefined;
 export interface RunParts {
   readonly hooks: readonly AgentHook[];
   /** Sends events to the readers. Resolves when the run may go on. */
-  send(events: EventBatch): Promise<void>;
+  readonly send: (events: EventBatch) => Promise<void>;
 }
 
 /**
@@ -75,6 +75,8 @@ export class Run implements RunContext {
   readonly options: AgentSettings;
   readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
+  /** Sends events to the reader without `mapEvent`. */
+  readonly send: RunParts['send'];
   readonly startedAt: number;
   /** Values for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
@@ -117,7 +119,6 @@ export class Run implements RunContext {
   readonly prepended: Msg[] = [];
   /** Messages of the next model request before any middleware. */
   ownMessages: readonly Msg[] | undefined;
-  readonly #send: RunParts['send'];
   readonly #abort: AbortController = new AbortController();
   readonly #stop: AbortController = new AbortController();
   readonly #interrupt: AbortController = new AbortController();
@@ -141,7 +142,7 @@ export class Run implements RunContext {
     this.agentPath = [name];
     const { runId, userId, agentPath } = this;
     this.about = { runId, sessionId, userId, agentPath };
-    this.#send = send;
+    this.send = send;
     this.waits = new Waits(this.signal);
     this.pace = new Pace(this.startedAt);
     this.timeout = new CallTimeout({
@@ -456,12 +457,7 @@ export class Run implements RunContext {
 
   /** Maps events and sends them to the reader. Resolves when the reader asks for more. */
   push(events: EventBatch): Promise<void> {
-    return this.give(this.shown(events));
-  }
-
-  /** Sends events to the reader without mapping. */
-  give(events: EventBatch): Promise<void> {
-    return this.#send(events);
+    return this.send(this.shown(events));
   }
 
   /** Returns the events that readers get, after `mapEvent`. */
