@@ -52,6 +52,10 @@ export class RunDriver<T = unknown> {
     return !this.#log;
   }
 
+  get #hasEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
   /** Starts the run without a reader. Does nothing if the run has started already. */
   start(): void {
     if (this.#state !== 'new') return;
@@ -83,32 +87,28 @@ export class RunDriver<T = unknown> {
       const batch = logSince(this.#log, seen);
       seen = batch.at(-1)?.seq ?? seen;
       if (batch.length) yield batch;
-      else if (this.#state === 'ended') return void (await this.result);
+      else if (this.#hasEnded) return void (await this.result);
       else await this.#news.wait();
     }
     if (this.#state !== 'new')
       throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
-    this.#unread = [];
+    const unread: EventBatch[] = [];
+    this.#unread = unread;
     void this.#run('paced');
     try {
-      yield* this.#rest(this.#unread);
+      for (;;) {
+        const batch = unread.shift();
+        if (batch) yield batch;
+        else if (this.#hasEnded) break;
+        else {
+          this.#demand.ring();
+          await this.#news.wait();
+        }
+      }
     } finally {
       await this.cancel();
     }
     await this.result;
-  }
-
-  /** Yields the batches to the reader that sets the pace, until the run ends. */
-  async *#rest(unread: EventBatch[]): AsyncGenerator<EventBatch, undefined> {
-    for (;;) {
-      const batch = unread.shift();
-      if (batch) yield batch;
-      else if (this.#state === 'ended') return;
-      else {
-        this.#demand.ring();
-        await this.#news.wait();
-      }
-    }
   }
 
   /**
@@ -116,7 +116,7 @@ export class RunDriver<T = unknown> {
    * the run is detached or has ended.
    */
   async cancel(): Promise<void> {
-    if (this.#options.detached || this.#state === 'ended') return;
+    if (this.#options.detached || this.#hasEnded) return;
     this.#options.abort();
     this.release();
     await this.result.catch(() => {});
