@@ -3,7 +3,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../model/reply-assembler.ts';
-import { ReplyLength, usualReplyLength } from '../model/reply-length.ts';
+import { usualReplyLength } from '../model/reply-length.ts';
 import type { Run } from './run.ts';
 
 /**
@@ -39,13 +39,10 @@ export async function readReply(
     const kept = memory.replies?.keptAfter(run.messages.at(-1)?.id ?? '', run);
     const { replyLength = usualReplyLength } = run.options.limits;
     const context = { signal, run: run.about, replyLength, kept };
-    // The innermost model measures its own replies. Wrappers may use other models.
-    const length = run.setup.wrapsModel ? new ReplyLength(replyLength) : undefined;
     batches = model.stream(request, context)[Symbol.asyncIterator]();
     for (;;) {
       const { done, value } = await batches.next();
       if (done) break;
-      length?.add(value);
       await take(run, reply, value, toEvent);
       if (run.stopped) return incomplete(run, reply, messageId);
     }
@@ -81,7 +78,8 @@ async function take(
     if (run.hooks.handlers(event.type).length) await run.hooks.notify<AgentEvent['type']>(event);
     events.push(event);
   }
-  if (events.length) await run.push(events);
+  // `mapEvent` does not get deltas.
+  if (events.length) await run.give(events);
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {

@@ -3,7 +3,7 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { Memory } from '../memory/memory.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
-import { abortableModel, boundedModel } from '../model/bounded-model.ts';
+import { boundedModel } from '../model/bounded-model.ts';
 import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
 import { isSuspension, runCall } from '../tool/run-call.ts';
 import { interruptedResult, wrappedResult } from '../tool/tool-result.ts';
@@ -52,8 +52,6 @@ export interface RunSetup extends AgentParts {
   readonly mappers: readonly Middleware[];
   /** The model inside the wrappers of all middleware. */
   readonly model: ChatModel;
-  /** Whether a middleware wraps the model. */
-  readonly wrapsModel: boolean;
   readonly systemMessage: Msg | undefined;
   /**
    * Converts a system prompt to a message. Returns the same message for the same text, and nothing
@@ -77,15 +75,17 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
   const { now, options } = parts;
   const { model, limits, systemPrompt = '' } = options;
   const toSystemMessage = systemMessages(now);
-  const bounded = boundedModel(model, { now, ...limits });
+  const bounds = { now, ...limits };
+  const bounded = boundedModel(model, bounds);
+  const wrappedModel = wrapped(use, 'wrapModel', bounded, { bound: (made: ChatModel) => boundedModel(made) });
   return {
     ...parts,
     use,
     mappers: use.filter(({ mapEvent }) => mapEvent),
-    wrapsModel: use.some(({ wrapModel }) => wrapModel),
     systemMessage: toSystemMessage(systemPrompt),
     toSystemMessage,
-    model: wrapped(use, 'wrapModel', bounded, { bound: abortableModel }),
+    // Wrappers may use other models, whose replies count, too.
+    model: wrappedModel === bounded ? bounded : boundedModel(wrappedModel, bounds),
     call: wrapped(use, 'wrapRun', runLoop, { bound: boundedCall, pass: passedStep }),
     admit: wrapped(use, 'wrapInput', async (input) => input, {
       bound: boundedInput,

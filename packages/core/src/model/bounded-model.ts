@@ -12,67 +12,34 @@ export interface ModelBounds {
 
 /**
  * Returns a model whose replies end when the request's signal aborts, even if `model` ignores the
- * signal. Timers can run even between endless batches. A reply that is too long fails here, before
- * other code collects it in memory.
+ * signal. Code that reads a reply can then clean up. With `bounds`, timers can run even between
+ * endless batches, and a reply that is too long fails before other code collects it in memory.
  */
-export function boundedModel(
+export function boundedModel(model: ChatModel, bounds?: ModelBounds): ChatModel {
+  return withStream(model, (request, context) => boundedReply(model, request, context, bounds));
+}
+
+async function* boundedReply(
   model: ChatModel,
-  { now, replyLength = usualReplyLength }: ModelBounds,
-): ChatModel {
-  return withStream(model, (request, context) => ({
-    [Symbol.asyncIterator]() {
-      const pace = new Pace(now());
-      const length = new ReplyLength(replyLength);
-      const reply = abortableReply(model, request, context);
-      return {
-        async next() {
-          const turn = pace.step(now());
-          if (turn) await turn;
-          const next = await reply.next();
-          if (next.done) return next;
-          try {
-            length.add(next.value);
-          } catch (error) {
-            void reply.return();
-            throw error;
-          }
-          return next;
-        },
-        return: () => reply.return(),
-      };
-    },
-  }));
-}
-
-/**
- * Returns a model whose replies end when the request's signal aborts, even if `model` ignores the
- * signal. Code that reads a reply can then clean up.
- */
-export function abortableModel(model: ChatModel): ChatModel {
-  return withStream(model, (request, context) => ({
-    [Symbol.asyncIterator]: () => abortableReply(model, request, context),
-  }));
-}
-
-type Batches = Required<Omit<AsyncIterator<readonly ModelDelta[]>, 'throw'>>;
-
-function abortableReply(model: ChatModel, request: ModelRequest, context: ModelContext): Batches {
+  request: ModelRequest,
+  context: ModelContext,
+  bounds: ModelBounds | undefined,
+): AsyncGenerator<readonly ModelDelta[], void> {
   const within = abortables(context.signal);
+  const length = bounds && new ReplyLength(bounds.replyLength ?? usualReplyLength);
+  const pace = bounds && new Pace(bounds.now());
   const batches = model.stream(request, context)[Symbol.asyncIterator]();
-  // Nobody waits for the cleanup, because it may hang.
-  const leave = (): void => void batches.return?.()?.catch(() => {});
-  return {
-    async next() {
-      try {
-        return await within(batches.next());
-      } catch (error) {
-        leave();
-        throw error;
-      }
-    },
-    async return() {
-      leave();
-      return { done: true, value: undefined };
-    },
-  };
+  try {
+    for (;;) {
+      const { done, value } = await within(batches.next());
+      if (done) return;
+      length?.add(value);
+      yield value;
+      const turn = pace?.step(bounds!.now());
+      if (turn) await turn;
+    }
+  } finally {
+    // Nobody waits for the cleanup, because it may hang.
+    void batches.return?.()?.catch(() => {});
+  }
 }

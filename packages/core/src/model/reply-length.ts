@@ -50,26 +50,28 @@ export class ReplyLength {
   }
 
   #add(delta: ModelDelta): void {
-    const { signature, providerMetadata } = delta;
+    const { type, signature, providerMetadata } = delta;
     if (signature) this.#length += signature.length;
     if (providerMetadata) this.#length += JSON.stringify(providerMetadata).length;
-    if (delta.type === 'reset') {
+    if (type === 'finish') return;
+    if (type === 'file') this.#length += delta.data.length / mediaPerCharacter;
+    else if (type === 'reset') {
       this.#resets += 1;
       this.#length = (this.#resets * this.#limit) / maxResets;
       this.#blocks.clear();
-    } else if (delta.type === 'file') this.#length += delta.data.length / mediaPerCharacter;
-    else if (delta.type !== 'finish') this.#addText(delta);
+    } else {
+      // Even an empty delta uses memory.
+      this.#length += delta.delta.length || 1;
+      const block = type === 'tool-input' ? delta.index : delta.id;
+      if (block !== this.#block) this.#begin(block, delta);
+    }
   }
 
-  #addText(delta: Extract<ModelDelta, { readonly delta: string }>): void {
-    // Even an empty delta uses memory.
-    this.#length += delta.delta.length || 1;
-    const block = delta.type === 'tool-input' ? delta.index : delta.id;
-    if (block === this.#block) return;
+  /** Counts the start of a block, and its names. */
+  #begin(block: string | number, { id = '', name = '' }: { id?: string; name?: string }): void {
     this.#block = block;
     if (this.#blocks.has(block)) return;
     this.#blocks.add(block);
-    const { id = '', name = '' } = delta as { readonly id?: string; readonly name?: string };
     this.#length += Math.max(blockLength, id.length + name.length - usualIds);
   }
 
