@@ -79,7 +79,7 @@ async function take(
     events.push(event);
   }
   // `mapEvent` does not get deltas.
-  if (events.length) await run.give(events);
+  if (events.length) await run.send(events);
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {
