@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import type { ModelRequest } from '../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../model/reply-assembler.ts';
 import { usualReplyLength } from '../model/reply-length.ts';
 import type { Run } from './run.ts';
@@ -26,24 +26,32 @@ export async function readReply(
   request: ModelRequest,
   toEvent?: ToEvent,
 ): Promise<ModelReply> {
-  const { generateId, memory, model } = run.setup;
+  const { generateId, memory } = run.setup;
+  const { replyLength = usualReplyLength } = run.options.limits;
   const messageId = generateId();
   const reply = new ReplyAssembler({
     messageId,
     toolUseId: (given) => run.conversation.toolUseId(given, generateId),
   });
   const signal = run.requestSignal();
-  let batches: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.stopped) return incomplete(run, reply, messageId);
     const kept = memory.replies?.keptAfter(run.messages.at(-1)?.id ?? '', run);
-    const { replyLength = usualReplyLength } = run.options.limits;
     const context = { signal, run: run.about, replyLength, kept };
-    batches = model.stream(request, context)[Symbol.asyncIterator]();
-    for (;;) {
-      const { done, value } = await batches.next();
-      if (done) break;
-      await take(run, reply, value, toEvent);
+    for await (const deltas of run.model.stream(request, context)) {
+      const events: AgentEvent[] = [];
+      const at = run.now();
+      for (const delta of deltas) {
+        if (run.signal.aborted) break;
+        const piece = reply.add(delta);
+        const fields = piece && toEvent ? toEvent(piece) : piece;
+        if (!fields) continue;
+        const event = run.stamp(fields, at) as AgentEvent;
+        if (run.hooks.handlers(event.type).length) await run.hooks.notify(event);
+        events.push(event);
+      }
+      // `mapEvent` does not get deltas.
+      if (events.length) await run.send(events);
       if (run.stopped) return incomplete(run, reply, messageId);
     }
     if (reply.isIncomplete)
@@ -52,34 +60,9 @@ export async function readReply(
     if (run.stopped) return incomplete(run, reply, messageId);
     throw AgentError.from(error);
   } finally {
-    // Ends the network read if the loop above ended early. Does not wait, because a model's cleanup
-    // may hang.
-    batches?.return?.()?.catch(() => {});
     run.addUsage(reply.usage);
   }
   return { type: 'complete', message: complete(run, reply, messageId) };
-}
-
-/** Sends the events of one network read. */
-async function take(
-  run: Run,
-  reply: ReplyAssembler,
-  deltas: readonly ModelDelta[],
-  toEvent: ToEvent | undefined,
-): Promise<void> {
-  const events: AgentEvent[] = [];
-  const at = run.setup.now();
-  for (const delta of deltas) {
-    if (run.signal.aborted) break;
-    const piece = reply.add(delta);
-    const fields = piece && toEvent ? toEvent(piece) : piece;
-    if (!fields) continue;
-    const event = run.stamp(fields, at) as AgentEvent;
-    if (run.hooks.handlers(event.type).length) await run.hooks.notify<AgentEvent['type']>(event);
-    events.push(event);
-  }
-  // `mapEvent` does not get deltas.
-  if (events.length) await run.send(events);
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {

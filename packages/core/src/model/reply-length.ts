@@ -37,7 +37,20 @@ export class ReplyLength {
 
   /** Counts these deltas. Throws `MODEL_REPLY_TOO_LONG` if the reply is now too long. */
   add(deltas: readonly ModelDelta[]): void {
-    for (const delta of deltas) this.#add(delta);
+    for (const delta of deltas) {
+      const { type, signature, providerMetadata } = delta;
+      if (signature) this.#length += signature.length;
+      if (providerMetadata) this.#length += JSON.stringify(providerMetadata).length;
+      if (type === 'finish') continue;
+      if (type === 'file') this.#length += delta.data.length / mediaPerCharacter;
+      else if (type === 'reset') this.#restart();
+      else {
+        // Even an empty delta uses memory.
+        this.#length += delta.delta.length || 1;
+        const block = type === 'tool-input' ? delta.index : delta.id;
+        if (block !== this.#block) this.#begin(block, delta);
+      }
+    }
     if (this.#length > this.#limit) throw this.#error();
   }
 
@@ -49,22 +62,10 @@ export class ReplyLength {
     if (characters > this.#limit * heldPerCharacter + minHeld) throw this.#error();
   }
 
-  #add(delta: ModelDelta): void {
-    const { type, signature, providerMetadata } = delta;
-    if (signature) this.#length += signature.length;
-    if (providerMetadata) this.#length += JSON.stringify(providerMetadata).length;
-    if (type === 'finish') return;
-    if (type === 'file') this.#length += delta.data.length / mediaPerCharacter;
-    else if (type === 'reset') {
-      this.#resets += 1;
-      this.#length = (this.#resets * this.#limit) / maxResets;
-      this.#blocks.clear();
-    } else {
-      // Even an empty delta uses memory.
-      this.#length += delta.delta.length || 1;
-      const block = type === 'tool-input' ? delta.index : delta.id;
-      if (block !== this.#block) this.#begin(block, delta);
-    }
+  #restart(): void {
+    this.#resets += 1;
+    this.#length = (this.#resets * this.#limit) / maxResets;
+    this.#blocks.clear();
   }
 
   /** Counts the start of a block, and its names. */
