@@ -68,7 +68,7 @@ async function resumedRun(run: Run, input: CallInput | undefined): Promise<strin
   if (!input?.messages.every(({ role }) => role === 'tool')) return undefined;
   const { status } = run.setup;
   // Another process may have begun the run, so the state comes from the log. If this read fails,
-  // the loop reads again and reports the failure.
+  // the loop reports the failure.
   if (!run.signal.aborted) await run.restore().catch(() => {});
   return status.suspendedRun ?? status.stoppedRun;
 }

@@ -101,3 +101,22 @@ test('fitContext() keeps the requests of a long conversation within the window a
   const starts = new Set(model.requests.map(({ messages }: ModelRequest) => messages[1]?.id));
   expect(starts.size).toBeLessThan(12);
 });
+
+test.for([
+  ['with a message', 'Hi'],
+  ['without input', undefined],
+] as const)('an agent call %s reads the log once', async ([, input]) => {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello.']), memory });
+  await agent.observe('Hi');
+  const reads = { restore: 0, read: 0 };
+  for (const name of ['restore', 'read'] as const) {
+    const read = memory[name].bind(memory) as () => never;
+    memory[name] = (...given) => {
+      reads[name] += 1;
+      return read(...(given as []));
+    };
+  }
+  expect((await agent.call(input)).text).toBe('Hello.');
+  expect(reads).toEqual({ restore: 1, read: 1 });
+});

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import { isMessage } from '../message/is-message.ts';
 import { isRecord } from '../message/json/is-record.ts';
-import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { checkDecision } from '../event/check-decision.ts';

@@ -28,23 +28,17 @@ const stepsOfNext = 25;
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
 export async function loop(run: Run, input: CallInput | undefined): Promise<AgentResult> {
   run.throwIfOver();
-  try {
-    let next: Next | undefined;
-    for (;;) {
-      try {
-        const turn = run.pace.step(run.setup.now(), stepsOfNext);
-        if (turn) await turn;
-        if (next && isEnding(next)) return await finish(run, next);
-        if (next) next = next.to === 'model' ? await reason(run, next.isAsked) : await act(run);
-        else next = await begin(run, input);
-      } catch (thrown) {
-        next = await rescue(run, next, thrown);
-      }
+  let next: Next | undefined;
+  for (;;) {
+    try {
+      const turn = run.pace.step(run.now(), stepsOfNext);
+      if (turn) await turn;
+      if (!next) next = await begin(run, input);
+      else if (isEnding(next)) return await finish(run, next);
+      else next = next.to === 'model' ? await reason(run, next.isAsked) : await act(run);
+    } catch (thrown) {
+      next = await rescue(run, next, thrown);
     }
-  } catch (error) {
-    run.waits.lenient = true;
-    await run.close('error').catch(() => {});
-    throw error;
   }
 }
 

@@ -124,6 +124,7 @@ export class Run implements RunContext {
   readonly #interrupt: AbortController = new AbortController();
   #request: AbortController | undefined;
   readonly #addedTools: Tool[] = [];
+  #restored: Promise<unknown> | undefined;
   #leftState: Record<string, JsonValue> | undefined;
   #steps: Steps | undefined;
   #seq = 0;
@@ -387,13 +388,15 @@ export class Run implements RunContext {
   }
 
   /**
-   * Updates the agent's state from the log, after all earlier writes. Calls `memory.restore` at
-   * once, because a write may wait for a read that hangs. `restore` makes the memory read again.
+   * Updates the agent's state from the log, after all earlier writes. Reads the log only once. Calls
+   * `memory.restore` at once, because a write may wait for a read that hangs. `restore` makes the
+   * memory read again.
    */
-  async restore(): Promise<void> {
+  restore(): Promise<unknown> {
     const { memory, status, tools, unwritten } = this.setup;
-    const restoring = memory.restore?.(status, tools, this.signal);
-    await this.waits.read(Promise.all([restoring, Promise.allSettled(unwritten)]));
+    return (this.#restored ??= this.waits.read(
+      Promise.all([memory.restore?.(status, tools, this.signal), Promise.allSettled(unwritten)]),
+    ));
   }
 
   /**
