@@ -28,7 +28,9 @@ export type { RunLimits } from './middleware/limits/run-limits.ts';
 export { lastAnswer } from './middleware/limits/summarize.ts';
 export type { LimitReply, LimitSteps, SummarizeOptions } from './middleware/limits/summarize.ts';
 export { steering } from './middleware/steering/steering.ts';
-export type { EventFields, Steps } from './agent/steps.ts';
+export { checkNew } from './agent/call-input.ts';
+export type { CallInput } from './agent/call-input.ts';
+export type { EventFields, Fitted, Steps } from './agent/steps.ts';
 export type {
   AgentCall,
   OpenCall,
@@ -43,9 +45,11 @@ export type {
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer } from './agent/next.ts';
 export type { Answer, Ending, Next } from './agent/next.ts';
-export { perRun } from './agent/per-run.ts';
-export type { PerRun } from './agent/per-run.ts';
+export { nestedHooks, perRun } from './agent/per-run.ts';
+export type { NestedHooks, PerRun } from './agent/per-run.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
+export type { Stopped } from './agent/run-context.ts';
+export { presetOf } from './agent/use-list.ts';
 export type { ModelReply } from './agent/read-reply.ts';
 export { approvals } from './middleware/approval/approvals.ts';
 export type { ApprovalsOptions } from './middleware/approval/approvals.ts';

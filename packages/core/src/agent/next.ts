@@ -32,6 +32,7 @@ export interface Ending {
   readonly refused?: RequestDraft | undefined;
 }
 
+/** Returns whether a step of the loop ended the run, so that no other step follows. */
 export function isEnding(value: object): value is Ending {
   return 'reason' in value;
 }

@@ -10,6 +10,8 @@ export interface PerRun<T> {
   readonly wrapRun: (next: AgentCall) => AgentCall;
 }
 
+export type NestedHooks = Pick<HookDispatcher, 'modify' | 'notify'>;
+
 /** Keeps a value for each run until the run ends. Several agents may share the middleware. */
 export function perRun<T>(
   begin: (context: RunContext, input: CallInput | undefined) => T,
@@ -29,9 +31,10 @@ export function perRun<T>(
 }
 
 /**
- * Returns a dispatcher for additional hooks of a run. Errors and time limits work as for the run's
- * own hooks.
+ * Returns additional hooks of a run. `modify` passes an event through them and resolves with the
+ * event that they return. Errors and time limits work as for the run's own hooks. Throws
+ * `CONFIGURATION` if `context` is a copy.
  */
-export function nestedHooks(context: RunContext, hooks: readonly AgentHook[]): HookDispatcher {
+export function nestedHooks(context: RunContext, hooks: readonly AgentHook[]): NestedHooks {
   return runOf(context).hooks.nested(hooks);
 }

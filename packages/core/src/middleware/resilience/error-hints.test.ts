@@ -1,15 +1,14 @@
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent } from '../preset/react-agent.ts';
-import type { Middleware } from '../agent/middleware.ts';
-import { textOf, toolResultsOf } from '../message/message-text.ts';
-import { structured } from './output/structured.ts';
-import { arcReactor } from '../preset/arc-reactor.ts';
-import { historyFaults, requestFaults } from '../testing/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { errorHints } from './resilience/error-hints.ts';
-import { reuseCalls } from './results/reuse-calls.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { textOf } from '../../message/message-text.ts';
+import { structured } from '../output/structured.ts';
+import { arcReactor } from '../../preset/arc-reactor.ts';
+import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { errorHints } from './error-hints.ts';
 
 const input = { type: 'object' } as const;
 
@@ -109,38 +108,4 @@ test('a structured value is accepted as the answer after a failed tool call', as
   );
   const output = structured(z.object({ n: z.number() }));
   expect(await agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
-});
-
-test('a repeated tool call gets the earlier result, and the model has to answer', async () => {
-  const { agent, model, execute, asked } = setUp(
-    [look('a'), look('b'), look('a'), 'done'],
-    [reuseCalls()],
-  );
-  expect(await agent.call('go')).toMatchObject({ text: 'done' });
-  expect(execute).toHaveBeenCalledTimes(2);
-  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
-    'a',
-    'b',
-    'a',
-  ]);
-  expect(model.requests.map(({ tools }) => tools.length)).toEqual([1, 1, 1, 0]);
-  expect(asked()).toEqual(['go', '', '', expect.stringContaining('Answer now')]);
-  expect(historyFaults(await agent.messages())).toEqual([]);
-  expect(textOf((await agent.messages()).at(-1)!)).toBe('done');
-});
-
-test('reuseCalls() does not reuse failed calls, calls of an earlier run, or calls of tools outside the option `tools`', async () => {
-  const replies = [look('fail'), look('fail'), look('a'), 'one', look('a'), 'two'];
-  const { agent, execute } = setUp(replies, [reuseCalls()]);
-  await agent.call('go');
-  expect(await agent.call('again')).toMatchObject({ text: 'two' });
-  expect(execute).toHaveBeenCalledTimes(4);
-  const other = setUp([look('a'), look('a'), 'done'], [reuseCalls({ tools: ['find'] })]);
-  await other.agent.call('go');
-  expect(other.execute).toHaveBeenCalledTimes(2);
-});
-
-test('reuseCalls() rejects invalid options', () => {
-  expect(() => reuseCalls({ tools: 'look' as never })).toThrow('reuseCalls(): tools must be');
-  expect(() => reuseCalls({ tools: [1 as never] })).toThrow('reuseCalls(): each of tools');
 });

@@ -1,0 +1,55 @@
+import { expect, test, vi } from 'vitest';
+import { textOf, toolResultsOf } from '../../message/message-text.ts';
+import { arcReactor } from '../../preset/arc-reactor.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import { historyFaults } from '../../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { reuseCalls, type ReuseCallsOptions } from './reuse-calls.ts';
+
+function setUp(replies: readonly ScriptedReply[], options?: ReuseCallsOptions) {
+  const execute = vi.fn((given: unknown): string => {
+    const { out } = given as { readonly out: string };
+    if (out === 'fail') throw new Error('no such city');
+    return out;
+  });
+  const tools = [tool({ name: 'look', description: '', input: { type: 'object' }, execute })];
+  const model = new ScriptedModel(replies);
+  const use = [arcReactor(), reuseCalls(options)];
+  const agent = new ReActAgent({ name: 'a', model, tools, use });
+  return { agent, model, execute };
+}
+
+const look = (out: string): ScriptedReply => ({ toolCalls: [{ name: 'look', input: { out } }] });
+
+test('a repeated tool call gets the earlier result, and the model has to answer', async () => {
+  const { agent, model, execute } = setUp([look('a'), look('b'), look('a'), 'done']);
+  expect(await agent.call('go')).toMatchObject({ text: 'done' });
+  expect(execute).toHaveBeenCalledTimes(2);
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
+    'a',
+    'b',
+    'a',
+  ]);
+  expect(model.requests.map(({ tools }) => tools.length)).toEqual([1, 1, 1, 0]);
+  const asked = model.requests.map(({ messages }) => textOf(messages.at(-1)!));
+  expect(asked).toEqual(['go', '', '', expect.stringContaining('Answer now')]);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  expect(textOf((await agent.messages()).at(-1)!)).toBe('done');
+});
+
+test('reuseCalls() does not reuse failed calls, calls of an earlier run, or calls of tools outside the option `tools`', async () => {
+  const replies = [look('fail'), look('fail'), look('a'), 'one', look('a'), 'two'];
+  const { agent, execute } = setUp(replies);
+  await agent.call('go');
+  expect(await agent.call('again')).toMatchObject({ text: 'two' });
+  expect(execute).toHaveBeenCalledTimes(4);
+  const other = setUp([look('a'), look('a'), 'done'], { tools: ['find'] });
+  await other.agent.call('go');
+  expect(other.execute).toHaveBeenCalledTimes(2);
+});
+
+test('reuseCalls() rejects invalid options', () => {
+  expect(() => reuseCalls({ tools: 'look' as never })).toThrow('reuseCalls(): tools must be');
+  expect(() => reuseCalls({ tools: [1 as never] })).toThrow('reuseCalls(): each of tools');
+});
