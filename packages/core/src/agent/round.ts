@@ -2,10 +2,10 @@ import { messageOf } from '../error/agent-error.ts';
 import type { EventOf } from '../event/agent-event.ts';
 import type { PendingCall } from '../event/pending-call.ts';
 import { takeNote } from '../memory/log/call-notes.ts';
-import { resumeOfStarted } from '../memory/log/started-call.ts';
+import { resumeOfStarted } from '../memory/log/resumption.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { toolUsesOf } from '../message/message-text.ts';
-import { prepareCall, type ReadyCall } from '../tool/prepare-call.ts';
+import { prepareCall, type Prepared } from '../tool/prepare-call.ts';
 import { isSuspension, type Suspension } from '../tool/run-call.ts';
 import { deniedResult, errorResult, interruptedResult, toolResult } from '../tool/tool-result.ts';
 import { requireParts } from './check-options.ts';
@@ -14,14 +14,10 @@ import { controlOf, type Jump } from './next.ts';
 import type { Run } from './run.ts';
 import { toolQueue, type ToolOutcome, type ToolQueueItem, type ToolSink } from './tool-queue.ts';
 
-/** A tool call after its check. `problem`: why it cannot run. */
-type Checked =
-  | ReadyCall
-  | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
-
+/** A tool call whose tool may start. */
 interface AdmittedCall {
   readonly call: OpenCall;
-  readonly checked: Checked;
+  readonly checked: Prepared;
 }
 
 /** Number of steps of the run's pace that a tool call counts for. */
@@ -72,21 +68,18 @@ export async function runCalls(
   const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
   const admitted: AdmittedCall[] = [];
   for (const [index, call] of calls.entries()) {
-    const turn = rest(run);
-    if (turn) await turn;
     if (isStopped()) break;
+    const made = await admit(run, call, asked);
+    if (!made) continue;
     // Given results enter the log in one write.
     const later = calls[index + 1]?.result !== undefined;
-    const one = await admit(run, call, { asked, later });
-    if (one) admitted.push(one);
+    if ('ok' in made) admitted.push({ call, checked: made });
+    else await conclude(run, call.toolUse, made, { asked, later });
   }
   const queue = toolQueue(parallelTools);
   const messages = run.request;
-  for (const one of admitted) {
-    const begin = (sink: ToolSink): Promise<ToolOutcome> =>
-      start(run, one, { ...sink, messages, isStopped });
-    queue.start(one.checked.toolUse, begin);
-  }
+  for (const one of admitted)
+    queue.start(one.checked.toolUse, (sink) => start(run, one, { ...sink, messages, isStopped }));
   for await (const items of queue.drain()) {
     for (const item of items) await take(run, item, asked);
   }
@@ -94,56 +87,39 @@ export async function runCalls(
 }
 
 /**
- * Gives timers their turn now and then, in a loop over many tool calls. Returns a promise only if
- * the loop has to wait.
- */
-function rest(run: Run): Promise<void> | undefined {
-  return run.pace.step(run.setup.now(), stepsOfCall);
-}
-
-interface Concluding {
-  /** Gets the jumps that hooks ask for. */
-  readonly asked?: Jump[];
-  /** Whether the next write may store the result. */
-  readonly later?: boolean;
-}
-
-/**
- * Decides whether the tool of a call may start. If the call ends here, it gets its result. A call
- * that waits for somebody stays open.
+ * Decides whether the tool of a call may start. Returns the checked call, or its result if it ends
+ * here. Returns nothing if the call stays open, for example because it waits for somebody.
  */
 async function admit(
   run: Run,
   call: OpenCall,
-  { asked = [], later = false }: Concluding,
-): Promise<AdmittedCall | undefined> {
+  asked: Jump[],
+): Promise<Prepared | ToolResult | undefined> {
   const { toolUse, state, result } = call;
   const { calls } = run.setup.status;
   if (!call.isKnown) calls.set(toolUse.id, state);
-  if (result) return void (await conclude(run, toolUse, result, { asked, later }));
+  if (result) return result;
   if ((state.pending && !state.decision) || startsNoTool(run)) return undefined;
-  const isReviewed = state.toolUse !== undefined;
   let checked = await check(run, toolUse);
   const ended = state.started && afterStart(run, call, checked);
-  if (ended === 'open') return undefined;
-  if (ended) return void (await conclude(run, toolUse, ended, { asked }));
-  if (!isReviewed) {
+  if (ended) return ended === 'open' ? undefined : ended;
+  // An earlier run has passed the call through the hooks.
+  if (!state.toolUse) {
     const reviewed = await review(run, checked, asked);
-    if (!reviewed) return undefined;
-    if ('state' in reviewed) return void (await conclude(run, toolUse, reviewed, { asked }));
+    if (!reviewed || 'state' in reviewed) return reviewed;
     checked = reviewed;
   }
   const { pending: _pending, ...left } = calls.get(toolUse.id) ?? {};
   calls.set(toolUse.id, { ...left, toolUse: checked.toolUse, started: false });
   noteUse(run, checked);
-  return { call, checked };
+  return checked;
 }
 
 /**
  * Returns the result of a call whose tool may have started in an earlier run, or nothing if the tool
  * may run again. No hook may repair such a call.
  */
-function afterStart(run: Run, call: OpenCall, checked: Checked): ToolResult | 'open' | undefined {
+function afterStart(run: Run, call: OpenCall, checked: Prepared): ToolResult | 'open' | undefined {
   const { toolUse, state } = call;
   if (!checked.ok) return errorResult(checked.toolUse, checked.problem);
   if (state.decision || !checked.tool.execute) return undefined;
@@ -155,11 +131,10 @@ function afterStart(run: Run, call: OpenCall, checked: Checked): ToolResult | 'o
 }
 
 /** Finds the tool and validates the input. */
-async function check(run: Run, toolUse: ToolUse): Promise<Checked> {
+async function check(run: Run, toolUse: ToolUse): Promise<Prepared> {
   try {
     const prepared = await run.waits.code(prepareCall(run.tools, toolUse));
-    if (!prepared.ok) return { ...prepared, toolUse };
-    requireParts(run.setup.use, prepared.tool);
+    if (prepared.ok) requireParts(run.setup.use, prepared.tool);
     return prepared;
   } catch (error) {
     if (run.waits.isAbort(error)) throw error;
@@ -175,9 +150,9 @@ async function check(run: Run, toolUse: ToolUse): Promise<Checked> {
  */
 async function review(
   run: Run,
-  first: Checked,
+  first: Prepared,
   asked: Jump[],
-): Promise<Checked | ToolResult | undefined> {
+): Promise<Prepared | ToolResult | undefined> {
   let refusal: { readonly reason: string } | undefined;
   let checked = first;
   const reject = (reason: string): void => void (refusal ??= { reason });
@@ -203,7 +178,7 @@ async function review(
   return refusal ? deniedResult(first.toolUse, refusal.reason) : checked;
 }
 
-function problemOf(checked: Checked): { readonly problem?: string } {
+function problemOf(checked: Prepared): { readonly problem?: string } {
   return checked.ok ? {} : { problem: checked.problem };
 }
 
@@ -225,32 +200,26 @@ async function start(
   { call, checked }: AdmittedCall,
   { isStopped, ...sink }: Starting,
 ): Promise<ToolOutcome> {
-  const { id } = checked.toolUse;
-  const { status, sessionId, runTool } = run.setup;
   const mayNotStart = (): boolean => startsNoTool(run) || isStopped();
   try {
     if (mayNotStart()) return undefined;
     const ready = await checkAgain(run, checked);
     if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
     noteUse(run, ready);
-    return await runTool(ready, {
+    return await run.setup.runTool(ready, {
       ...run.about,
       ...sink,
-      context: run.toolContext,
       decision: call.state.decision,
       isExternal: !ready.tool.execute,
       pending: call.state.pending ?? call.state.waited,
-      idempotencyKey: `${sessionId}:${id}`,
       signal: run.signal,
-      interrupt: run.interrupt,
-      interruptSignal: run.interruptSignal,
       run,
       steps: run.steps,
       prepare: (toolUse) => check(run, toolUse),
-      begin: (toolUse) => begin(run, toolUse, mayNotStart),
+      begin: (toolUse) => noteStart(run, toolUse, mayNotStart),
     });
   } catch (error) {
-    const { started, pending } = status.calls.get(id) ?? {};
+    const { started, pending } = run.status.calls.get(checked.toolUse.id) ?? {};
     // The call stays open if its tool has not started and the run was aborted or asks for a decision.
     if (!started && (run.signal.aborted || pending)) {
       run.fail(error);
@@ -262,13 +231,13 @@ async function start(
 }
 
 /** Checks a call again if an earlier call has changed the tools, for example their groups. */
-async function checkAgain(run: Run, checked: Checked): Promise<Checked> {
+async function checkAgain(run: Run, checked: Prepared): Promise<Prepared> {
   const isSame = checked.ok && run.tools.find(checked.toolUse.name) === checked.tool;
   return isSame ? checked : check(run, checked.toolUse);
 }
 
 /** Notes in the log that a tool starts. Does so once per call, even if wrappers try several times. */
-async function begin(run: Run, toolUse: ToolUse, mayNotStart: () => boolean): Promise<boolean> {
+async function noteStart(run: Run, toolUse: ToolUse, mayNotStart: () => boolean): Promise<boolean> {
   const { calls } = run.setup.status;
   if (!calls.get(toolUse.id)?.started) {
     const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
@@ -298,7 +267,7 @@ async function take(run: Run, item: ToolQueueItem, asked: Jump[]): Promise<void>
 }
 
 /** Counts a tool as used. One that gives the answer is not used. */
-function noteUse(run: Run, checked: Checked): void {
+function noteUse(run: Run, checked: Prepared): void {
   if (!checked.ok || checked.tool.takesAnswer) return;
   run.toolsUsed.set(checked.toolUse.id, checked.tool.name);
 }
@@ -317,14 +286,15 @@ function suspend(run: Run, toolUse: ToolUse, outcome: Suspension): void {
 
 /**
  * Ends a tool call: runs the `post-acting` hooks on its result and appends the result to the log.
+ * `asked` gets the jumps that the hooks ask for. `later`: the next write may store the result.
  */
 export async function conclude(
   run: Run,
   toolUse: ToolUse,
   result: ToolResult,
-  { asked = [], later = false }: Concluding = {},
+  { asked = [], later = false }: { readonly asked?: Jump[]; readonly later?: boolean } = {},
 ): Promise<void> {
-  const turn = rest(run);
+  const turn = run.pace.step(run.now(), stepsOfCall);
   if (turn) await turn;
   const event = await reviewResult(run, { toolUse, result }, asked);
   const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);

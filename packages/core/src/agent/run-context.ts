@@ -20,6 +20,8 @@ export interface RunContext extends RunInfo {
   readonly signal: AbortSignal;
   /** Signal that aborts when the agent call is aborted, interrupted or paused. */
   readonly stopSignal: AbortSignal;
+  /** Signal that aborts when the agent call is interrupted and has to answer. */
+  readonly interruptSignal: AbortSignal;
   /** Reason why the run ends before its answer. `undefined` if nothing has stopped the run. */
   readonly stopped: Stopped | undefined;
   /** Milliseconds since 1970, by the agent's clock. */

@@ -77,7 +77,9 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
   const toSystemMessage = systemMessages(now);
   const bounds = { now, ...limits };
   const bounded = boundedModel(model, bounds);
-  const wrappedModel = wrapped(use, 'wrapModel', bounded, { bound: (made: ChatModel) => boundedModel(made) });
+  const wrappedModel = wrapped(use, 'wrapModel', bounded, {
+    bound: (made: ChatModel) => boundedModel(made),
+  });
   return {
     ...parts,
     use,

@@ -14,21 +14,20 @@ export interface ReadyCall {
 }
 
 /** A tool call that can run, or its problem as text for the model. */
-export type Prepared = ReadyCall | { readonly ok: false; readonly problem: string };
+export type Prepared =
+  | ReadyCall
+  | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
 
 /** Checks whether a tool call can run. If not, returns the problem as text for the model. */
 export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Prepared> {
   const { name, input, raw } = toolUse;
-  const refuse = (problem: string) => ({ ok: false, problem }) as const;
-  const tool =
-    tools.find(name) ??
-    `Tool not found: ${name}. Available: ${
-      tools
-        .schemas()
-        .map((schema) => schema.name)
-        .join(', ') || 'none'
-    }.`;
+  const refuse = (problem: string) => ({ ok: false, problem, toolUse }) as const;
+  const tool = tools.find(name);
   if (typeof tool === 'string') return refuse(tool);
+  if (!tool) {
+    const names = tools.schemas().map((schema) => schema.name);
+    return refuse(`Tool not found: ${name}. Available: ${names.join(', ') || 'none'}.`);
+  }
   const checked: Validation<unknown> =
     input === null && raw
       ? { ok: false, issues: ['they are not valid JSON'] }

@@ -27,11 +27,20 @@ export interface Suspension {
   readonly details?: JsonObject;
 }
 
+/** The run that makes a tool call, as the tool sees it. */
+export interface ToolRun extends RunInfo {
+  /** Values for `get` of `ToolContext`. */
+  readonly toolContext: ReadonlyMap<object, unknown>;
+  /** Same as `interruptSignal` of `ToolContext`. */
+  readonly interruptSignal: AbortSignal;
+  /** Same as `interrupt` of `ToolContext`. */
+  interrupt(request?: string | Msg | InterruptRequest): boolean;
+}
+
 /** What a tool call gets from the run that makes it. */
 export interface ExecuteOptions extends RunInfo {
+  readonly run: ToolRun;
   readonly messages: readonly Msg[];
-  readonly idempotencyKey: string;
-  readonly context: ReadonlyMap<object, unknown>;
   readonly decision: Decision | undefined;
   /**
    * Whether the tool has no `execute`, so that the tool call waits for a result from outside. A
@@ -47,8 +56,6 @@ export interface ExecuteOptions extends RunInfo {
   readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
-  /** Same as `interruptSignal` of `ToolContext`. */
-  readonly interruptSignal: AbortSignal;
   /**
    * Checks another form of the tool call, such as one with edited arguments. Returns it ready to run,
    * or the problem as text for the model.
@@ -59,8 +66,6 @@ export interface ExecuteOptions extends RunInfo {
    * tool must not start then.
    */
   begin(toolUse: ToolUse): Promise<boolean>;
-  /** Same as `interrupt` of `ToolContext`. */
-  interrupt(request?: string | Msg | InterruptRequest): boolean;
 }
 
 /**
@@ -99,26 +104,27 @@ function toolContext(
   options: ExecuteOptions,
   signal: AbortSignal,
 ): ToolContext {
-  const { context } = options;
+  const { run } = options;
+  const { sessionId, userId, runId, agentPath, toolContext: values } = run;
   return {
     signal,
-    interruptSignal: options.interruptSignal,
-    sessionId: options.sessionId,
-    userId: options.userId,
-    runId: options.runId,
-    agentPath: options.agentPath,
+    interruptSignal: run.interruptSignal,
+    sessionId,
+    userId,
+    runId,
+    agentPath,
     toolUseId: toolUse.id,
     messages: options.messages,
-    idempotencyKey: options.idempotencyKey,
+    idempotencyKey: `${sessionId}:${toolUse.id}`,
     decision: options.decision,
     pending: options.pending,
     emit: options.emit,
     forward: options.forward,
-    interrupt: options.interrupt,
+    interrupt: run.interrupt,
     get<T>(token: ContextToken<T>): T {
-      if (!context.has(token))
+      if (!values.has(token))
         throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
-      return context.get(token) as T;
+      return values.get(token) as T;
     },
     suspend(reason = '', details) {
       throw jsonForm({ suspended: String(reason), details }, tool.name);

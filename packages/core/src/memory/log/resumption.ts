@@ -1,5 +1,6 @@
 import type { Msg } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
+import type { Tool } from '../../tool/tool.ts';
 import type { SessionView } from './session-view.ts';
 
 /** The part of a session's state that decides how an agent call without input continues. */
@@ -55,6 +56,15 @@ export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
 export function messagesBefore(log: LogEnd): readonly Msg[] {
   const { cut, answer } = resumptionOf(log);
   return log.messages.filter((message) => message !== answer && !cut.includes(message));
+}
+
+/**
+ * What a resume does with a tool call whose tool may have started and left no result. `run`: the
+ * tool runs again. `close`: the tool call gets an `interrupted` result. `ask`: somebody decides.
+ */
+export function resumeOfStarted({ replay = 'never' }: Tool): 'run' | 'close' | 'ask' {
+  const rules = { safe: 'run', never: 'close', ask: 'ask' } as const;
+  return rules[replay];
 }
 
 /** Returns whether a log is empty or ends with an answer. The log must have no open tool calls. */
