@@ -5,7 +5,7 @@ export type { DecideForMessageOptions } from './middleware/approval/decide-for-m
 export { mayAskApproval } from './middleware/approval/approval-policy.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export type { CallState } from './event/call-state.ts';
-export type { CallInput } from './agent/call-input.ts';
+export type { CallInput } from './event/call-input.ts';
 export { jsonClaim } from './middleware/guard/json-claim.ts';
 export { judgedJsonMode } from './middleware/output/json-mode.ts';
 export { checkDecision } from './event/check-decision.ts';

@@ -11,7 +11,7 @@ export type { Awaitable, HookControl, Hooks } from './event/hook.ts';
 export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { AgentLimits } from './preset/react-agent.ts';
-export type { AgentInput, PlainMessage } from './agent/call-input.ts';
+export type { AgentInput, PlainMessage } from './event/call-input.ts';
 export { summarize } from './middleware/limits/summarize.ts';
 export type { OnLimit } from './middleware/limits/summarize.ts';
 export type { AgentHook, Middleware, UseList } from './agent/middleware.ts';

@@ -28,8 +28,8 @@ export type { RunLimits } from './middleware/limits/run-limits.ts';
 export { lastAnswer } from './middleware/limits/summarize.ts';
 export type { LimitReply, LimitSteps, SummarizeOptions } from './middleware/limits/summarize.ts';
 export { steering } from './middleware/steering/steering.ts';
-export { checkNew } from './agent/call-input.ts';
-export type { CallInput } from './agent/call-input.ts';
+export { checkNew } from './event/call-input.ts';
+export type { CallInput } from './event/call-input.ts';
 export type { EventFields, Fitted, Steps } from './agent/steps.ts';
 export type {
   AgentCall,

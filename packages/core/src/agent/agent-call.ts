@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { CallInput } from './call-input.ts';
+import type { CallInput } from '../event/call-input.ts';
 import { loop, resultOf } from './loop.ts';
 import type { AgentCall, OuterStep } from './middleware.ts';
 import { hookRejection } from './next.ts';

@@ -15,7 +15,7 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import { toolsIn } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
 import { runAgentCall } from './agent-call.ts';
-import { checkNew, toCallInput, type AgentInput, type CallInput } from './call-input.ts';
+import { checkNew, toCallInput, type AgentInput, type CallInput } from '../event/call-input.ts';
 import {
   checkAgent,
   checkCall,

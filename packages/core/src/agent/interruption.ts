@@ -6,7 +6,7 @@ import {
 } from '../event/interrupt-request.ts';
 import type { MessageContext } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
-import { toCallInput, type AgentInput } from './call-input.ts';
+import { toCallInput, type AgentInput } from '../event/call-input.ts';
 import { requirePart } from './check-options.ts';
 import type { Run } from './run.ts';
 

@@ -5,7 +5,7 @@ import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { shownResults } from '../message/shown-results.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
-import { checkNew, toCallInput, type CallInput } from './call-input.ts';
+import { checkNew, toCallInput, type CallInput } from '../event/call-input.ts';
 import type { RequestDraft, Reply, Round, SettledInput } from './middleware.ts';
 import {
   controlOf,

@@ -8,7 +8,7 @@ import type { ChatModel, GenerateOptions, ModelRequest, ToolSchema } from '../mo
 import type { ReadyCall } from '../tool/prepare-call.ts';
 import type { ExecuteOptions, Suspension } from '../tool/run-call.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { CallInput } from './call-input.ts';
+import type { CallInput } from '../event/call-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
 import type { Jump, Next } from './next.ts';
 import type { RunContext } from './run-context.ts';

@@ -2,7 +2,7 @@ import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import type { StopEvent, StopReason } from '../event/agent-result.ts';
 import type { HookControl, JumpTarget } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
-import type { AgentInput } from './call-input.ts';
+import type { AgentInput } from '../event/call-input.ts';
 import type { RequestDraft } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
 

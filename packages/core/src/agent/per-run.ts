@@ -1,5 +1,5 @@
 import type { HookDispatcher } from '../event/hook-dispatcher.ts';
-import type { CallInput } from './call-input.ts';
+import type { CallInput } from '../event/call-input.ts';
 import type { AgentCall, AgentHook } from './middleware.ts';
 import { runOf, type RunContext } from './run-context.ts';
 

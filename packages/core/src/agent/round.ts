@@ -12,7 +12,7 @@ import { requireParts } from './check-options.ts';
 import type { OpenCall, Round, RunCallOptions } from './middleware.ts';
 import { controlOf, type Jump } from './next.ts';
 import type { Run } from './run.ts';
-import { toolQueue, type ToolOutcome, type ToolQueueItem, type ToolSink } from './tool-queue.ts';
+import { toolQueue, type ToolOutcome, type ToolQueueItem, type ToolSink } from '../tool/tool-queue.ts';
 
 /** A tool call whose tool may start. */
 interface AdmittedCall {
@@ -184,7 +184,7 @@ function problemOf(checked: Prepared): { readonly problem?: string } {
 
 /**
  * Returns whether an interrupt or an abort prevents further tools from starting. A run that is only
- * suspended goes on with its open calls.
+ * suspended continues with its open calls.
  */
 export function startsNoTool({ stopped }: Run): boolean {
   return stopped !== undefined && stopped !== 'suspended';

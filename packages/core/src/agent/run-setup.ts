@@ -22,7 +22,7 @@ import type {
   SettledInput,
   Step,
 } from './middleware.ts';
-import type { CallInput } from './call-input.ts';
+import type { CallInput } from '../event/call-input.ts';
 import type { Next } from './next.ts';
 import { runOf } from './run-context.ts';
 import { isBounded } from './use-list.ts';

@@ -26,7 +26,7 @@ import { allowTools } from '../tool/set/tool-set.ts';
 import { ToolList } from '../tool/set/tool-list.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { CallInput } from './call-input.ts';
+import type { CallInput } from '../event/call-input.ts';
 import { interruptRun, type Interruption } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
 import { mappedEvents } from './mapped-events.ts';

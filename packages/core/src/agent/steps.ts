@@ -8,7 +8,7 @@ import type { JsonObject } from '../message/json/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
 import { asOwn } from '../message/own-message.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
-import type { CallInput } from './call-input.ts';
+import type { CallInput } from '../event/call-input.ts';
 import type { Interruption } from './interruption.ts';
 import { recover } from './loop.ts';
 import { controlOf, firstOf, type Ending, type Jump, type Next } from './next.ts';

@@ -1,5 +1,5 @@
 import { Agent, type WaitingCall } from '../agent/agent.ts';
-import type { AgentInput } from '../agent/call-input.ts';
+import type { AgentInput } from '../event/call-input.ts';
 import { kernelFields, type OptionFields } from '../agent/check-options.ts';
 import type { AgentStream } from '../agent/driver/agent-stream.ts';
 import type {

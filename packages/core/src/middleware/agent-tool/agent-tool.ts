@@ -8,7 +8,7 @@ import type { Msg } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import type { StandardSchema } from '../../schema/to-schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../../tool/tool.ts';
-import type { AgentInput } from '../../agent/call-input.ts';
+import type { AgentInput } from '../../event/call-input.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
 import { provide } from '../../tool/context-token.ts';

@@ -1,4 +1,4 @@
-import type { CallInput } from '../../agent/call-input.ts';
+import type { CallInput } from '../../event/call-input.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { AgentError } from '../../error/agent-error.ts';

@@ -1,4 +1,4 @@
-import { checkNew, type CallInput } from '../../agent/call-input.ts';
+import { checkNew, type CallInput } from '../../event/call-input.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import type { Msg } from '../../message/msg.ts';

@@ -4,8 +4,8 @@ import { isMessage } from '../message/is-message.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import type { Decision } from '../event/pending-call.ts';
-import { checkDecision } from '../event/check-decision.ts';
+import type { Decision } from './pending-call.ts';
+import { checkDecision } from './check-decision.ts';
 
 /**
  * Input of an agent call: a text, one or more messages, or decisions about pending tool calls. A
