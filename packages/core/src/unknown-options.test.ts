@@ -173,9 +173,9 @@ const entries: Readonly<Record<string, Entry>> = {
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
     others:
-      'addToSystemPrompt classifyError concurrency directAnswers errorHints friendlyErrors ' +
-      'isEnding isNewAnswer isSuspension lastAnswer modelErrors parallelIds perRun reactMemory ' +
-      'steering todosOf toolMedia withStream wrapModel',
+      'addToSystemPrompt checkNew classifyError concurrency directAnswers errorHints ' +
+      'friendlyErrors isEnding isNewAnswer isSuspension lastAnswer modelErrors nestedHooks ' +
+      'parallelIds perRun presetOf reactMemory steering todosOf toolMedia withStream wrapModel',
   },
   './observe': {
     exports: observe,

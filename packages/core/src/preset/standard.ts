@@ -8,8 +8,8 @@ import { steering } from '../middleware/steering/steering.ts';
 
 /**
  * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They
- * carry out decisions, let others steer a run, take results of tools as answers, give a last answer
- * at a limit, and count tokens and tool calls. A later part of the same name replaces one, so
+ * carry out decisions, steer a run, and take results of tools as answers. They also give a last
+ * answer at a limit, and count tokens and tool calls. A later part of the same name replaces one, so
  * `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {

@@ -29,7 +29,7 @@ export function unfitClaim(): AgentError {
 /** Lets the guards judge claims together with the input of one agent call. */
 export function claimed(claims: readonly Claim[]): Middleware {
   return {
-    wrapInput: (next) => async (input, context) =>
+    wrapInput: (next) => (input, context) =>
       isOwnInput(context)
         ? judgedWith(claims, input, (all) => next(all, context))
         : next(input, context),
