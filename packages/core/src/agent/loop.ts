@@ -363,21 +363,20 @@ const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejecte
 /** Passes the answer through the hooks, and stores it and the end of the run. */
 async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   run.stage = 'ending';
-  const { reason } = ending;
   let { message = run.message('assistant', []) } = ending;
-  run.unsaved = reason === 'rejected' ? undefined : message;
+  run.unsaved = ending.reason === 'rejected' ? undefined : message;
   if (ending.isUntold) await tellText(run, message);
-  if (reason === 'suspended') await run.tell('suspended', { pending: pendingCallsOf(run) });
+  if (ending.reason === 'suspended') await run.tell('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
   if (ending.isStored) await run.tell('post-call', { message });
-  else if (!withoutAnswer.includes(reason)) message = await run.revise('post-call', message);
+  else if (!withoutAnswer.includes(ending.reason)) message = await run.revise('post-call', message);
   // If the agent call was aborted before its answer, the message is empty.
   const isInLog = run.conversation.has(message.id);
-  if (message.content.length && reason !== 'rejected' && !isInLog) {
+  if (message.content.length && ending.reason !== 'rejected' && !isInLog) {
     // `close` writes the answer together with the end of the run, unless it has to wait before.
     await run.append([message], { later: !run.lastWork.length });
   }
-  await run.close(reason);
+  await run.close(ending.reason);
   return resultOf(run, { ...ending, message });
 }
 
