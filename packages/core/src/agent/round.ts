@@ -12,7 +12,12 @@ import { requireParts } from './check-options.ts';
 import type { OpenCall, Round, RunCallOptions } from './middleware.ts';
 import { controlOf, type Jump } from './next.ts';
 import type { Run } from './run.ts';
-import { toolQueue, type ToolOutcome, type ToolQueueItem, type ToolSink } from '../tool/tool-queue.ts';
+import {
+  toolQueue,
+  type ToolOutcome,
+  type ToolQueueItem,
+  type ToolSink,
+} from '../tool/tool-queue.ts';
 
 /** A tool call whose tool may start. */
 interface AdmittedCall {
@@ -80,7 +85,7 @@ export async function runCalls(
   const messages = run.request;
   for (const one of admitted)
     queue.start(one.checked.toolUse, (sink) => start(run, one, { ...sink, messages, isStopped }));
-  for await (const items of queue.drain()) {
+  for (let items = await queue.next(); items; items = await queue.next()) {
     for (const item of items) await take(run, item, asked);
   }
   return asked;
@@ -203,7 +208,9 @@ async function start(
   const mayNotStart = (): boolean => startsNoTool(run) || isStopped();
   try {
     if (mayNotStart()) return undefined;
-    const ready = await checkAgain(run, checked);
+    // An earlier call may have changed the tools, for example their groups.
+    const isSame = checked.ok && run.tools.find(checked.toolUse.name) === checked.tool;
+    const ready = isSame ? checked : await check(run, checked.toolUse);
     if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
     noteUse(run, ready);
     return await run.setup.runTool(ready, {
@@ -228,12 +235,6 @@ async function start(
     // The other tools stop at once, before the loop reads the outcome.
     return failCall(run, checked.toolUse, error, messageOf(error));
   }
-}
-
-/** Checks a call again if an earlier call has changed the tools, for example their groups. */
-async function checkAgain(run: Run, checked: Prepared): Promise<Prepared> {
-  const isSame = checked.ok && run.tools.find(checked.toolUse.name) === checked.tool;
-  return isSame ? checked : check(run, checked.toolUse);
 }
 
 /** Notes in the log that a tool starts. Does so once per call, even if wrappers try several times. */

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../message/json/json.ts';
 import type { ToolUse } from '../message/content-block.ts';
-import type { Validation, Path } from '../schema/schema.ts';
+import type { Path } from '../schema/schema.ts';
 import type { Tool } from './tool.ts';
 import type { ToolSet } from './set/tool-set.ts';
 import { isRecord } from '../message/json/is-record.ts';
@@ -28,24 +28,15 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
     const names = tools.schemas().map((schema) => schema.name);
     return refuse(`Tool not found: ${name}. Available: ${names.join(', ') || 'none'}.`);
   }
-  const checked: Validation<unknown> =
-    input === null && raw
-      ? { ok: false, issues: ['they are not valid JSON'] }
-      : await validate(tool, input);
+  const misfit = (issues: readonly string[]) => {
+    const list = issues.map((issue) => `- ${issue}`).join('\n');
+    return refuse(`The arguments of "${name}" do not fit its schema:\n${list}\nCorrect them.`);
+  };
+  if (input === null && raw) return misfit(['they are not valid JSON']);
+  const checked = await tool.input.validate(input);
   if (checked.ok) return { ok: true, tool, toolUse, input: checked.value };
-  const issues = checked.issues.map((issue) => `- ${issue}`).join('\n');
-  return refuse(`The arguments of "${name}" do not fit its schema:\n${issues}\nCorrect them.`);
-}
-
-/**
- * Validates the arguments. If they are invalid, validates them again without the `null` values that
- * do not fit.
- */
-async function validate({ input: schema }: Tool, input: JsonValue): Promise<Validation<unknown>> {
-  const checked = await schema.validate(input);
-  if (checked.ok) return checked;
-  const again = await schema.validate(dropNulls(input, checked.paths ?? []));
-  return again.ok ? again : checked;
+  const again = await tool.input.validate(dropNulls(input, checked.paths ?? []));
+  return again.ok ? { ok: true, tool, toolUse, input: again.value } : misfit(checked.issues);
 }
 
 /**

@@ -32,11 +32,14 @@ const maxWaitingProgress = 64;
 export interface ToolQueue {
   /**
    * Starts the tool call at once. At the limit of `concurrency`, starts it when another one has
-   * ended and the reader of `drain` has handled its outcome. `run` must not reject.
+   * ended and the reader of `next` has handled its outcome. `run` must not reject.
    */
   start(toolUse: ToolUse, run: (sink: ToolSink) => Promise<ToolOutcome>): void;
-  /** Yields the new items, until all tool calls have ended. */
-  drain(): AsyncGenerator<readonly ToolQueueItem[]>;
+  /**
+   * Returns the new items, or nothing once all tool calls have ended. Call it when the items before
+   * are handled.
+   */
+  next(): Promise<readonly ToolQueueItem[] | undefined>;
 }
 
 /**
@@ -46,6 +49,7 @@ export interface ToolQueue {
 export function toolQueue(concurrency: number = Infinity): ToolQueue {
   const waiting: (() => Promise<void>)[] = [];
   let items: ToolQueueItem[] = [];
+  let handled: readonly ToolQueueItem[] = [];
   let running = 0;
   let wake: (() => void) | undefined;
   return {
@@ -73,18 +77,17 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
       if (running >= Math.max(1, concurrency)) waiting.push(begin);
       else void begin();
     },
-    async *drain() {
-      while (running) {
-        if (!items.length) await new Promise<void>((resolve) => (wake = resolve));
-        const ready = items;
-        items = [];
-        yield ready;
-        for (const { type } of ready) {
-          if (type !== 'outcome') continue;
-          running -= 1;
-          void waiting.shift()?.();
-        }
+    async next() {
+      for (const { type } of handled) {
+        if (type !== 'outcome') continue;
+        running -= 1;
+        void waiting.shift()?.();
       }
+      if (!running) return undefined;
+      if (!items.length) await new Promise<void>((resolve) => (wake = resolve));
+      handled = items;
+      items = [];
+      return handled;
     },
   };
 }
