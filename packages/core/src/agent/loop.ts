@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
+import { checkRequest } from '../event/check-event.ts';
 import { resumptionOf, type Resumption } from '../memory/log/resumption.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
@@ -237,6 +238,8 @@ export async function makeRequest(
   try {
     if (fitted) await tellFitted(run, fitted);
     if (limit) return { reason: limit, refused: given };
+    // To check a long request that nobody changed would be slow.
+    if (messages !== run.ownMessages) checkRequest(messages);
     const control = controlOf(asked, 'pre-reasoning');
     const event = await run.modify('pre-reasoning', { messages, tools, options }, control);
     await run.push([event]);

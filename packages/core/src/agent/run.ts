@@ -4,7 +4,7 @@ import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/a
 import { checkEvent } from '../event/check-event.ts';
 import { HookDispatcher } from '../event/hook-dispatcher.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
-import type { ControlOf } from '../event/hook.ts';
+import type { Awaitable, ControlOf } from '../event/hook.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { WriteOptions } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/format/log-record.ts';
@@ -469,17 +469,13 @@ export class Run implements RunContext {
   }
 
   /** Passes a modifiable event through the hooks and returns the event that they return. */
-  async modify<K extends EventType>(
+  modify<K extends EventType>(
     type: K,
     fields: EventFields<K>,
     control?: ControlOf<K>,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
-  ): Promise<EventOf<K>> {
-    const event = this.event(type, fields);
-    // A request that no middleware changed is valid. To check a long request would be slow.
-    const { messages } = fields as { readonly messages?: readonly Msg[] };
-    if (!messages || messages !== this.ownMessages) checkEvent(event);
-    return this.hooks.modify<K>(event, control, renew);
+  ): Awaitable<EventOf<K>> {
+    return this.hooks.modify<K>(this.event(type, fields), control, renew);
   }
 
   /**

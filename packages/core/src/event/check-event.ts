@@ -11,6 +11,10 @@ import { isMessage } from '../message/is-message.ts';
 const areMessages = (value: unknown): value is readonly Msg[] =>
   Array.isArray(value) && value.every(isMessage);
 
+/** Returns whether a model can get these messages: each tool call is followed by its result. */
+const areComplete = (value: unknown): boolean =>
+  areMessages(value) && !openCalls(value).length && forModel(value) === value;
+
 const checkSame = (value: unknown, before: unknown): void => {
   if (value !== before) throw new Error('Return a changed copy of the event, or nothing.');
 };
@@ -23,8 +27,7 @@ const checks: Readonly<Record<string, (value: unknown, before: unknown) => boole
   type: checkSame,
   seq: checkSame,
   message: isMessage,
-  // Each tool call must be followed by its result.
-  messages: (value) => areMessages(value) && !openCalls(value).length && forModel(value) === value,
+  messages: areComplete,
   input: areMessages,
   toolUse: (value) => isBlock(value) && value.type === 'tool_use' && typeof value.name === 'string',
   result: (value) => isToolResult(jsonForm(value, 'The result')),
@@ -32,15 +35,20 @@ const checks: Readonly<Record<string, (value: unknown, before: unknown) => boole
   options: (value) => checkOptions('HOOK_ERROR', 'options', value as object, generateFields),
 };
 
+/** Throws `HOOK_ERROR` if middleware has made messages that a model cannot get. */
+export function checkRequest(messages: readonly Msg[]): void {
+  if (areComplete(messages)) return;
+  const message = 'Middleware or a context policy must leave valid messages in a model request.';
+  throw new AgentError('HOOK_ERROR', message, {
+    details: { event: 'pre-reasoning', field: 'messages' },
+  });
+}
+
 /**
  * Throws `HOOK_ERROR` if a field of an event is invalid. `event`: the event of the run, which the
- * hook with the name `hook` has changed. Without `hook`, checks the event before any hook.
+ * hook with the name `hook` has changed.
  */
-export function checkEvent(
-  returned: AgentEvent,
-  event: AgentEvent = returned,
-  hook?: string,
-): void {
+export function checkEvent(returned: AgentEvent, event: AgentEvent, hook: string): void {
   const { type } = event;
   for (const field of Object.keys(event)) {
     const key = field as 'type';
@@ -50,10 +58,8 @@ export function checkEvent(
     } catch (thrown) {
       cause = thrown;
     }
-    const who = hook ? `Hook "${hook}"` : 'A model, tool or policy';
     const why = cause ? ` ${messageOf(cause)}` : '';
-    const message = `${who} must return valid \`${field}\` at ${type}.${why}`;
-    const details = { ...(hook && { hook }), event: type, field };
-    throw new AgentError('HOOK_ERROR', message, { cause, details });
+    const message = `Hook "${hook}" must return valid \`${field}\` at ${type}.${why}`;
+    throw new AgentError('HOOK_ERROR', message, { cause, details: { hook, event: type, field } });
   }
 }
