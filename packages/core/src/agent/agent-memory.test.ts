@@ -110,13 +110,16 @@ test.for([
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello.']), memory });
   await agent.observe('Hi');
   const reads = { restore: 0, read: 0 };
-  for (const name of ['restore', 'read'] as const) {
-    const read = memory[name].bind(memory) as () => never;
-    memory[name] = (...given) => {
-      reads[name] += 1;
-      return read(...(given as []));
-    };
-  }
+  const restore = memory.restore.bind(memory);
+  memory.restore = (...given) => {
+    reads.restore += 1;
+    return restore(...given);
+  };
+  const read = memory.read.bind(memory);
+  memory.read = () => {
+    reads.read += 1;
+    return read();
+  };
   expect((await agent.call(input)).text).toBe('Hello.');
   expect(reads).toEqual({ restore: 1, read: 1 });
 });
