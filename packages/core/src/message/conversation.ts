@@ -1,7 +1,6 @@
 import type { ToolUse } from './content-block.ts';
-import { toolUsesOf } from './message-text.ts';
 import type { Msg } from './msg.ts';
-import { forModel, openCalls, orderFrom, settledIn } from './tool-pairs.ts';
+import { forModel, orderFrom } from './tool-pairs.ts';
 
 /**
  * The conversation of an agent, without the system prompt. A step or a run looks only at new
@@ -11,6 +10,8 @@ export class Conversation {
   #messages: Msg[] = [];
   /** Number of messages at the start that are in order, and whose tool calls have results. */
   #settled = 0;
+  /** The tool calls without a result, by their ids. */
+  #open: Map<string, ToolUse> = new Map();
   #ids: Set<string> = new Set();
   #toolUseIds: Set<string> = new Set();
   /** Further ids of tool calls that the run has used, such as those of removed messages. */
@@ -31,7 +32,12 @@ export class Conversation {
     for (const message of messages) {
       this.#messages.push(message);
       this.#ids.add(message.id);
-      for (const { id } of toolUsesOf(message)) this.#toolUseIds.add(id);
+      for (const block of message.content) {
+        if (block.type === 'tool_result') this.#open.delete(block.toolUseId);
+        if (block.type !== 'tool_use') continue;
+        this.#toolUseIds.add(block.id);
+        this.#open.set(block.id, block);
+      }
     }
   }
 
@@ -40,6 +46,7 @@ export class Conversation {
     for (const id of this.#toolUseIds) this.#usedIds.add(id);
     this.#messages = [];
     this.#settled = 0;
+    this.#open = new Map();
     this.#toolUseIds = new Set();
     this.#ids = new Set();
     this.add(messages);
@@ -48,7 +55,7 @@ export class Conversation {
   /** Sorts the messages as models require: each result follows its tool call. */
   sort(): void {
     this.#messages = orderFrom(this.#messages, this.#settled, forModel) as Msg[];
-    this.#settled = settledIn(this.#messages, this.#settled);
+    if (!this.#open.size) this.#settled = this.#messages.length;
   }
 
   /** Returns whether the conversation has a message with this id. */
@@ -69,7 +76,7 @@ export class Conversation {
 
   /** Returns the tool calls without a result. */
   openCalls(): readonly ToolUse[] {
-    return openCalls(this.#messages.slice(this.#settled));
+    return [...this.#open.values()];
   }
 }
 
