@@ -49,7 +49,10 @@ export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResu
  * pending tool call has started, except one that waits for approval.
  */
 export function mayHaveStarted(state: CallState | undefined): boolean {
-  return !state || !!state.started || (state.pending?.kind ?? 'approval') !== 'approval';
+  if (!state || state.started) return true;
+  // A decision does not tell what the tool did before it.
+  const { kind = 'approval' } = state.pending ?? state.waited ?? {};
+  return kind !== 'approval';
 }
 
 /**

@@ -86,15 +86,10 @@ async function withDecision(call: OpenCall, context: RunContext, steps: Steps): 
   }
   if (decision.type === 'reject')
     return { ...call, result: deniedResult(toolUse, decision.reason) };
-  if (decision.type !== 'edit' || context.stopped === 'aborted') return call;
-  // A held round comes here again after the edit.
-  if (isSameJson(toolUse.input, decision.input)) return call;
+  const startsNoTool = context.stopped === 'aborted' || context.stopped === 'interrupted';
+  if (decision.type !== 'edit' || startsNoTool) return call;
   const isReviewed = state.toolUse !== undefined;
   return { ...call, toolUse: await editCall(toolUse, decision, { isReviewed, context, steps }) };
-}
-
-function isSameJson(one: JsonValue, other: JsonValue): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /**

@@ -31,16 +31,23 @@ export async function editCall(
   const shown = withoutHidden(context, name, input);
   const message = context.messages.find((one) => toolUsesOf(one).some((call) => call.id === id));
   const changed = message && withEditedCall(message, id, shown);
+  // A held round comes here again after the edit.
+  if (changed === message && isSameJson(toolUse.input, input)) return toolUse;
   if (changed && changed !== message) await steps.replace(changed);
   if (!isReviewed) return edited;
   await steps.show('pre-acting', { toolUse: { ...edited, input: shown } });
   // The log has the form that the hooks have seen. The edited form takes its place.
-  const pending: PendingCall = { toolUseId: id, name, input, kind: 'approval' };
+  const { pending: before, waited = before } = context.status.calls.get(id) ?? {};
+  const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waited, input };
   await steps.note([
     { kind: 'suspended', calls: [{ pending, toolUse: edited }] },
     { kind: 'decision', decision },
   ]);
   return edited;
+}
+
+function isSameJson(one: JsonValue, other: JsonValue): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {
