@@ -160,9 +160,20 @@ function boundedStep<Given, Made>(
   return async (given, context) => {
     const run = runOf(context);
     const made = await run.waits.wrapper(() => step(given, context, run.steps));
-    checkFields('CONFIGURATION', `${key}()`, { result: made }, 'result:object');
+    checkMade(key, made);
     return made;
   };
+}
+
+/** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
+function checkMade(key: WrapperName, made: unknown): void {
+  checkFields('CONFIGURATION', `${key}()`, { result: made }, 'result:object');
+  const { to, reason } = made as Partial<Record<'to' | 'reason', unknown>>;
+  let fields = to === undefined ? 'reason:string' : 'to:model|tools';
+  if (key === 'wrapInput') fields = 'messages,decisions:array';
+  else if (key === 'wrapRequest' && to === undefined && reason === undefined)
+    fields = 'messages,tools:array';
+  checkFields('CONFIGURATION', `The result of ${key}()`, made, fields);
 }
 
 /** Bounds a wrapper of the input. Nothing is stored if the run was aborted meanwhile. */
