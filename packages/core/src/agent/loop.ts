@@ -18,7 +18,7 @@ import {
   type Next,
 } from './next.ts';
 import { readReply, releasedPart } from './read-reply.ts';
-import { closeCalls, openCallsOf, pendingCallsOf, runCalls } from './round.ts';
+import { closeCalls, openCallsOf, pendingCallsOf, runCalls, startsNoTool } from './round.ts';
 import { liveRunOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
 import type { Fitted } from './steps.ts';
@@ -290,11 +290,17 @@ async function act(run: Run): Promise<Next> {
 /** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */
 export async function runRound(round: Round, context: RunContext): Promise<Next> {
   const run = liveRunOf(context);
-  const asked = await runCalls(run, round);
+  const asked = [...run.asked, ...(await runCalls(run, round))];
+  run.asked = [];
   run.signal.throwIfAborted();
+  const instead = firstOf(asked);
+  const isHalted = startsNoTool(run) || instead?.to === 'stop' || pendingCallsOf(run).length > 0;
+  if (round.isPart && run.openCalls.length && !isHalted) {
+    run.asked = asked;
+    return { to: 'tools' };
+  }
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');
-  const instead = firstOf(asked);
   if (instead) return jump(run, instead, message);
   if (run.stopped) return recover(run);
   return pendingCallsOf(run).length ? { reason: 'suspended', message } : { to: 'model' };
@@ -394,10 +400,17 @@ export function resultOf(run: Run, ending: Ending): AgentResult {
     message,
     ...(run.warnings[0] && { warnings: run.warnings }),
     usage: run.usage,
-    toolsUsed: [...new Set(run.toolsUsed.values())],
+    toolsUsed: toolsUsedBy(run),
     durationMs: now() - run.startedAt,
     iterations: run.iteration,
     pending: pendingCallsOf(run),
     sessionVersion: memory.sessionVersion ?? 0,
   } as AgentResult;
+}
+
+/** Returns the names of the used tools, in the order of the calls. */
+function toolsUsedBy({ toolsUsed, messages }: Run): readonly string[] {
+  if (!toolsUsed.size) return [];
+  const names = messages.flatMap(toolUsesOf).map(({ id }) => toolsUsed.get(id));
+  return [...new Set(names)].filter((name) => name !== undefined);
 }

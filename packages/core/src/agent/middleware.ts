@@ -84,6 +84,11 @@ export interface Round {
   readonly calls: readonly OpenCall[];
   /** Maximum number of calls at the same time. Default: `limits.parallelTools`. */
   readonly parallelTools?: number;
+  /**
+   * Whether the other open calls run after these, unless one of them then waits for somebody. What
+   * hooks ask for waits for their end, except `stop`.
+   */
+  readonly isPart?: boolean;
 }
 
 /** A tool call's values from the run, as a wrapper of the call gets them. Pass all of them on. */

@@ -31,6 +31,7 @@ import { interruptRun, type Interruption } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
 import { mappedEvents } from './mapped-events.ts';
 import type { AgentHook } from './middleware.ts';
+import type { Jump } from './next.ts';
 import type { RunContext, Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type EventFields, type Steps } from './steps.ts';
@@ -75,8 +76,6 @@ export class Run implements RunContext {
   readonly options: AgentSettings;
   readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
-  /** Sends events to the reader without `mapEvent`. */
-  readonly send: RunParts['send'];
   readonly startedAt: number;
   /** Values for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
@@ -100,6 +99,8 @@ export class Run implements RunContext {
   usage: Usage = noUsage;
   /** Names of the tools that were called, by the id of the tool call. */
   readonly toolsUsed: Map<string, string> = new Map();
+  /** What hooks asked for in the first part of a round. */
+  asked: readonly Jump[] = [];
   /** Errors after which the run continued. */
   readonly warnings: AgentErrorData[] = [];
   readonly onInterrupt: TakeRequest[] = [];
@@ -127,7 +128,10 @@ export class Run implements RunContext {
   #restored: Promise<unknown> | undefined;
   #leftState: Record<string, JsonValue> | undefined;
   #steps: Steps | undefined;
+  readonly #send: RunParts['send'];
   #seq = 0;
+  /** Sequence number of the last event that was sent to the reader. */
+  #sentSeq = 0;
 
   constructor(setup: RunSetup, call: KernelCallOptions, { hooks, send }: RunParts) {
     const { name, sessionId, options, tools, now, generateId } = setup;
@@ -143,7 +147,7 @@ export class Run implements RunContext {
     this.agentPath = [name];
     const { runId, userId, agentPath } = this;
     this.about = { runId, sessionId, userId, agentPath };
-    this.send = send;
+    this.#send = send;
     this.waits = new Waits(this.signal);
     this.pace = new Pace(this.startedAt);
     this.timeout = new CallTimeout({
@@ -453,7 +457,7 @@ export class Run implements RunContext {
     return event;
   }
 
-  /** Returns the events of a child run with sequence numbers of this run. */
+  /** Returns the events with new sequence numbers, for example those of a child run. */
   adopt(events: readonly AgentEvent[]): EventBatch {
     return events.map((event) => ({ ...event, seq: ++this.#seq }));
   }
@@ -461,6 +465,16 @@ export class Run implements RunContext {
   /** Maps events and sends them to the reader. Resolves when the reader asks for more. */
   push(events: EventBatch): Promise<void> {
     return this.send(this.shown(events));
+  }
+
+  /** Sends events to the reader without mapping. */
+  send(events: EventBatch): Promise<void> {
+    // While hooks got an event, another tool call may have sent a later one. A reader that has seen
+    // the later one would miss this one.
+    const isLate = events[0] !== undefined && events[0].seq <= this.#sentSeq;
+    const sent = isLate ? this.adopt(events) : events;
+    this.#sentSeq = sent.at(-1)?.seq ?? this.#sentSeq;
+    return this.#send(sent);
   }
 
   /** Returns the events that readers get, after `mapEvent`. */

@@ -1,4 +1,4 @@
-import { isEnding, type Next } from '../../agent/next.ts';
+import type { Next } from '../../agent/next.ts';
 import type { OpenCall, Round, RunCall, Step } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -77,21 +77,10 @@ async function runHeld(
   }
   holding.mode = 'decide';
   try {
-    const made = await next({ calls: first, parallelTools: Infinity }, context);
-    return goesOn(made, context) ? { to: 'tools' } : made;
+    return await next({ calls: first, parallelTools: Infinity, isPart: true }, context);
   } finally {
     holding.mode = 'run';
   }
-}
-
-/**
- * Returns whether the tool calls of this step are decided, so that the other ones come next. A pause
- * lets the round go on.
- */
-function goesOn(made: Next, { openCalls, status }: RunContext): boolean {
-  const isOver = isEnding(made) ? made.reason !== 'suspended' : made.to !== 'model' || made.isAsked;
-  const waits = openCalls.some(({ id }) => status.calls.get(id)?.pending);
-  return !isOver && !waits && openCalls.length > 0;
 }
 
 /** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */
