@@ -1,5 +1,5 @@
 import { AgentError } from '../../../error/agent-error.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { LongTermMemory } from '../../../search/long-term-contract.ts';
 import type { MessageContext } from '../../../message/create-message.ts';
 import type { Msg } from '../../../message/msg.ts';
@@ -65,33 +65,24 @@ export interface LongTermMemoryOptions extends MessageContext {
   readonly onError?: (error: AgentError, phase: LongTermPhase) => void;
 }
 
+/** Function that gets the failures. */
+export type ReportLongTerm = (error: unknown, phase: LongTermPhase) => void;
+
+const where = 'longTermMemory()';
+const fields =
+  'memory:retrieve() mode:auto|tools|both|? limit,maxTokens,timeoutMs:count|? ' +
+  'scope:all|session|other-sessions|? role:user|system|? ' +
+  'select,waitUntil,onError,generateId,now:function|?';
+
 /** Throws `CONFIGURATION` for an invalid option. */
 export function checkLongTermOptions(options: LongTermMemoryOptions): void {
-  checkOptions(
-    'CONFIGURATION',
-    'longTermMemory()',
-    options,
-    'memory,mode,limit,maxTokens,scope,role,timeoutMs ' +
-      'select,waitUntil,onError,generateId,now:function|?',
-  );
-  const {
-    memory,
-    mode = 'both',
-    role = 'user',
-    scope = 'all',
-    limit = 1,
-    maxTokens = 1,
-    timeoutMs = 1,
-  } = options;
-  const wrong = (what: string): AgentError =>
-    new AgentError('CONFIGURATION', `longTermMemory(): ${what}`);
-  if (typeof memory?.retrieve !== 'function' || typeof memory.record !== 'function')
-    throw wrong('memory must be a LongTermMemory');
-  if (!['auto', 'tools', 'both'].includes(mode)) throw wrong('mode must be auto, tools or both');
-  if (!['user', 'system'].includes(role)) throw wrong('role must be user or system');
-  if (!['all', 'session', 'other-sessions'].includes(scope))
-    throw wrong('scope must be all, session or other-sessions');
-  if (!(Number.isInteger(limit) && limit > 0)) throw wrong('limit must be a whole number above 0');
-  if (!(maxTokens > 0)) throw wrong('maxTokens must be a number above 0');
-  if (!(timeoutMs > 0)) throw wrong('timeoutMs must be a number above 0');
+  checkOptions('CONFIGURATION', where, options, fields);
+  checkFields('CONFIGURATION', where, options, 'memory:record()');
+  const { limit = 1, maxTokens = 1, timeoutMs = 1 } = options;
+  if (!Number.isInteger(limit))
+    throw new AgentError('CONFIGURATION', `${where}: limit must be a whole number above 0.`);
+  for (const [key, value] of Object.entries({ limit, maxTokens, timeoutMs })) {
+    if (value === 0)
+      throw new AgentError('CONFIGURATION', `${where}: ${key} must be a number above 0.`);
+  }
 }

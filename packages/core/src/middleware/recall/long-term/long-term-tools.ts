@@ -2,22 +2,17 @@ import { AgentError, messageOf } from '../../../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../../../message/create-message.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
-import type {
-  LongTermMemory,
-  LongTermRetrieveOptions,
-} from '../../../search/long-term-contract.ts';
+import type { LongTermMemory } from '../../../search/long-term-contract.ts';
+import type { LongTermPhase, ReportLongTerm } from './long-term-options.ts';
 import { recalledText } from './recalled-text.ts';
+import type { RecordSearch } from './record-search.ts';
 import { tool, type Tool, type ToolContext } from '../../../tool/tool.ts';
 
 export interface LongTermToolsOptions {
   readonly memory: Pick<LongTermMemory, 'record'>;
-  /** Searches the memory and checks its result. */
-  readonly retrieve: LongTermMemory['retrieve'];
-  readonly limit: number;
-  readonly maxTokens: number;
+  readonly search: RecordSearch;
   readonly context: MessageContext;
-  scope(sessionId: string): Pick<LongTermRetrieveOptions, 'sessionId' | 'exceptSessionId'>;
-  report(error: unknown, phase: 'recall' | 'record'): void;
+  readonly report: ReportLongTerm;
 }
 
 /**
@@ -26,15 +21,12 @@ export interface LongTermToolsOptions {
  */
 export function longTermTools({
   memory,
-  retrieve,
-  limit,
-  maxTokens,
+  search,
   context,
-  scope,
   report,
 }: LongTermToolsOptions): readonly Tool[] {
   const attempt = async <T>(
-    phase: 'recall' | 'record',
+    phase: LongTermPhase,
     { signal }: ToolContext,
     work: () => Promise<T>,
   ): Promise<T> => {
@@ -72,11 +64,9 @@ export function longTermTools({
       input: listOf('keywords', 'What to look for: names, topics, dates.'),
       replay: 'safe',
       async execute(input, toolContext) {
-        const { signal } = toolContext;
         const query = textsOf(input, 'keywords').join(' ');
-        const options = { limit, signal, ...scope(toolContext.sessionId) };
-        const found = await attempt('recall', toolContext, () => retrieve(query, options));
-        return recalledText(found, maxTokens) || 'Nothing was found.';
+        const found = await attempt('recall', toolContext, () => search.find(query, toolContext));
+        return recalledText(found, search.maxTokens) || 'Nothing was found.';
       },
     }),
   ];

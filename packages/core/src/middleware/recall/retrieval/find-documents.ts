@@ -2,6 +2,7 @@ import { AgentError } from '../../../error/agent-error.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import { contextSection, documentsText } from '../../../message/retrieved-document.ts';
 import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
+import type { RetrieveOptions } from '../../../search/retriever.ts';
 import { shortQuery } from '../../../search/search-terms.ts';
 import { Deadline } from '../../../model/deadline.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
@@ -59,39 +60,22 @@ async function search(
   report: (error: unknown) => unknown,
   found: Found,
 ): Promise<void> {
-  const {
-    retriever,
-    topK = 10,
-    candidates = topK,
-    threshold = retriever.threshold ?? 0.7,
-    maxTokens = 4_000,
-    rerank,
-  } = options;
+  const { retriever, topK = 10, candidates = topK, maxTokens = 4_000, dedupe = true } = options;
+  const { rerank, threshold = retriever.threshold ?? 0.7 } = options;
   const { sessionId, signal } = call;
   if (!Number.isFinite(threshold))
     throw new AgentError(
       'CONFIGURATION',
       "retrieval(): the retriever's threshold must be a number",
     );
-  const asked = await ask(call);
-  if (typeof (asked ?? '') !== 'string')
-    throw new AgentError('CONFIGURATION', 'retrieval(): query must return a string');
-  const query = shortQuery(String(asked ?? '').trim());
+  const query = await queryOf(call, ask);
   if (!query) return;
-  const asking = typeof options.filters === 'function' ? options.filters(call) : options.filters;
-  const filters = await asking;
-  if (filters !== undefined) checkFilters(filters);
+  const filters = await filtersOf(options, call);
   const wanted = Math.max(topK, candidates);
-  const given = await retriever.retrieve(query, {
-    topK: wanted,
-    signal,
-    sessionId,
-    ...(filters && { filters }),
-  });
   const read = (items: unknown): readonly RetrievedDocument[] =>
     readDocuments(items, maxTokens * 8, found.who, report);
-  const { dedupe = true } = options;
 
+  const given = await retriever.retrieve(query, { topK: wanted, signal, sessionId, ...filters });
   const good = read(given).filter(({ score }) => score === undefined || score >= threshold);
   const best = (found.documents = firstOf(byScore(good), wanted, dedupe));
   if (!rerank || !best.length) return;
@@ -105,13 +89,31 @@ async function search(
   }
 }
 
+/** Returns the query, or an empty string for no search. */
+async function queryOf(
+  call: RetrievalCall,
+  ask: (call: RetrievalCall) => unknown,
+): Promise<string> {
+  const asked = (await ask(call)) ?? '';
+  if (typeof asked !== 'string')
+    throw new AgentError('CONFIGURATION', 'retrieval(): query must return a string');
+  return shortQuery(asked.trim());
+}
+
 /**
- * Throws `CONFIGURATION` for filters of the wrong kind. Filters often separate tenants, so a search
- * must not run without them by mistake.
+ * Returns the filters. Throws `CONFIGURATION` for filters of the wrong kind. Filters often separate
+ * tenants, so a search must not run without them by mistake.
  */
-function checkFilters(filters: unknown): void {
+async function filtersOf(
+  { filters: given }: RetrievalOptions,
+  call: RetrievalCall,
+): Promise<Pick<RetrieveOptions, 'filters'>> {
+  const asking = typeof given === 'function' ? given(call) : given;
+  const filters = await asking;
+  if (filters === undefined) return {};
   if (!isRecord(filters) || Array.isArray(filters))
     throw new AgentError('CONFIGURATION', 'retrieval(): filters must be an object');
+  return { filters };
 }
 
 /**
