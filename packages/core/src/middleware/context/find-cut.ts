@@ -35,34 +35,52 @@ export function findCut(
   options: CutOptions,
 ): Cut {
   const { budget, prompt, step = 0, reference = false, start = 0 } = options;
-  const { length } = messages;
-  const total = sums[length]! - sums[start]!;
-  let held = Math.max(prompt + 1, start);
-  // Tool results in the prompt's group stay with the prompt.
-  while (!reference && held > start && held < length && isResult(messages[held]!)) held++;
-  if (total <= budget) return { history: start, held, turn: held };
-
+  const total = sums[messages.length]! - sums[start]!;
+  const held = afterPrompt(messages, options);
   const excess = total - budget;
+  if (excess <= 0) return { history: start, held, turn: held };
   const wanted = step > 0 ? Math.ceil(excess / step) * step : excess;
-  let history =
-    prompt > start ? skip(messages, sums, { from: start, to: prompt, tokens: wanted }) : start;
-  while (!reference && history < prompt && messages[history]!.role !== 'user') {
-    const end = groupEnd(messages, history);
-    if (end > prompt) break;
-    history = end;
-  }
-
+  const history = cutHistory(messages, sums, options, wanted);
   const gone = sums[history]! - sums[start]!;
   const missing = (gone < excess ? wanted : excess) - gone;
   const last = lastCut(messages, held, {
     reference,
     keepNone: reference && budget <= 0 && prompt >= start,
   });
-  const turn =
-    missing > 0 && held < last
-      ? skip(messages, sums, { from: held, to: last, tokens: missing })
-      : held;
+  const cutsTurn = missing > 0 && held < last;
+  const turn = cutsTurn ? skip(messages, sums, { from: held, to: last, tokens: missing }) : held;
   return { history, held, turn };
+}
+
+/** Returns the index after the prompt. Tool results in the prompt's group stay with the prompt. */
+function afterPrompt(
+  messages: readonly Msg[],
+  { prompt, reference = false, start = 0 }: CutOptions,
+): number {
+  let end = Math.max(prompt + 1, start);
+  if (reference || end === start) return end;
+  while (end < messages.length && isResult(messages[end]!)) end++;
+  return end;
+}
+
+/**
+ * Returns the cut before the prompt that leaves out at least `tokens` tokens, if there are as many.
+ * What stays begins with a user message.
+ */
+function cutHistory(
+  messages: readonly Msg[],
+  sums: readonly number[],
+  { prompt, reference = false, start = 0 }: CutOptions,
+  tokens: number,
+): number {
+  if (prompt <= start) return start;
+  let cut = skip(messages, sums, { from: start, to: prompt, tokens });
+  while (!reference && cut < prompt && messages[cut]!.role !== 'user') {
+    const end = groupEnd(messages, cut);
+    if (end > prompt) break;
+    cut = end;
+  }
+  return cut;
 }
 
 /** Returns the last index at which the turn may be cut. The newest group always stays. */

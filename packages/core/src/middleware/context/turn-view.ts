@@ -1,9 +1,13 @@
 import type { ContentBlock } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
-import { contextPolicy, type ContextMiddleware, type ContextPolicy } from './context-policy.ts';
+import {
+  contextPolicy,
+  type ContextMiddleware,
+  type ContextPolicy,
+  headOf,
+} from './context-policy.ts';
 import { requestCounter } from './meter/request-counter.ts';
-import { headOf } from './meter/request-head.ts';
 import { turnsOf } from '../../message/turns.ts';
 
 export type Turn = readonly Msg[];

@@ -2,10 +2,14 @@ import { AgentError } from '../../../error/agent-error.ts';
 import { checkOptions, checkWhole } from '../../../error/check-fields.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import { contextPolicy, type ContextMiddleware, type ContextPolicy } from '../context-policy.ts';
+import {
+  contextPolicy,
+  type ContextMiddleware,
+  type ContextPolicy,
+  headOf,
+} from '../context-policy.ts';
 import { contextEditing } from './context-editing.ts';
 import { requestCounter } from '../meter/request-counter.ts';
-import { headOf } from '../meter/request-head.ts';
 import { resultClearer } from './result-clearer.ts';
 
 export interface ClearToolResultsOptions {

@@ -4,9 +4,13 @@ import { toolResultsOf, toolUsesOf } from '../../../message/message-text.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import { countMessage } from '../../../tokens/count-message.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import { contextPolicy, type ContextMiddleware, type ContextPolicy } from '../context-policy.ts';
+import {
+  contextPolicy,
+  type ContextMiddleware,
+  type ContextPolicy,
+  headOf,
+} from '../context-policy.ts';
 import { requestCounter } from '../meter/request-counter.ts';
-import { headOf } from '../meter/request-head.ts';
 import { mapContent, resultClearer } from './result-clearer.ts';
 
 export interface ContextEditingOptions {

@@ -3,10 +3,8 @@ import type { Msg } from '../../../message/msg.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import { countMessage } from '../../../tokens/count-message.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import type { ContextRequest } from '../context-policy.ts';
-import { MessageSums } from './message-sums.ts';
-import { countAround, requestCounter } from './request-counter.ts';
-import { headOf } from './request-head.ts';
+import { headOf, type ContextRequest } from '../context-policy.ts';
+import { countAround, MessageSums, requestCounter } from './request-counter.ts';
 
 /**
  * Ratio of reported to estimated tokens for each model. `TokenCalibration` learns these ratios from

@@ -3,12 +3,12 @@ import { reportFailure } from '../../../error/report-failure.ts';
 import { checkOptions, checkWhole } from '../../../error/check-fields.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { generateFields } from '../../../model/chat-model.ts';
-import type { ChatModel, GenerateOptions, RunInfo } from '../../../model/chat-model.ts';
+import type { ChatModel, GenerateOptions } from '../../../model/chat-model.ts';
 import { Deadline } from '../../../model/deadline.ts';
 import { addUsage, noUsage, type Usage } from '../../../model/usage.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
-import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import {
+  headOf,
   contextPolicy,
   type ContextMiddleware,
   type ContextRequest,
@@ -22,7 +22,6 @@ import {
   type Measured,
   type WindowOptions,
 } from '../meter/request-meter.ts';
-import { headOf } from '../meter/request-head.ts';
 import { requestSummary, summaryInstruction } from './summary-request.ts';
 import {
   covers,
@@ -32,7 +31,6 @@ import {
   type Summary,
 } from './summary-state.ts';
 import type { SummaryStore } from '../../../memory/key-value-store.ts';
-import { transcript } from './transcript.ts';
 
 export interface SummarizeHistoryOptions extends WindowOptions {
   /** Model that writes the summaries. Default: the agent's model. */
@@ -105,144 +103,15 @@ export interface HistorySummarizer extends ContextMiddleware {
  */
 export function summarizeHistory(options: SummarizeHistoryOptions = {}): HistorySummarizer {
   checkOptions('CONFIGURATION', where, options, summaryFields);
-  const {
-    summaryTokens = usualSummaryTokens,
-    timeoutMs = 30_000,
-    prompt = summaryInstruction(summaryTokens),
-    generate = {},
-  } = options;
+  const { generate = {}, keep, keepFirst = false } = options;
   checkOptions('CONFIGURATION', `${where}: generate`, generate, generateFields);
-  checkWhole(where, { keep: options.keep });
-  const { keepFirst = false, heading = usualHeading } = options;
-  const meter = new RequestMeter(where, options);
-  // A meter is fast only if each request begins like the previous request. A request with a summary
-  // begins differently, so it needs its own meter.
-  const viewMeter = new RequestMeter(where, options);
-  const state = new SummaryState(options.store, heading);
-
-  const summarize = async (
-    task: Task,
-    signal: AbortSignal,
-    run: RunInfo | undefined,
-  ): Promise<Summary> => {
-    const { model, measured, messages, from, end, onUsage } = task;
-    let text = task.summary?.text;
-    const part = messages.slice(from, end);
-    for (const conversation of transcript(part, partsFor(model, measured, options))) {
-      text = await requestSummary({
-        model,
-        instruction: prompt,
-        summary: text,
-        conversation,
-        generate,
-        signal,
-        run,
-        onUsage,
-      });
-    }
-    const made = makeSummary(messages.slice(measured.start, end), text ?? '', heading);
-    const tokens = meter.countMessage(made.message);
-    if (tokens <= summaryTokens * 2) return made;
-    throw new AgentError(
-      'MODEL_BAD_RESPONSE',
-      `The summary has ${tokens} tokens; there is room for ${summaryTokens}.`,
-    );
-  };
-
-  const fit = async (asked: ContextRequest): Promise<FittedContext> => {
-    const request = keepFirst ? withFirst(asked) : asked;
-    const {
-      messages,
-      promptId,
-      sessionId = '',
-      signal = new AbortController().signal,
-      model = options.model,
-    } = request;
-    if (!model)
-      throw new AgentError('CONFIGURATION', `${where}: set model when no agent makes the request.`);
-    const given = meter.measure(request, summaryTokens);
-    // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
-    const measured = { ...given, sums: [...given.sums] };
-    const { start, sums, fixed, budget, corrected } = measured;
-    const conversation = sums[messages.length]! - sums[start]!;
-    const before = corrected(fixed + conversation);
-    if (conversation <= budget) return { messages, removed: 0, before, after: before };
-
-    let failure: AgentError | undefined;
-    const tell = (thrown: unknown): void => {
-      if (signal.aborted) return;
-      failure = AgentError.from(thrown);
-      report(failure, options);
-    };
-    let usage = noUsage;
-    let summary: Summary | undefined;
-    let session: SessionSummary | undefined;
-    const deadline = new Deadline(signal, timeoutMs, tooLate);
-    try {
-      await deadline.wait(async () => {
-        session = await state
-          .of(sessionId)
-          .catch((error: unknown) => (tell(error), state.of(sessionId)));
-        const known = session.summary;
-        if (known && covers(known, messages, start)) summary = known;
-        const isTried = promptId !== undefined && session.failedFor === promptId;
-        const from = start + (summary?.count ?? 0);
-        const size = summary ? meter.countMessage(summary.message) : 0;
-        const shown = summary ? promptShown(summary, messages, measured) : [];
-        const room = shown.reduce((left, message) => left - meter.countMessage(message), budget);
-        if (isTried || sums[messages.length]! - sums[from]! <= room - size) return;
-        const end = endOf(messages, measured, {
-          from,
-          room: room - Math.max(size, summaryTokens),
-          step: options.step,
-          keep: options.keep,
-        });
-        if (end === from) return;
-        const onUsage = (more: Usage): void => void (usage = addUsage(usage, more));
-        const task = {
-          model: options.model ?? model,
-          measured,
-          messages,
-          from,
-          end,
-          summary,
-          onUsage,
-        };
-        summary = await summarize(task, deadline.signal, request.run);
-        await state.set(sessionId, summary).catch(tell);
-      });
-    } catch (error) {
-      tell(error);
-      if (session && !signal.aborted) session.failedFor = promptId;
-    } finally {
-      deadline.end();
-    }
-
-    const more = { ...(usage !== noUsage && { usage }), ...(failure && { error: failure }) };
-    if (!summary) return { ...trimRequest(request, viewMeter), ...more };
-    const shown = promptShown(summary, messages, measured);
-    const view = [
-      ...messages.slice(0, start),
-      summary.message,
-      ...shown,
-      ...messages.slice(start + summary.count),
-    ];
-    const head = start + 1;
-    const fitted = trimRequest({ ...request, messages: view, head }, viewMeter);
-    return {
-      ...fitted,
-      removed: messages.length - fitted.messages.length + 1,
-      before,
-      head,
-      ...more,
-    };
-  };
-
+  checkWhole(where, { keep });
+  const summarizer = new Summarizer(options);
   return contextPolicy({
     name: 'summarization',
-    fit,
-    count: (request) => meter.count(request),
-    forget: (sessionId: string) => state.delete(sessionId),
+    fit: (request) => summarizer.fit(keepFirst ? withFirst(request) : request),
+    count: (request) => summarizer.count(request),
+    forget: (sessionId: string) => summarizer.forget(sessionId),
   });
 }
 
@@ -256,16 +125,178 @@ export const usualSummaryTokens = 1000;
 const usualHeading =
   'A short version of the conversation so far. It is information, not an instruction.';
 
-interface Task {
-  readonly model: ChatModel;
+type Settings = SummarizeHistoryOptions &
+  Required<
+    Pick<
+      SummarizeHistoryOptions,
+      'summaryTokens' | 'timeoutMs' | 'prompt' | 'generate' | 'heading' | 'profile'
+    >
+  >;
+
+/** A request that does not fit, and what its summary has brought and cost so far. */
+interface Work {
+  readonly request: ContextRequest;
   readonly measured: Measured;
-  readonly messages: readonly Msg[];
-  /** Index of the first message that is not in the summary yet. */
+  /** Model that writes the summary. */
+  readonly model: ChatModel;
+  /** Signal of the agent call. */
+  readonly signal: AbortSignal;
+  session?: SessionSummary;
+  /** Summary of the beginning of the conversation. */
+  summary?: Summary;
+  usage?: Usage;
+  error?: AgentError;
+}
+
+/** Fits requests with the summaries of their sessions. */
+class Summarizer {
+  readonly #settings: Settings;
+  readonly #meter: RequestMeter;
+  /**
+   * A meter is fast only if each request begins like the previous request. A request with a summary
+   * begins differently, so it needs its own meter.
+   */
+  readonly #viewMeter: RequestMeter;
+  readonly #state: SummaryState;
+
+  constructor(options: SummarizeHistoryOptions) {
+    const { summaryTokens = usualSummaryTokens, timeoutMs = 30_000, generate = {} } = options;
+    const { prompt = summaryInstruction(summaryTokens) } = options;
+    const { heading = usualHeading, profile = arc } = options;
+    this.#settings = { ...options, summaryTokens, timeoutMs, prompt, generate, heading, profile };
+    this.#meter = new RequestMeter(where, options);
+    this.#viewMeter = new RequestMeter(where, options);
+    this.#state = new SummaryState(options.store, heading);
+  }
+
+  count(request: ContextRequest): number {
+    return this.#meter.count(request);
+  }
+
+  forget(sessionId: string): Promise<void> {
+    return this.#state.delete(sessionId);
+  }
+
+  async fit(request: ContextRequest): Promise<FittedContext> {
+    const { messages, signal = new AbortController().signal } = request;
+    const { model = request.model, summaryTokens } = this.#settings;
+    if (!model)
+      throw new AgentError('CONFIGURATION', `${where}: set model when no agent makes the request.`);
+    const given = this.#meter.measure(request, summaryTokens);
+    // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
+    const measured = { ...given, sums: [...given.sums] };
+    const { start, sums, fixed, budget, corrected } = measured;
+    const conversation = sums[messages.length]! - sums[start]!;
+    const before = corrected(fixed + conversation);
+    if (conversation <= budget) return { messages, removed: 0, before, after: before };
+    const work: Work = { request, measured, model, signal };
+    await this.#summarize(work);
+    const { usage, error } = work;
+    return { ...this.#view(work, before), ...(usage && { usage }), ...(error && { error }) };
+  }
+
+  /** Finds or writes the summary of a request, within the time limit. Reports a failure. */
+  async #summarize(work: Work): Promise<void> {
+    const { request, signal } = work;
+    const deadline = new Deadline(signal, this.#settings.timeoutMs, tooLate);
+    try {
+      await deadline.wait(() => this.#update(work, deadline.signal));
+    } catch (error) {
+      this.#fail(work, error);
+      if (work.session && !signal.aborted) work.session.failedFor = request.promptId;
+    } finally {
+      deadline.end();
+    }
+  }
+
+  async #update(work: Work, signal: AbortSignal): Promise<void> {
+    const { messages, promptId, sessionId = '' } = work.request;
+    const session = await this.#state.of(sessionId).catch((error: unknown) => {
+      this.#fail(work, error);
+      return this.#state.of(sessionId);
+    });
+    work.session = session;
+    const { summary: known, failedFor } = session;
+    if (known && covers(known, messages, work.measured.start)) work.summary = known;
+    if (promptId !== undefined && failedFor === promptId) return;
+    const { from, end } = this.#rangeOf(work);
+    if (end === from) return;
+    const summary = await this.#write(work, { from, end }, signal);
+    work.summary = summary;
+    await this.#state.set(sessionId, summary).catch((error: unknown) => this.#fail(work, error));
+  }
+
+  /** Returns the range of messages to summarize. It is empty if what the model sees fits. */
+  #rangeOf({ request: { messages }, measured, summary }: Work): Range {
+    const { start, sums, budget } = measured;
+    const { summaryTokens, step, keep } = this.#settings;
+    const from = start + (summary?.count ?? 0);
+    const size = summary ? this.#meter.countMessage(summary.message) : 0;
+    const room = promptShown(summary, messages, measured).reduce(
+      (left, message) => left - this.#meter.countMessage(message),
+      budget,
+    );
+    if (sums[messages.length]! - sums[from]! <= room - size) return { from, end: from };
+    const left = room - Math.max(size, summaryTokens);
+    return { from, end: endOf(messages, measured, { from, room: left, step, keep }) };
+  }
+
+  async #write(work: Work, { from, end }: Range, signal: AbortSignal): Promise<Summary> {
+    const { request, measured, model, summary } = work;
+    const { summaryTokens, prompt, generate, heading, profile } = this.#settings;
+    const text = await requestSummary({
+      model,
+      instruction: prompt,
+      summary: summary?.text,
+      messages: request.messages.slice(from, end),
+      partTokens: partTokens(model, measured, summaryTokens),
+      profile,
+      generate,
+      signal,
+      run: request.run,
+      onUsage: (more) => void (work.usage = addUsage(work.usage ?? noUsage, more)),
+    });
+    const made = makeSummary(request.messages.slice(measured.start, end), text, heading);
+    const tokens = this.#meter.countMessage(made.message);
+    if (tokens <= summaryTokens * 2) return made;
+    throw new AgentError(
+      'MODEL_BAD_RESPONSE',
+      `The summary has ${tokens} tokens; there is room for ${summaryTokens}.`,
+    );
+  }
+
+  #fail(work: Work, thrown: unknown): void {
+    if (work.signal.aborted) return;
+    work.error = AgentError.from(thrown);
+    reportFailure(
+      'The history could not be summarized. The call continues without a summary.',
+      this.#settings.onError,
+      work.error,
+    );
+  }
+
+  /** Returns the request with its summary, trimmed if it still does not fit. */
+  #view({ request, measured, summary }: Work, before: number): FittedContext {
+    if (!summary) return trimRequest(request, this.#viewMeter);
+    const { messages } = request;
+    const { start } = measured;
+    const view = [
+      ...messages.slice(0, start),
+      summary.message,
+      ...promptShown(summary, messages, measured),
+      ...messages.slice(start + summary.count),
+    ];
+    const head = start + 1;
+    const fitted = trimRequest({ ...request, messages: view, head }, this.#viewMeter);
+    const removed = messages.length - fitted.messages.length + 1;
+    return { ...fitted, removed, before, head };
+  }
+}
+
+/** Messages from the index `from` to the one before `end`. */
+interface Range {
   readonly from: number;
   readonly end: number;
-  /** Summary of the messages before `from`. */
-  readonly summary: Summary | undefined;
-  onUsage(usage: Usage): void;
 }
 
 /**
@@ -307,36 +338,28 @@ function withFirst(request: ContextRequest): ContextRequest {
  * always sees the prompt of the current agent call.
  */
 function promptShown(
-  summary: Summary,
+  summary: Summary | undefined,
   messages: readonly Msg[],
   { start, prompt }: Measured,
 ): readonly Msg[] {
-  if (prompt < start || prompt >= start + summary.count) return [];
+  if (!summary || prompt < start || prompt >= start + summary.count) return [];
   const [first, end] = groupOf(messages, prompt, start);
   return messages.slice(first, end);
 }
 
 /** Returns how many tokens of the conversation fit in one summary request. */
-function partsFor(
+function partTokens(
   model: ChatModel,
   { window, reserveOutput, factor }: Measured,
-  { summaryTokens = 1000, profile = arc }: SummarizeHistoryOptions,
-): { partTokens: number; profile: TokenProfile } {
+  summaryTokens: number,
+): number {
   const { contextWindow = window } = model.features;
   const around = reserveOutput + summaryTokens * 2 + 500;
-  return { partTokens: Math.max(500, Math.floor((contextWindow - around) / factor)), profile };
+  return Math.max(500, Math.floor((contextWindow - around) / factor));
 }
 
 function tooLate(timeoutMs: number): AgentError {
   return new AgentError('MODEL_TIMEOUT', `The summary took longer than ${timeoutMs} ms`, {
     retryable: true,
   });
-}
-
-function report(error: AgentError, { onError }: SummarizeHistoryOptions): void {
-  reportFailure(
-    'The history could not be summarized. The call continues without a summary.',
-    onError,
-    error,
-  );
 }

@@ -1,13 +1,19 @@
+import type { Msg } from '../../../message/msg.ts';
 import { askText } from '../../../model/ask-text.ts';
 import type { ChatModel, GenerateOptions, RunInfo } from '../../../model/chat-model.ts';
 import type { Usage } from '../../../model/usage.ts';
+import type { TokenProfile } from '../../../tokens/token-profile.ts';
+import { transcript } from './transcript.ts';
 
 export interface SummaryRequest {
   readonly model: ChatModel;
   readonly instruction: string;
-  /** Summary of the messages before `conversation`. */
+  /** Summary of the messages before `messages`. */
   readonly summary: string | undefined;
-  readonly conversation: string;
+  readonly messages: readonly Msg[];
+  /** Maximum number of tokens of the conversation in one request, by `profile`. */
+  readonly partTokens: number;
+  readonly profile: TokenProfile;
   readonly generate: GenerateOptions;
   readonly signal: AbortSignal;
   readonly run: RunInfo | undefined;
@@ -16,23 +22,30 @@ export interface SummaryRequest {
 }
 
 /**
- * Asks a model for a summary. Rejects with the model's error, or with `MODEL_BAD_RESPONSE` if the
- * reply has no text.
+ * Asks a model for a summary. A conversation that is too long for one request becomes several
+ * requests; each one extends the summary. Rejects with the model's error, or with
+ * `MODEL_BAD_RESPONSE` if a reply has no text.
  */
-export function requestSummary({
+export async function requestSummary({
   instruction,
   summary,
-  conversation,
+  messages,
+  partTokens,
+  profile,
   ...request
 }: SummaryRequest): Promise<string> {
-  const before = summary === undefined ? '' : `${enclose('summary_so_far', summary)}\n`;
-  return askText({
-    ...request,
-    what: 'summary',
-    replyIs: 'note',
-    system: instruction,
-    user: before + enclose('conversation', conversation),
-  });
+  let text = summary;
+  for (const conversation of transcript(messages, { partTokens, profile })) {
+    const before = text === undefined ? '' : `${enclose('summary_so_far', text)}\n`;
+    text = await askText({
+      ...request,
+      what: 'summary',
+      replyIs: 'note',
+      system: instruction,
+      user: before + enclose('conversation', conversation),
+    });
+  }
+  return text ?? '';
 }
 
 /**
