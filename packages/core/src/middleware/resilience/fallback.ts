@@ -1,9 +1,9 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { classifyError } from '../../error/classify-error.ts';
-import type { ChatModel, ModelRequest, RunInfo } from '../../model/chat-model.ts';
+import type { ChatModel, ModelFeatures, ModelRequest, RunInfo } from '../../model/chat-model.ts';
 import { tell } from '../../error/report-failure.ts';
-import { tryInTurn, type Attempt } from './try-in-turn.ts';
+import { tryInTurn } from './try-in-turn.ts';
 import type { ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface FallbackOptions {
@@ -47,7 +47,42 @@ export function fallback(
   models: readonly ChatModel[],
   options: FallbackOptions = {},
 ): ModelMiddleware {
-  const where = 'fallback()';
+  checkFallback(models, options);
+  const { afterFirstDelta = true, onFallback } = options;
+  return {
+    name: 'fallback',
+    wrapModel(model) {
+      checkGuarded(model, models);
+      return {
+        provider: model.provider,
+        modelId: model.modelId,
+        features: { ...model.features, ...smallestWindow([model, ...models]) },
+        stream: (request, context) => {
+          const { run, onModel } = context;
+          onModel?.(model);
+          return tryInTurn({
+            first: { model, request },
+            context,
+            reason: 'fallback',
+            async next({ error: thrown, attempt, model: from, begun }) {
+              const to = models[attempt - 1];
+              if (!to || (begun && !afterFirstDelta)) return undefined;
+              const error = failureOf(thrown, options);
+              if (!error) return undefined;
+              tell(onFallback, { from, to, error, ...(run && { run }) });
+              onModel?.(to);
+              return { model: to, request: requestFor(to, request, options) };
+            },
+          });
+        },
+      };
+    },
+  };
+}
+
+const where = 'fallback()';
+
+function checkFallback(models: readonly ChatModel[], options: FallbackOptions): void {
   checkFields('CONFIGURATION', where, { models }, 'models:array');
   if (!models.length) throw new AgentError('CONFIGURATION', 'fallback() needs a model.');
   for (const model of models)
@@ -58,60 +93,40 @@ export function fallback(
     options,
     'when:function|? request:function|? afterFirstDelta:boolean|? onFallback:function|?',
   );
-  const { when = () => true, request: adapt = same, afterFirstDelta = true, onFallback } = options;
-  return {
-    name: 'fallback',
-    wrapModel(model) {
-      const { provider, modelId } = model;
-      if (model.features.guarded && !models.every(({ features }) => features.guarded)) {
-        throw new AgentError(
-          'CONFIGURATION',
-          'Put fallback() after outputGuards() in the list. Otherwise the guards do not check its models.',
-        );
-      }
-      const windows = [model, ...models].flatMap(
-        ({ features: { contextWindow } }) => contextWindow ?? [],
-      );
-      return {
-        provider,
-        modelId,
-        features: {
-          ...model.features,
-          ...(windows.length && { contextWindow: Math.min(...windows) }),
-        },
-        stream: (request, context) => {
-          const { run, onModel } = context;
-          onModel?.(model);
-          return tryInTurn({
-            first: { model, request },
-            context,
-            reason: 'fallback',
-            async next({ error, attempt, model: from, begun }): Promise<Attempt | undefined> {
-              const to = models[attempt - 1];
-              const { code } = classifyError(error);
-              if (!to || (begun && !afterFirstDelta) || code === 'ABORTED' || !when(error))
-                return undefined;
-              tell(onFallback, {
-                from,
-                to,
-                error: AgentError.from(error, code),
-                ...(run && { run }),
-              });
-              onModel?.(to);
-              const adapted = adapt(request, to);
-              checkFields(
-                'CONFIGURATION',
-                `${where}: the result of \`request\``,
-                adapted,
-                'messages:array tools:array',
-              );
-              return { model: to, request: withoutForeignTools(adapted, to) };
-            },
-          });
-        },
-      };
-    },
-  };
+}
+
+/** Throws `CONFIGURATION` if guards check the model, but not all of its fallbacks. */
+function checkGuarded({ features }: ChatModel, models: readonly ChatModel[]): void {
+  if (!features.guarded || models.every((model) => model.features.guarded)) return;
+  throw new AgentError(
+    'CONFIGURATION',
+    'Put fallback() after outputGuards() in the list. Otherwise the guards do not check its models.',
+  );
+}
+
+function smallestWindow(models: readonly ChatModel[]): Pick<ModelFeatures, 'contextWindow'> {
+  const windows = models.flatMap(({ features }) => features.contextWindow ?? []);
+  return windows.length ? { contextWindow: Math.min(...windows) } : {};
+}
+
+/** Returns the failure after which to ask the next model, or `undefined` if it is final. */
+function failureOf(
+  thrown: unknown,
+  { when = () => true }: FallbackOptions,
+): AgentError | undefined {
+  const { code } = classifyError(thrown);
+  return code !== 'ABORTED' && when(thrown) ? AgentError.from(thrown, code) : undefined;
+}
+
+function requestFor(
+  model: ChatModel,
+  given: ModelRequest,
+  { request: adapt = same }: FallbackOptions,
+): ModelRequest {
+  const adapted = adapt(given, model);
+  const what = `${where}: the result of \`request\``;
+  checkFields('CONFIGURATION', what, adapted, 'messages:array tools:array');
+  return withoutForeignTools(adapted, model);
 }
 
 function same(request: ModelRequest): ModelRequest {

@@ -94,38 +94,53 @@ export function responseCache(options: ResponseCacheOptions = {}): ModelMiddlewa
   };
 }
 
+type Cache = ResponseCacheOptions & { readonly store: ResponseStore };
+
 async function* cached(
   model: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  cache: ResponseCacheOptions & { readonly store: ResponseStore },
+  cache: Cache,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const { store, ttlMs = 3_600_000, toolCalls = false, onLookup, onError, now = Date.now } = cache;
   const { signal, run } = context;
-  const { provider, modelId } = model;
-  /**
-   * Runs work with the store. Returns `undefined` if the work fails, so that the request does not
-   * fail.
-   */
-  const safely = async <T>(work: () => PromiseLike<T> | T): Promise<T | undefined> => {
-    try {
-      return await abortable(Promise.resolve().then(work), signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      reportFailure('A cache of replies failed.', onError, error);
-      return undefined;
-    }
-  };
-
+  const safely = <T>(work: () => PromiseLike<T> | T): Promise<T | undefined> =>
+    withoutFailure(work, signal, onError);
   const key = await safely(() => keyOf(model, request, run, cache));
   if (key === undefined) return yield* model.stream(request, context);
   const known = await safely(async () => checked(await store.get(key, request)));
   const hit = known && known.expiresAt > now() ? known : undefined;
   const hitKind = hit?.key === key ? 'exact' : 'semantic';
-  const found = hit ? hitKind : 'nothing';
-  tell(onLookup, { found, provider, modelId, ...(run && { run }) });
+  const { provider, modelId } = model;
+  tell(onLookup, { found: hit ? hitKind : 'nothing', provider, modelId, ...(run && { run }) });
   if (hit) return yield hit.deltas.map(unpaid);
+  const reply = yield* recorded(model, request, context);
+  if (!isWhole(reply) || (!toolCalls && reply.some(({ type }) => type === 'tool-input'))) return;
+  const expiresAt = Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER);
+  await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(reply) }, request));
+}
 
+/** Runs work with the store. Returns `undefined` if it fails, so that the request does not fail. */
+async function withoutFailure<T>(
+  work: () => PromiseLike<T> | T,
+  signal: AbortSignal,
+  onError: ResponseCacheOptions['onError'],
+): Promise<T | undefined> {
+  try {
+    return await abortable(Promise.resolve().then(work), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    reportFailure('A cache of replies failed.', onError, error);
+    return undefined;
+  }
+}
+
+/** Streams a reply and returns its deltas. Returns no deltas if another model replied. */
+async function* recorded(
+  model: ChatModel,
+  request: ModelRequest,
+  context: ModelContext,
+): AsyncGenerator<readonly ModelDelta[], readonly ModelDelta[]> {
   let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
   let said: ModelDelta[] = [];
   const onModel: ModelContext['onModel'] = (next) => {
@@ -139,11 +154,7 @@ async function* cached(
     }
     yield deltas;
   }
-  const isItsOwn = asked.provider === provider && asked.modelId === modelId;
-  if (!isItsOwn || !isWhole(said) || (!toolCalls && said.some(({ type }) => type === 'tool-input')))
-    return;
-  const expiresAt = Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER);
-  await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(said) }, request));
+  return asked.provider === model.provider && asked.modelId === model.modelId ? said : [];
 }
 
 /** Returns the key of a request, or `undefined` if the request does not use the cache. */
