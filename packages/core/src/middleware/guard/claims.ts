@@ -2,6 +2,9 @@ import type { CallInput } from '../../event/call-input.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { AgentError } from '../../error/agent-error.ts';
+import { createMessage } from '../../message/create-message.ts';
+import type { JsonValue } from '../../message/json/json.ts';
+import { mapStrings } from '../../message/json/map-strings.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /** Something that a client sent and the model will read, as a message for the guards. */
@@ -24,6 +27,27 @@ export function unfitClaim(): AgentError {
     'CONFIGURATION',
     'A guard removed or joined parts of a decision, of the history or of declarations. It may only change their texts, and has to keep the ids of messages, or reject the input.',
   );
+}
+
+/** Returns a claim with all strings of a JSON value, such as the schema of a client's tool. */
+export function jsonClaim(value: JsonValue, take: (judged: JsonValue) => void): Claim {
+  const texts: string[] = [];
+  mapStrings(value, (text) => {
+    texts.push(text);
+    return text;
+  });
+  const content = texts.map((text) => ({ type: 'text', text }) as const);
+  const message = createMessage('user', content);
+  return {
+    message,
+    take(judged) {
+      if (judged === message) return;
+      const left = judged?.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+      // The place of a text in the list says where it belongs in the value.
+      if (left?.length !== texts.length) throw unfitClaim();
+      take(mapStrings(value, () => left.shift()!));
+    },
+  };
 }
 
 /** Lets the guards judge claims together with the input of one agent call. */

@@ -1,8 +1,7 @@
 import type { Decision } from '../../../event/pending-call.ts';
-import { unfitClaim, type Claim } from '../claims.ts';
+import { jsonClaim, unfitClaim, type Claim } from '../claims.ts';
 import { createMessage } from '../../../message/create-message.ts';
 import { textOf, toolResultsOf } from '../../../message/message-text.ts';
-import { jsonClaim } from '../json-claim.ts';
 
 /** Returns a claim for each decision with a text. A changed decision replaces the one in the list. */
 export function decisionClaims(decisions: Decision[]): readonly Claim[] {

@@ -18,8 +18,7 @@ import { tool } from '../../../tool/tool.ts';
 import { maskPii } from '../pii/mask-pii.ts';
 import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
 import { outputLength } from './output-length.ts';
-import type { OutputRule, Review } from './output-rule.ts';
-import { replaceFindings } from './replace-findings.ts';
+import { replaceFindings, type OutputRule, type Review } from './output-rule.ts';
 import { regexRule } from './regex-rule.ts';
 
 function setUp(

@@ -124,34 +124,40 @@ async function* guard(
       const { question, deltas, text } = await reply.settle(retries);
       spent = total(spent, reply.finish?.usage);
       if (question === undefined) {
-        yield reply.finish
-          ? [...deltas, { ...reply.finish, ...(spent && { usage: spent }) }]
-          : deltas;
+        const { finish } = reply;
+        yield finish ? [...deltas, { ...finish, ...(spent && { usage: spent }) }] : deltas;
         return;
       }
-      if (reply.given) yield [{ type: 'reset', reason: 'guard' }];
-      const messages = [
-        ...request.messages,
-        ...(text ? [assistantMessage(text)] : []),
-        asOwn(userMessage(question)),
-      ];
-      asked = { ...request, messages };
+      if (reply.given) yield [reset];
+      asked = askedAgain(request, text, question);
     } catch (thrown) {
       // A failed or rejected reply also costs tokens, so its usage is reported.
-      const usage = total(
-        spent,
-        reply.finish?.usage ??
-          (said ? estimateUsage(asked, said, options.profile ?? arc) : undefined),
-      );
-      const isRejection = thrown instanceof RuleRejection;
-      const last: ModelDelta[] =
-        isRejection && reply.given ? [{ type: 'reset', reason: 'guard' }] : [];
-      if (usage) last.push({ type: 'finish', reason: isRejection ? 'rejected' : 'error', usage });
-      if (isRejection) settings.act({ rule: thrown.rule, action: 'rejected' });
+      const estimate = said ? estimateUsage(asked, said, options.profile ?? arc) : undefined;
+      const last = lastDeltas(thrown, reply, total(spent, reply.finish?.usage ?? estimate));
+      const error = failureOf(thrown, settings, options);
       if (last.length) yield last;
-      throw isRejection ? rejectionError(thrown.rule, thrown.rejection, options) : thrown;
+      throw error;
     }
   }
+}
+
+/** Returns the deltas with which a failed reply ends. */
+function lastDeltas(
+  thrown: unknown,
+  { given }: GuardedReply,
+  usage: Usage | undefined,
+): readonly ModelDelta[] {
+  const isRejection = thrown instanceof RuleRejection;
+  const deltas: ModelDelta[] = isRejection && given ? [reset] : [];
+  if (usage) deltas.push({ type: 'finish', reason: isRejection ? 'rejected' : 'error', usage });
+  return deltas;
+}
+
+const reset: ModelDelta = { type: 'reset', reason: 'guard' };
+
+function askedAgain(request: ModelRequest, text: string, question: string): ModelRequest {
+  const said = text ? [assistantMessage(text)] : [];
+  return { ...request, messages: [...request.messages, ...said, asOwn(userMessage(question))] };
 }
 
 /**
@@ -184,10 +190,19 @@ async function reviewAnswer(
       metadata,
     };
   } catch (thrown) {
-    if (!(thrown instanceof RuleRejection)) throw thrown;
-    settings.act({ rule: thrown.rule, action: 'rejected' });
-    throw rejectionError(thrown.rule, thrown.rejection, options);
+    throw failureOf(thrown, settings, options);
   }
+}
+
+/** Returns the error of a reply. Reports a rejection. */
+function failureOf(
+  thrown: unknown,
+  { act }: Pick<GuardedReplyOptions, 'act'>,
+  options: GuardOptions,
+): unknown {
+  if (!(thrown instanceof RuleRejection)) return thrown;
+  act({ rule: thrown.rule, action: 'rejected' });
+  return rejectionError(thrown.rule, thrown.rejection, options);
 }
 
 function total(before: Usage | undefined, more: Usage | undefined): Usage | undefined {

@@ -36,11 +36,7 @@ export class RuleWindow {
     this.#buffer += text;
     const buffer = this.#buffer;
     if (!isEnd && buffer.length < this.#searchAt) return '';
-    let cut = isEnd
-      ? buffer.length
-      : Math.max(this.#held, heldFromOf(this.#rule, buffer, this.#lookahead, this.#report));
-    // A cut must not separate the two halves of a surrogate pair.
-    if (!isEnd && cut > this.#held && /[\ud800-\udbff]/.test(buffer[cut - 1]!)) cut -= 1;
+    let cut = isEnd ? buffer.length : this.#heldFrom(buffer);
     let from = this.#held;
     let grows = false;
     const pieces: string[] = [];
@@ -69,5 +65,11 @@ export class RuleWindow {
     const step = grows ? this.#buffer.length : Math.max(1, heldLength >> 2);
     this.#searchAt = this.#buffer.length + step;
     return pieces.join('');
+  }
+  #heldFrom(buffer: string): number {
+    const from = heldFromOf(this.#rule, buffer, this.#lookahead, this.#report);
+    if (from <= this.#held) return this.#held;
+    // A cut must not separate the two halves of a surrogate pair.
+    return /[\ud800-\udbff]/.test(buffer[from - 1]!) ? from - 1 : from;
   }
 }

@@ -3,7 +3,7 @@ import { seeds } from '../../../../../../test/test-extent.ts';
 import { randomOf } from '../../../testing/random-of.ts';
 import { maskPii } from './mask-pii.ts';
 import { piiFinders, type PiiKind } from './pii-kinds.ts';
-import { replaceFindings } from '../output/replace-findings.ts';
+import { replaceFindings } from '../output/output-rule.ts';
 
 const kinds = [...new Set(piiFinders().map(({ kind }) => kind))];
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
 import type { PiiKind } from './pii-kinds.ts';
-import { replaceFindings } from '../output/replace-findings.ts';
+import { replaceFindings } from '../output/output-rule.ts';
 import { sha256 } from './sha256.ts';
 
 const allKinds: readonly PiiKind[] = [

@@ -7,7 +7,7 @@ import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { randomOf } from '../../../testing/random-of.ts';
 import { inputGuards } from '../input/input-guards.ts';
 import { outputGuards } from '../output/output-guards.ts';
-import { replaceFindings } from '../output/replace-findings.ts';
+import { replaceFindings } from '../output/output-rule.ts';
 import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
 import type { PiiKind } from './pii-kinds.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { extent } from '../../../../../../test/test-extent.ts';
-import { replaceFindings } from '../output/replace-findings.ts';
+import { replaceFindings } from '../output/output-rule.ts';
 import { RuleWindow } from '../output/rule-window.ts';
 import { maskPii } from './mask-pii.ts';
 import type { PiiKind } from './pii-kinds.ts';

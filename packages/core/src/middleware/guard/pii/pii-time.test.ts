@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { replaceFindings } from '../output/replace-findings.ts';
+import { replaceFindings } from '../output/output-rule.ts';
 import { maskPii } from './mask-pii.ts';
 import type { PiiKind } from './pii-kinds.ts';
 
