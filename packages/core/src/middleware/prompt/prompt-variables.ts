@@ -1,5 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import type { EventOf } from '../../event/agent-event.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -67,44 +68,9 @@ interface Rendered {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function promptVariables(options: PromptVariablesOptions): Middleware {
-  const where = 'promptVariables()';
-  checkOptions('CONFIGURATION', where, options, promptFields);
-  const { token = callVariables, toolsVariable, form, missing } = options;
-  const described = new WeakMap<ToolSchema, string>();
-  const runs = perRun((): { rendered?: Rendered } => ({}));
-
-  const renderWith = (
-    { template, variables }: Omit<Rendered, 'prompt'>,
-    { generate: { toolChoice }, tools }: ToolOffer,
-  ): string => {
-    const offered = toolChoice === 'none' ? [] : tools;
-    const text = toolsVariable && { [toolsVariable]: describeTools(offered, described) };
-    return renderTemplate(
-      template,
-      { ...variables, ...text },
-      { ...(form && { form }), ...(missing && { missing }) },
-    );
-  };
-
-  const render = async (context: RunContext, input: readonly Msg[]): Promise<void> => {
-    const { systemPrompt: whole, agentPrompt, toolContext } = context;
-    if (!whole || context.stopped) return;
-    const own = toolContext.get(token);
-    const given = await variablesOf(options.variables, callOf(context, input), context.stopSignal);
-    checkFields('INVALID_INPUT', 'The result of `variables`', given, '');
-    if (own !== undefined) checkFields('INVALID_INPUT', "The call's own prompt variables", own, '');
-    // Text that other middleware added after the agent's own prompt is not a template. An example
-    // is the tools of a text protocol.
-    const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
-    const variables = { ...given, ...(own as TemplateVariables) };
-    const { generate, toolSchemas: tools } = context;
-    const prompt = renderWith({ template, variables }, { generate, tools });
-    const rest = whole.slice(template.length);
-    context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
-    const run = runs.get(context.runId);
-    if (run && toolsVariable && prompt.trim()) run.rendered = { template, variables, prompt };
-  };
-
+  checkOptions('CONFIGURATION', 'promptVariables()', options, promptFields);
+  const renderer = new PromptRenderer(options);
+  const runs = perRun((): { rendered?: Rendered | undefined } => ({}));
   return {
     name: 'promptVariables',
     onError: 'fail',
@@ -115,7 +81,9 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
         priority: Number.MAX_SAFE_INTEGER,
         async handle({ input }, _control, context) {
           try {
-            await render(context, input);
+            const rendered = await renderer.render(context, input);
+            const run = runs.get(context.runId);
+            if (run) run.rendered = rendered;
           } catch (error) {
             if (!context.stopped) throw AgentError.from(error, 'INVALID_INPUT');
           }
@@ -126,22 +94,75 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
         priority: Number.MAX_SAFE_INTEGER,
         handle(event, _control, context) {
           const rendered = runs.get(event.runId)?.rendered;
-          if (!rendered) return;
-          const { options: generate, tools, messages } = event;
-          const before = context.systemPrompt;
-          const prompt = renderWith(rendered, { generate, tools });
-          // Another hook may have set its own system prompt.
-          if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return;
-          context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));
-          rendered.prompt = prompt;
-          const [first, ...rest] = messages;
-          const [system] = context.request;
-          if (!first || !system || textOf(first) !== before) return;
-          return { ...event, messages: [system, ...rest] };
+          return rendered && renderer.renderAgain(rendered, event, context);
         },
       },
     },
   };
+}
+
+/** Renders the system prompts of runs. */
+class PromptRenderer {
+  readonly #options: PromptVariablesOptions;
+  /** Descriptions of tools, because each request has the same ones. */
+  readonly #described: WeakMap<ToolSchema, string> = new WeakMap();
+
+  constructor(options: PromptVariablesOptions) {
+    this.#options = options;
+  }
+
+  /** Renders a run's system prompt. Returns what `renderAgain` needs if it describes the tools. */
+  async render(context: RunContext, input: readonly Msg[]): Promise<Rendered | undefined> {
+    const { systemPrompt: whole, agentPrompt, toolContext, stopSignal } = context;
+    if (!whole || context.stopped) return undefined;
+    const { token = callVariables, toolsVariable } = this.#options;
+    const own = toolContext.get(token);
+    const given = await variablesOf(this.#options.variables, callOf(context, input), stopSignal);
+    checkFields('INVALID_INPUT', 'The result of `variables`', given, '');
+    if (own !== undefined) checkFields('INVALID_INPUT', "The call's own prompt variables", own, '');
+    // Text that other middleware added after the agent's own prompt is not a template. An example
+    // is the tools of a text protocol.
+    const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
+    const variables = { ...given, ...(own as TemplateVariables) };
+    const { generate, toolSchemas: tools } = context;
+    const prompt = this.#fill({ template, variables }, { generate, tools });
+    const rest = whole.slice(template.length);
+    context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
+    return toolsVariable && prompt.trim() ? { template, variables, prompt } : undefined;
+  }
+
+  /** Renders the system prompt for the tools of a request. Returns the event if it changes. */
+  renderAgain(
+    rendered: Rendered,
+    event: EventOf<'pre-reasoning'>,
+    context: RunContext,
+  ): EventOf<'pre-reasoning'> | undefined {
+    const { options: generate, tools, messages } = event;
+    const before = context.systemPrompt;
+    const prompt = this.#fill(rendered, { generate, tools });
+    // Another hook may have set its own system prompt.
+    if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return undefined;
+    context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));
+    rendered.prompt = prompt;
+    const [first, ...rest] = messages;
+    const [system] = context.request;
+    if (!first || !system || textOf(first) !== before) return undefined;
+    return { ...event, messages: [system, ...rest] };
+  }
+
+  #fill(
+    { template, variables }: Omit<Rendered, 'prompt'>,
+    { generate: { toolChoice }, tools }: ToolOffer,
+  ): string {
+    const { toolsVariable, form, missing } = this.#options;
+    const offered = toolChoice === 'none' ? [] : tools;
+    const text = toolsVariable && { [toolsVariable]: describeTools(offered, this.#described) };
+    return renderTemplate(
+      template,
+      { ...variables, ...text },
+      { ...(form && { form }), ...(missing && { missing }) },
+    );
+  }
 }
 
 interface ToolOffer {

@@ -171,31 +171,38 @@ function busy({ name }: Agent): AgentError {
 function parseState(value: unknown): AgentState {
   const state: unknown = clone(value);
   if (!isRecord(state)) throw invalid('it is not an object');
-  if (state['version'] !== version)
-    throw invalid(
-      `its version is ${String(Object(state['version']) === state['version'] ? 'an object' : state['version'])}, not ${version}`,
-    );
-  const { activeGroups, interrupted, calls, suspendedRun } = state;
-  let messages: readonly Msg[];
-  try {
-    messages = parseMessages(state['messages']);
-  } catch (cause) {
-    throw invalid(AgentError.from(cause).message, cause);
+  const { version: given, activeGroups, interrupted, calls, suspendedRun, state: values } = state;
+  if (given !== version) {
+    const shown = Object(given) === given ? 'an object' : String(given);
+    throw invalid(`its version is ${shown}, not ${version}`);
   }
+  const messages = parsedMessages(state['messages']);
   if (activeGroups !== null && !isTextArray(activeGroups))
     throw invalid('activeGroups must be null or an array of strings');
   if (typeof interrupted !== 'boolean') throw invalid('interrupted must be true or false');
   if (suspendedRun !== null && typeof suspendedRun !== 'string')
     throw invalid('suspendedRun must be null or a string');
-  const { state: values } = state;
   if (!isRecord(values) || Array.isArray(values)) throw invalid('state must be an object');
+  checkCalls(calls, messages);
+  return state as unknown as AgentState;
+}
+
+function parsedMessages(value: unknown): readonly Msg[] {
+  try {
+    return parseMessages(value);
+  } catch (cause) {
+    throw invalid(AgentError.from(cause).message, cause);
+  }
+}
+
+/** Throws `INVALID_STATE` if a call state is damaged or belongs to no open tool call. */
+function checkCalls(calls: unknown, messages: readonly Msg[]): void {
   if (!isRecord(calls)) throw invalid('calls must be an object');
   const open = new Set(openCalls(messages).map(({ id }) => id));
   for (const [id, call] of Object.entries(calls)) {
     if (!open.has(id)) throw invalid(`calls names "${id}", which is not an open tool call`);
     if (!isCallState(call, id)) throw invalid(`calls["${id}"] is not a call state`);
   }
-  return state as unknown as AgentState;
 }
 
 /** Returns a copy of the value, so that later changes of the original have no effect. */
