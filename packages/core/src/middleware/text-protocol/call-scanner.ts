@@ -114,17 +114,23 @@ export class CallScanner {
     else if (this.#fence) {
       this.#fence = undefined;
       return this.#giveUp();
-    } else if (/\s/.test(c) && (!this.#info || isJsonFence(this.#info)))
-      this.#infoEnded ||= this.#info !== '';
-    else if ((c === '{' || c === '[') && (!this.#info || isJsonFence(this.#info))) {
+    } else return this.#takesInfo(c);
+    this.#held += c;
+    return true;
+  }
+
+  /** Reads a character of the word after a code fence's beginning, or the one after that word. */
+  #takesInfo(c: string): boolean {
+    const mayHoldJson = !this.#info || isJsonFence(this.#info);
+    if (mayHoldJson && (c === '{' || c === '[')) {
       this.#fence = 'json';
       this.#beginJson(c);
       return true;
-    } else if (
-      !this.#infoEnded &&
-      fences.some((name) => name.startsWith(`${this.#info}${c}`.toLowerCase()))
-    )
-      this.#info += c;
+    }
+    const info = this.#info + c;
+    if (mayHoldJson && /\s/.test(c)) this.#infoEnded ||= this.#info !== '';
+    else if (!this.#infoEnded && fences.some((name) => name.startsWith(info.toLowerCase())))
+      this.#info = info;
     else {
       this.#fence = 'code';
       return this.#giveUp();
@@ -148,17 +154,7 @@ export class CallScanner {
       this.#json += c;
       return true;
     }
-    const isFit =
-      this.#last === '{' ? c === '"' || c === '}' : this.#last === '[' ? this.#fitsList(c) : true;
-    if (!isFit || this.#depth > deepest || !/["\]{}[:,\d.eE+\-truefalsn]/.test(c)) {
-      if (this.#isLikely)
-        this.#fail(`there is an unexpected ${JSON.stringify(c)} after ${this.#lastWords()}`);
-      else if (this.#last === '{' && this.#depth === this.#level) {
-        this.#state = 'bare';
-        this.#bare = '';
-      } else return this.#giveUp();
-      return false;
-    }
+    if (!this.#isFit(c)) return this.#refuseJson(c);
     this.#json += c;
     if (c === '"') {
       this.#inString = true;
@@ -172,12 +168,21 @@ export class CallScanner {
     return true;
   }
 
-  /**
-   * Returns whether the character may come after `[`. The items of a list of tool calls must be
-   * objects.
-   */
-  #fitsList(c: string): boolean {
-    return this.#depth > 1 || c === '{';
+  /** Returns whether the character may come next. The items of a list of tool calls are objects. */
+  #isFit(c: string): boolean {
+    if (this.#depth > deepest || !/["\]{}[:,\d.eE+\-truefalsn]/.test(c)) return false;
+    if (this.#last === '{') return c === '"' || c === '}';
+    return this.#last !== '[' || this.#depth > 1 || c === '{';
+  }
+
+  #refuseJson(c: string): false {
+    if (this.#isLikely)
+      this.#fail(`there is an unexpected ${JSON.stringify(c)} after ${this.#lastWords()}`);
+    else if (this.#last === '{' && this.#depth === this.#level) {
+      this.#state = 'bare';
+      this.#bare = '';
+    } else this.#giveUp();
+    return false;
   }
 
   #string(text: string, index: number): number {

@@ -5,6 +5,7 @@ import type { Msg } from '../../message/msg.ts';
 import { writtenReply } from '../../message/written-reply.ts';
 import { abortable } from '../../model/abortable.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import type { Scan } from './call-scanner.ts';
 import { isRefused, problemWith, valueIn } from './corrections.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';
 import type { ParsedReply, ParseReply, Reflect, ReplyContext, TextCall } from './parsed-reply.ts';
@@ -27,9 +28,9 @@ interface DecodeOptions {
 export async function* decodeReply(
   request: ModelRequest,
   stream: AsyncIterable<readonly ModelDelta[]>,
-  { signal, parse, reflect, parallel, last }: DecodeOptions,
+  options: DecodeOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {
-  const isOwnParser = parse !== parseToolCalls;
+  const isOwnParser = options.parse !== parseToolCalls;
   const scans =
     isOwnParser ||
     request.tools.length > 0 ||
@@ -41,54 +42,11 @@ export async function* decodeReply(
   }
   const { deltas, scan, words } = reply.end();
   if (deltas.length) yield deltas;
-  const { text, thinking, finish = { type: 'finish' as const, reason: 'stop' } } = reply;
-  const context: ReplyContext = {
-    messages: request.messages,
-    tools: offersTools(request) ? request.tools : [],
-    thinking,
-    finishReason: finish.reason,
-    replyIs: request.replyIs,
-    parallel,
-    signal,
-  };
-  let triesCall = false;
-  const judge = async (): Promise<ParsedReply> => {
-    const answer: ParsedReply = { type: 'answer', text };
-    // The agent requests a note for itself, such as a summary. A note is not an answer, so it is
-    // not checked.
-    if (reply.callsNatively || request.replyIs === 'note' || isRefused(finish)) return answer;
-    let parsed = answer as ParsedReply;
-    if (isOwnParser)
-      parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
-    else if (scans) parsed = readScan(scan, text, words, context);
-    // A custom parser may return an empty list of tool calls. The reply is then an answer.
-    if (parsed.type === 'calls' && !parsed.calls.length)
-      parsed = { type: 'answer', text: parsed.text ?? text };
-    if (request.messages.some((message) => last.has(message))) {
-      // The agent call ends now, so a tool call cannot run. Only the text beside it is left.
-      if (parsed.type === 'calls' && !context.tools.length)
-        return { type: 'answer', text: parsed.text ?? words.trim() };
-      return parsed.type === 'invalid' ? answer : parsed;
-    }
-    triesCall = parsed.type !== 'answer';
-    const problem = await problemOf(parsed);
-    return problem ? { type: 'invalid', message: problem } : parsed;
-  };
-  const problemOf = async (parsed: ParsedReply): Promise<string | undefined> => {
-    if (parsed.type === 'calls' && !context.tools.length)
-      return 'No tool can be called any more. Answer in words, with what you know.';
-    if (parsed.type === 'calls' && !parallel && parsed.calls.length > 1)
-      return 'Only one tool can be called at a time, so none was called. Call one.';
-    if (parsed.type === 'calls') {
-      const value = valueIn(usesIn(parsed.calls));
-      return value && problemWith(value, { ...context, replyIs: 'value' }, reflect);
-    }
-    // A reply with media may have no words.
-    if (parsed.type !== 'answer' || (reply.hasMedia && !parsed.text.trim())) return undefined;
-    return problemWith(parsed.text, context, reflect);
-  };
+  const { text, finish = { type: 'finish' as const, reason: 'stop' } } = reply;
+  const context = contextOf(request, reply, options);
+  const ended: EndedReply = { reply, words, ...(scans && { scan }), context, options };
   try {
-    const parsed = await abortable(judge(), signal);
+    const { parsed, triesCall } = await abortable(judge(ended), options.signal);
     const isCallWithoutTools = triesCall && !context.tools.length;
     const metadata = {
       ...finish.metadata,
@@ -103,6 +61,92 @@ export async function* decodeReply(
     yield [finish];
     throw error;
   }
+}
+
+interface EndedReply {
+  readonly reply: TextReply;
+  /** Text that is not part of a tool call. */
+  readonly words: string;
+  /** Tool calls in the text. Absent if the text was not scanned. */
+  readonly scan?: Scan;
+  readonly context: ReplyContext;
+  readonly options: DecodeOptions;
+}
+
+function contextOf(
+  request: ModelRequest,
+  { thinking, finish }: TextReply,
+  { parallel, signal }: DecodeOptions,
+): ReplyContext {
+  return {
+    messages: request.messages,
+    tools: offersTools(request) ? request.tools : [],
+    thinking,
+    finishReason: finish?.reason ?? 'stop',
+    replyIs: request.replyIs,
+    parallel,
+    signal,
+  };
+}
+
+/** Returns the meaning of a reply, and whether a reply that is checked tries to call a tool. */
+async function judge(
+  ended: EndedReply,
+): Promise<{ readonly parsed: ParsedReply; readonly triesCall: boolean }> {
+  const { reply, words, context, options } = ended;
+  const { text, finish, callsNatively } = reply;
+  const answer: ParsedReply = { type: 'answer', text };
+  // The agent requests a note for itself, such as a summary. A note is not an answer, so it is
+  // not checked.
+  if (callsNatively || context.replyIs === 'note' || (finish && isRefused(finish)))
+    return { parsed: answer, triesCall: false };
+  const parsed = await parsedReply(ended);
+  if (context.messages.some((message) => options.last.has(message))) {
+    // The agent call ends now, so a tool call cannot run. Only the text beside it is left.
+    if (parsed.type === 'calls' && !context.tools.length)
+      return { parsed: { type: 'answer', text: parsed.text ?? words.trim() }, triesCall: false };
+    return { parsed: parsed.type === 'invalid' ? answer : parsed, triesCall: false };
+  }
+  const message = await problemOf(parsed, ended);
+  return {
+    parsed: message ? { type: 'invalid', message } : parsed,
+    triesCall: parsed.type !== 'answer',
+  };
+}
+
+async function parsedReply({
+  reply: { text },
+  words,
+  scan,
+  context,
+  options: { parse },
+}: EndedReply): Promise<ParsedReply> {
+  if (parse === parseToolCalls)
+    return scan ? readScan(scan, text, words, context) : { type: 'answer', text };
+  const parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
+  // A custom parser may return an empty list of tool calls. The reply is then an answer.
+  return parsed.type === 'calls' && !parsed.calls.length
+    ? { type: 'answer', text: parsed.text ?? text }
+    : parsed;
+}
+
+/** Returns a correction for a reply that is not accepted. */
+async function problemOf(
+  parsed: ParsedReply,
+  { reply, context, options: { parallel, reflect } }: EndedReply,
+): Promise<string | undefined> {
+  if (parsed.type === 'invalid') return undefined;
+  if (parsed.type === 'calls') {
+    if (!context.tools.length)
+      return 'No tool can be called any more. Answer in words, with what you know.';
+    if (!parallel && parsed.calls.length > 1)
+      return 'Only one tool can be called at a time, so none was called. Call one.';
+    const value = valueIn(usesIn(parsed.calls));
+    return value && problemWith(value, { ...context, replyIs: 'value' }, reflect);
+  }
+  // A reply with media may have no words.
+  if (reply.hasMedia && !parsed.text.trim()) return undefined;
+  return problemWith(parsed.text, context, reflect);
 }
 
 /**
