@@ -118,42 +118,9 @@ export interface OxygentOptions extends Pick<
  * option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
-  const numbers =
-    'maxRounds:count|? shortMemorySize:count|? memoryMax:count|? shortWeight:count|? reactWeight:count|?';
-  const kinds =
-    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? order:function|? trustMode:boolean|? reflect:function|? friendlyErrorText:string|function|? protocol,promptVariables';
-  checkOptions('CONFIGURATION', 'oxygent()', options, `${numbers} ${kinds}`);
-  const {
-    maxRounds = 16,
-    shortMemorySize = 10,
-    discardReactMemory = true,
-    memoryMax: max = 24_800,
-  } = options;
-  const {
-    shortWeight = 5,
-    reactWeight = 1,
-    order = (place) => place,
-    protocol = {},
-    friendlyErrorText = ownWords,
-  } = options;
-  const { memoryUnit: unit = 'characters', trustMode, promptVariables: template = {} } = options;
-  if (template !== false)
-    checkFields(
-      'CONFIGURATION',
-      'oxygent()',
-      { promptVariables: template },
-      'promptVariables:object',
-    );
-  if (!Number.isInteger(shortMemorySize)) {
-    throw new AgentError('CONFIGURATION', 'oxygent(): shortMemorySize must be a whole number.');
-  }
-  if (protocol !== false) {
-    checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
-    checkOptions('CONFIGURATION', 'oxygent(): protocol', protocol, protocolFields);
-  }
-  const { reflect = options.reflect } = protocol || {};
-  const checking = reflect && { reflect };
-  const weighted = weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
+  checkOxygent(options);
+  const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true } = options;
+  const { trustMode, friendlyErrorText = ownWords, promptVariables: template = {} } = options;
   // Two tries in total and no jitter, as in OxyGent.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
   return presetOf([
@@ -172,30 +139,61 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     summaryFallback({ text: friendlyErrorText }),
     reactMemory(),
     parallelIds(),
-    ...(protocol === false
-      ? [reflexion(checking), toolMedia()]
-      : [textToolCalls({ ...protocol, ...checking, parse: parserOf(protocol) })]),
+    ...protocolParts(options),
     retry(twice),
     modelTimeout({ totalMs: 300_000 }),
     toolRetry({ ...twice, isTransient: () => true }),
     defaultToolTimeout(3_600_000),
     successfulTurns(),
     lastTurns(shortMemorySize),
-    discardReactMemory ? answersOnly() : weighted,
+    discardReactMemory ? answersOnly() : earlierSteps(options),
   ]);
+}
+
+const where = 'oxygent()';
+const fields =
+  'maxRounds,shortMemorySize,memoryMax,shortWeight,reactWeight:count|? ' +
+  'memoryUnit:characters|tokens|? discardReactMemory,trustMode:boolean|? ' +
+  'order,reflect:function|? friendlyErrorText:string|function|? protocol,promptVariables';
+
+function checkOxygent(options: OxygentOptions): void {
+  checkOptions('CONFIGURATION', where, options, fields);
+  const { shortMemorySize = 10, protocol = {}, promptVariables: template = {} } = options;
+  if (template !== false)
+    checkFields('CONFIGURATION', where, { promptVariables: template }, 'promptVariables:object');
+  if (!Number.isInteger(shortMemorySize))
+    throw new AgentError('CONFIGURATION', `${where}: shortMemorySize must be a whole number.`);
+  if (protocol === false) return;
+  checkFields('CONFIGURATION', where, { protocol }, 'protocol:object');
+  checkOptions('CONFIGURATION', `${where}: protocol`, protocol, protocolFields);
+}
+
+/** Returns the middleware for tool calls and for the correction of answers. */
+function protocolParts({ protocol = {}, reflect: checked }: OxygentOptions): readonly Middleware[] {
+  const { reflect = checked } = protocol || {};
+  const checking = reflect && { reflect };
+  return protocol === false
+    ? [reflexion(checking), toolMedia()]
+    : [textToolCalls({ ...protocol, ...checking, parse: parserOf(protocol) })];
+}
+
+function earlierSteps(options: OxygentOptions): Middleware {
+  const { shortWeight = 5, reactWeight = 1, order = (place) => place } = options;
+  const { memoryMax: max = 24_800, memoryUnit: unit = 'characters' } = options;
+  return weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
 }
 
 /** Adds OxyGent's own variables to the given variables. */
 function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
-  const where = 'oxygent(): promptVariables';
-  checkOptions('CONFIGURATION', where, options, promptFields);
+  const what = `${where}: promptVariables`;
+  checkOptions('CONFIGURATION', what, options, promptFields);
   const { variables = {} } = options;
   return {
     toolsVariable: 'tools_description',
     ...options,
     async variables(call) {
       const given = await (typeof variables === 'function' ? variables(call) : variables);
-      checkFields('INVALID_INPUT', where, { variables: given }, 'variables:object');
+      checkFields('INVALID_INPUT', what, { variables: given }, 'variables:object');
       return { additional_prompt: '', query: userText(call.input), ...given };
     },
   };

@@ -78,27 +78,15 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
   const search = searchOf(options);
   const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
-  const find = async (
-    context: RunContext,
-    tools: SourcedTools,
-    { query, signal }: { readonly query: string; readonly signal: AbortSignal },
-  ): Promise<readonly ToolSchema[]> => {
-    const { hidden } = tools;
-    const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
-    const names: unknown = await search(query, hidden, { signal, run: context, onUsage });
-    checkFields('INVALID_INPUT', 'The result of a search for tools', { names }, 'names:array');
-    const wanted = [...new Set(names as readonly unknown[])];
-    for (const name of wanted)
-      checkFields('INVALID_INPUT', 'The result of a search for tools', { name }, 'name:string');
-    const found = wanted
-      .flatMap((name) => hidden.find((schema) => schema.name === name) ?? [])
-      .slice(0, limit);
-    tools.add(found.map(({ name }) => name));
-    return found;
-  };
   const runs = perRun((context): SourcedTools | undefined => {
     const tools: SourcedTools = new SourcedTools(context.tools, {
-      search: searchTool((query, signal) => find(context, tools, { query, signal })),
+      search: searchTool(async (query, signal) => {
+        const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
+        const names = await search(query, tools.hidden, { signal, run: context, onUsage });
+        const found = schemasOf(names, tools.hidden).slice(0, limit);
+        tools.add(found.map(({ name }) => name));
+        return found;
+      }),
       isFixed: fixedIn(context, { isIncluded, ...options }),
       maxTools,
     });
@@ -136,6 +124,15 @@ const searchName = 'retrieve_tools';
 function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): ToolSelector {
   checkThreshold('toolSourcing()', threshold);
   return search ?? (embed ? similarTools(embed, threshold) : toolSearch());
+}
+
+/** Returns the tools that a search found, each once. Throws `INVALID_INPUT` for other values. */
+function schemasOf(names: unknown, tools: readonly ToolSchema[]): readonly ToolSchema[] {
+  const where = 'The result of a search for tools';
+  checkFields('INVALID_INPUT', where, { names }, 'names:array');
+  const wanted = [...new Set(names as readonly unknown[])];
+  for (const name of wanted) checkFields('INVALID_INPUT', where, { name }, 'name:string');
+  return wanted.flatMap((name) => tools.find((schema) => schema.name === name) ?? []);
 }
 
 interface Fixing extends Pick<ToolSourcingOptions, 'subAgents'> {
