@@ -109,14 +109,15 @@ export class CallScanner {
    * character again.
    */
   #takesFence(c: string): boolean {
-    if (c === '`' && !this.#info && !this.#infoEnded) this.#ticks += 1;
-    else if (this.#ticks < 3) return this.#giveUp();
-    else if (this.#fence) {
-      this.#fence = undefined;
-      return this.#giveUp();
-    } else return this.#takesInfo(c);
-    this.#held += c;
-    return true;
+    if (c === '`' && !this.#info && !this.#infoEnded) {
+      this.#ticks += 1;
+      this.#held += c;
+      return true;
+    }
+    if (this.#ticks < 3) return this.#giveUp();
+    if (!this.#fence) return this.#takesInfo(c);
+    this.#fence = undefined;
+    return this.#giveUp();
   }
 
   /** Reads a character of the word after a code fence's beginning, or the one after that word. */
