@@ -22,7 +22,7 @@ export function answerCache(answers: Map<string, string> = new Map()): Middlewar
       runs.get(context.runId)!.question = question;
       const known = answers.get(question);
       if (known === undefined) return first;
-      return { reason: 'stop', message: steps.message('assistant', known), isUntold: true };
+      return { reason: 'stop', message: steps.message('assistant', known), tell: true };
     },
     wrapReply: (next) => async (reply, context) => {
       const made = await next(reply, context);

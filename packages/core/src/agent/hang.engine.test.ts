@@ -79,18 +79,17 @@ const cases: readonly Case[] = [
     name: 'a pre-call hook that only observes',
     options: (hang) => ({ preCall: 'notification', use: [{ on: { 'pre-call': () => hang() } }] }),
   },
-  ...(['wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'] as const).map(
-    (name): Case => ({
-      name,
-      options: adding((hang) => ({
-        [name]: (next: Step<unknown, unknown>): Step<unknown, unknown> =>
-          async (given, context) => {
-            await hang();
-            return next(given, context);
-          },
-      })),
-    }),
-  ),
+  ...(['wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'] as const).map((name): Case => ({
+    name,
+    options: adding((hang) => ({
+      [name]:
+        (next: Step<unknown, unknown>): Step<unknown, unknown> =>
+        async (given, context) => {
+          await hang();
+          return next(given, context);
+        },
+    })),
+  })),
   {
     name: 'wrapRound',
     options: adding((hang) => ({
@@ -108,7 +107,10 @@ const cases: readonly Case[] = [
   },
   {
     name: 'decide',
-    options: (hang) => ({ ...withTool({ needsApproval: true }), use: [approvals({ decide: () => hang() })] }),
+    options: (hang) => ({
+      ...withTool({ needsApproval: true }),
+      use: [approvals({ decide: () => hang() })],
+    }),
     calls: ['look'],
   },
   {

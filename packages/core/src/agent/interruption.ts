@@ -59,7 +59,11 @@ export function checkInterrupt(
   if (message?.content.some(({ type }) => type.startsWith('tool_')))
     throw new AgentError('INVALID_INPUT', 'interrupt(): the message must not have tool blocks.');
   const messages = request.messages && toMessages(request.messages, context);
-  return { ...request, ...(message && { message }), ...(messages && { messages }) } as InterruptRequest;
+  return {
+    ...request,
+    ...(message && { message }),
+    ...(messages && { messages }),
+  } as InterruptRequest;
 }
 
 /**

@@ -363,7 +363,7 @@ export async function recover(run: Run, partial?: Msg): Promise<Ending> {
 function answer(run: Run, given: Msg, ending: Ending): Ending {
   const message = run.asReply(given);
   const metadata = { ...message.metadata, reason: ending.reason };
-  return { ...ending, message: { ...message, metadata }, isUntold: true };
+  return { ...ending, message: { ...message, metadata }, tell: true };
 }
 
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
@@ -374,7 +374,7 @@ async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   run.stage = 'ending';
   let { message = run.message('assistant', []) } = ending;
   run.unsaved = ending.reason === 'rejected' ? undefined : message;
-  if (ending.isUntold) await tellText(run, message);
+  if (ending.tell) await tellText(run, message);
   if (ending.reason === 'suspended') await run.tell('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
   if (ending.isStored) await run.tell('post-call', { message });
@@ -391,7 +391,7 @@ async function finish(run: Run, ending: Ending): Promise<AgentResult> {
 
 /** Returns the result of an agent call that ends in this way. */
 export function resultOf(run: Run, ending: Ending): AgentResult {
-  const { refused: _refused, isStored: _isStored, isUntold: _isUntold, ...ended } = ending;
+  const { refused: _refused, isStored: _isStored, tell: _tell, ...ended } = ending;
   const { message = run.message('assistant', []) } = ending;
   const { memory, now } = run.setup;
   return {

@@ -128,8 +128,16 @@ test.each<[option: string, make: (given: object) => unknown, advice: string]>([
 });
 
 test.each<[part: string, given: object, message: string]>([
-  ['wrapInput', { wrapInput: () => () => true }, 'wrapInput(): result must be an object; got a boolean.'],
-  ['wrapSettle', { wrapSettle: () => () => {} }, 'wrapSettle(): result must be an object; got nothing.'],
+  [
+    'wrapInput',
+    { wrapInput: () => () => true },
+    'wrapInput(): result must be an object; got a boolean.',
+  ],
+  [
+    'wrapSettle',
+    { wrapSettle: () => () => {} },
+    'wrapSettle(): result must be an object; got nothing.',
+  ],
 ])('a %s that returns a value of a wrong kind fails the call', async (_part, given, message) => {
   const agent = new ReActAgent({ name: 'a', model, use: [given as Middleware] });
   const error = expect.objectContaining({ code: 'CONFIGURATION', message });

@@ -23,8 +23,8 @@ export interface Ending {
   readonly message?: Msg | undefined;
   /** Whether an earlier run stored the answer, after its hooks. */
   readonly isStored?: boolean | undefined;
-  /** Whether readers do not have the text of the answer yet, because no model wrote it. */
-  readonly isUntold?: boolean | undefined;
+  /** Whether to send the text of the answer to the readers, because no model wrote it. */
+  readonly tell?: boolean | undefined;
   readonly output?: unknown;
   readonly error?: AgentErrorData | undefined;
   readonly stoppedAt?: StopEvent | undefined;
@@ -47,7 +47,7 @@ export interface Answer extends Ending {
  * still judge it. False if a hook ended the run.
  */
 export function isNewAnswer(next: Next, { messages }: RunContext): next is Answer {
-  if (!isEnding(next) || !next.message || next.isUntold) return false;
+  if (!isEnding(next) || !next.message || next.tell) return false;
   return /^(stop|limit)$/.test(next.reason) && !messages.includes(next.message);
 }
 

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ModelRequest } from '../model/chat-model.ts';
+import type { KeptReply, ModelRequest } from '../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../model/reply-assembler.ts';
 import { usualReplyLength } from '../model/reply-length.ts';
 import type { Run } from './run.ts';
@@ -26,7 +26,7 @@ export async function readReply(
   request: ModelRequest,
   toEvent?: ToEvent,
 ): Promise<ModelReply> {
-  const { generateId, memory } = run.setup;
+  const { generateId } = run.setup;
   const { replyLength = usualReplyLength } = run.options.limits;
   const messageId = generateId();
   const reply = new ReplyAssembler({
@@ -36,8 +36,7 @@ export async function readReply(
   const signal = run.requestSignal();
   try {
     if (run.stopped) return incomplete(run, reply, messageId);
-    const kept = memory.replies?.keptAfter(run.messages.at(-1)?.id ?? '', run);
-    const context = { signal, run: run.about, replyLength, kept };
+    const context = { signal, run: run.about, replyLength, kept: keptReply(run) };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
       const at = run.now();
@@ -63,6 +62,13 @@ export async function readReply(
     run.addUsage(reply.usage);
   }
   return { type: 'complete', message: complete(run, reply, messageId) };
+}
+
+/** Returns the place for the state of the next reply, if the memory stores such states. */
+function keptReply(run: Run): KeptReply | undefined {
+  const { replies } = run.setup.memory;
+  const last = run.messages.at(-1);
+  return replies?.keptAfter(last?.id ?? '', run);
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {

@@ -12,7 +12,6 @@ import type { Steps } from '../../agent/steps.ts';
 import { messageOf } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolResult } from '../../message/content-block.ts';
-import type { JsonValue } from '../../message/json/json.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
