@@ -24,7 +24,13 @@ interface Row {
  * Target sizes, in bytes, of bundles that are still larger. Their limits in `.size-limit.json`
  * prevent growth. Lower a limit when its bundle has become smaller.
  */
-const aims: Readonly<Record<string, number>> = { 'core + openai + tool, streaming': 14_000 };
+const aims: Readonly<Record<string, number>> = {
+  'core + openai + tool, streaming': 24_000,
+  'kernel + openai + tool, streaming': 18_000,
+  'worker of web-worker: exposeAgent + ReActAgent + openai': 52_000,
+  'page side of web-worker': 5_000,
+  'edge endpoint: createAgentHandler + ReActAgent + openai': 70_000,
+};
 
 const rows = [...(await bundleRows()), dependencyRow(), ...entryRows()];
 const width = (key: 'what' | 'value'): number => Math.max(...rows.map((row) => row[key].length));
