@@ -504,3 +504,16 @@ test.each([[undefined], ['./chats'], [new Map()]])(
     );
   },
 );
+
+test.for([
+  ['wrapRequst', 'Use `wrapRequest`.'],
+  ['wrapLimit', 'It has: defaults, tools, mapEvent'],
+] as const)('a middleware with the unknown wrapper %s is refused', ([member, advice]) => {
+  const options = { name: 'a', model: new ScriptedModel([]), use: [{ [member]: () => {} }] };
+  expect(() => new ReActAgent(options)).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(`A middleware has no option \`${member}\`. ${advice}`),
+    }),
+  );
+});

@@ -61,8 +61,14 @@ export function checkUse(options: { readonly use?: UseList }, where: string): vo
   for (const part of use.flat(Infinity)) checkPart(part as Middleware);
 }
 
+/**
+ * Middleware may have members of its own. A misspelled wrapper is refused, because a guard or a limit
+ * would be missing without a sign.
+ */
 function checkPart(part: Middleware): void {
   checkFields('CONFIGURATION', 'A middleware', part, `${hookFields} ${partFields}`);
+  const wrappers = Object.entries(part).filter(([key]) => /^wrap[A-Z]/.test(key));
+  checkOptions('CONFIGURATION', 'A middleware', Object.fromEntries(wrappers), partFields);
   checkHandlers(part);
 }
 
