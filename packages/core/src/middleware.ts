@@ -46,7 +46,7 @@ export type {
 export { isEnding, isNewAnswer } from './agent/next.ts';
 export type { Answer, Ending, Next } from './agent/next.ts';
 export { nestedHooks, perRun } from './agent/per-run.ts';
-export type { NestedHooks, PerRun } from './agent/per-run.ts';
+export type { NestedHooks } from './agent/per-run.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
 export type { Stopped } from './agent/run-context.ts';
 export { presetOf } from './agent/use-list.ts';

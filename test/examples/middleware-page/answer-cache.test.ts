@@ -10,23 +10,22 @@ import { isEnding, isNewAnswer, perRun } from '@isoloop/core/middleware';
 
 /** Answers the first question of a conversation as an earlier conversation answered it. */
 export function answerCache(answers: Map<string, string> = new Map()): Middleware {
-  const runs = perRun(() => ({ question: '' })); // one value for each run
+  const stateOf = perRun(() => ({ question: '' })); // one value for each run
   return {
     name: 'answerCache',
-    wrapRun: runs.wrapRun,
     wrapSettle: (next) => async (input, context, steps) => {
       const isFirst = context.messages.length === 0;
       const first = await next(input, context); // stores the input
       if (!isFirst || isEnding(first)) return first;
       const question = input.messages.map(textOf).join('\n');
-      runs.get(context.runId)!.question = question;
+      stateOf(context).question = question;
       const known = answers.get(question);
       if (known === undefined) return first;
       return { reason: 'stop', message: steps.message('assistant', known), tell: true };
     },
     wrapReply: (next) => async (reply, context) => {
       const made = await next(reply, context);
-      const question = runs.get(context.runId)?.question;
+      const { question } = stateOf(context);
       if (question && isNewAnswer(made, context)) answers.set(question, textOf(made.message));
       return made;
     },

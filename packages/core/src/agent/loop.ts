@@ -60,7 +60,7 @@ async function rescue(run: Run, next: Next | undefined, thrown: unknown): Promis
 
 async function begin(run: Run, input: CallInput | undefined): Promise<Next> {
   if (run.end.how === 'rejected') throw run.end.error;
-  return input ? settle(run, input) : recover(run);
+  return input && !run.failure ? settle(run, input) : recover(run);
 }
 
 /** Admits the input, adds it to the log and says what comes first. */

@@ -1,34 +1,23 @@
 import type { HookDispatcher } from '../event/hook-dispatcher.ts';
-import type { CallInput } from '../event/call-input.ts';
-import type { AgentCall, AgentHook } from './middleware.ts';
+import type { AgentHook } from './middleware.ts';
 import { runOf, type RunContext } from './run-context.ts';
 
-export interface PerRun<T> {
-  /** Returns the value of a run; `undefined` if the run has ended. */
-  get(runId: string): T | undefined;
-  /** Wrapper that creates and removes the value. Set it as `wrapRun` of the middleware. */
-  readonly wrapRun: (next: AgentCall) => AgentCall;
+/**
+ * Returns a function that returns the value of a run: the same value for each call with the run's
+ * context. Its first call creates the value with `begin`. Several agents may share the function.
+ */
+export function perRun<T>(begin: (context: RunContext) => T): (context: RunContext) => T {
+  const values = new WeakMap<RunContext, { readonly value: T }>();
+  return (context) => {
+    const known = values.get(context);
+    if (known) return known.value;
+    const value = begin(context);
+    values.set(context, { value });
+    return value;
+  };
 }
 
 export type NestedHooks = Pick<HookDispatcher, 'modify' | 'notify'>;
-
-/** Keeps a value for each run until the run ends. Several agents may share the middleware. */
-export function perRun<T>(
-  begin: (context: RunContext, input: CallInput | undefined) => T,
-): PerRun<T> {
-  const kept = new Map<string, T>();
-  return {
-    get: (runId) => kept.get(runId),
-    wrapRun: (next) => async (input, context) => {
-      kept.set(context.runId, begin(context, input));
-      try {
-        return await next(input, context);
-      } finally {
-        kept.delete(context.runId);
-      }
-    },
-  };
-}
 
 /**
  * Returns additional hooks of a run. `modify` passes an event through them and resolves with the

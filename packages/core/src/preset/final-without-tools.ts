@@ -12,11 +12,10 @@ import { metadataOf, wordsBesideCall } from '../middleware/text-protocol/correct
  * answer.
  */
 export function finalWithoutTools(): Middleware & ModelMiddleware {
-  const runs = perRun(() => ({ isFinal: false }));
+  const stateOf = perRun(() => ({ isFinal: false }));
   return {
     name: 'finalWithoutTools',
     onError: 'fail',
-    wrapRun: runs.wrapRun,
     wrapModel: (model) =>
       withStream(model, (request, context) =>
         hasNoTools(request)
@@ -27,14 +26,14 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
     // wrapped model.
     on: {
       'pre-reasoning': {
-        handle(event) {
-          const run = runs.get(event.runId);
-          if (run) run.isFinal = hasNoTools(event);
+        handle(event, _control, context) {
+          stateOf(context).isFinal = hasNoTools(event);
         },
         priority: 10_000,
       },
       'post-reasoning': {
-        handle: (event) => (runs.get(event.runId)?.isFinal ? withoutTextCalls(event) : undefined),
+        handle: (event, _control, context) =>
+          stateOf(context).isFinal ? withoutTextCalls(event) : undefined,
         // Before all other hooks, so that they see the answer.
         priority: -10_000,
       },

@@ -77,7 +77,6 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
         handle: (_event, _control, { tools }) => rules.check(tools),
       },
     },
-    wrapRun: held.wrapRun,
     wrapRound: (next) => {
       const run = decided.wrapRound(held.wrapRound(next, holds));
       return decide ? (round, ...about) => run(askedAgain(round), ...about) : run;

@@ -15,7 +15,6 @@ interface Holding {
 
 export interface HeldRounds {
   readonly needs: NeedsApproval;
-  readonly wrapRun: ReturnType<typeof perRun>['wrapRun'];
   /** Wraps the step that runs the open tool calls. `holds`: whether the rounds of this run wait. */
   wrapRound(next: Step<Round, Next>, holds: (context: RunContext) => boolean): Step<Round, Next>;
   /** Wraps the start of a tool call. */
@@ -28,9 +27,9 @@ export interface HeldRounds {
  * change them so that they need one. Then starts all.
  */
 export function heldRounds(needs: NeedsApproval): HeldRounds {
-  const runs = perRun((): Holding => ({ mode: 'run', cleared: new Set() }));
+  const holdingOf = perRun((): Holding => ({ mode: 'run', cleared: new Set() }));
   const clear = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
-    const { mode, cleared } = runs.get(context.runId)!;
+    const { mode, cleared } = holdingOf(context);
     const asked = await needs(call, context);
     if (!asked && mode === 'decide') cleared.add(call.toolUse.id);
     return asked;
@@ -38,16 +37,15 @@ export function heldRounds(needs: NeedsApproval): HeldRounds {
   return {
     // A cleared tool call does not wait, so that it starts in its order among the decided ones.
     needs(call, context) {
-      const { cleared } = runs.get(context.runId)!;
+      const { cleared } = holdingOf(context);
       return cleared.has(call.toolUse.id) ? false : clear(call, context);
     },
-    wrapRun: runs.wrapRun,
     wrapRound: (next, holds) => async (round, context) => {
       if (!holds(context)) return next(round, context);
-      return runHeld(round.calls, { needs, holding: runs.get(context.runId)!, context, next });
+      return runHeld(round.calls, { needs, holding: holdingOf(context), context, next });
     },
     wrapTool: (next) => async (call, given) => {
-      const isRunning = runs.get(given.runId)!.mode === 'run';
+      const isRunning = holdingOf(given.run).mode === 'run';
       return isRunning ? next(call, given) : { suspended: '', kind: 'nothing' };
     },
   };

@@ -36,13 +36,13 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   );
   const counts = ({ name }: { readonly name: string }): boolean =>
     tool === undefined ? name !== outputToolName : name === tool;
-  const runs = perRun(
+  const stateOf = perRun(
     (): { refused?: { readonly words: string; readonly ids: readonly string[] } } => ({}),
   );
   return {
     name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
     onError: 'fail',
-    wrapRun: (next) => limit.wrapRun(runs.wrapRun(next)),
+    wrapRun: (next) => limit.wrapRun(next),
     // These hooks run after other hooks, so that they count the replies and tool calls that other
     // hooks return.
     on: {
@@ -50,12 +50,12 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       'run-end': (event) => limit.end(event),
       'post-reasoning': {
         priority: lastPriority,
-        handle(event, control) {
+        handle(event, control, context) {
           const calls = toolUsesOf(event.message);
           const count = calls.filter(counts).length;
           const words = limit.check(event, control, count, `${event.runId}:${event.seq}`);
-          const kept = runs.get(event.runId);
-          if (kept && words !== undefined) kept.refused = { words, ids: calls.map(({ id }) => id) };
+          if (words !== undefined)
+            stateOf(context).refused = { words, ids: calls.map(({ id }) => id) };
         },
       },
       'pre-acting': {
@@ -66,8 +66,8 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       },
       'post-acting': {
         priority: lastPriority,
-        handle(event) {
-          const { words, ids } = runs.get(event.runId)?.refused ?? {};
+        handle(event, _control, context) {
+          const { words, ids } = stateOf(context).refused ?? {};
           if (event.result.state !== 'interrupted' || !ids?.includes(event.toolUse.id)) return;
           return { ...event, result: { ...event.result, output: `It did not run. ${words}` } };
         },

@@ -152,27 +152,26 @@ export function metrics(
   checkOptions('CONFIGURATION', 'metrics()', given, 'now:function|?');
   const { now = Date.now } = given;
   /** Ids of tool calls after `pre-acting` whose tool was not called yet. */
-  const runs = perRun((): Set<string> => new Set());
+  const waitingIn = perRun((): Set<string> => new Set());
   return {
     name: 'metrics',
     onError: 'ignore',
     on: {
-      'pre-acting': ({ runId, toolUse }) => void runs.get(runId)?.add(toolUse.id),
-      'post-acting': (event) => {
-        const { runId, toolUse, result } = event;
-        if (!runs.get(runId)?.delete(toolUse.id) || result.state !== 'error') return;
+      'pre-acting': ({ toolUse }, _control, context) => void waitingIn(context).add(toolUse.id),
+      'post-acting': (event, _control, context) => {
+        const { toolUse, result } = event;
+        if (!waitingIn(context).delete(toolUse.id) || result.state !== 'error') return;
         const about = { name: result.name, toolUseId: toolUse.id, durationMs: 0 };
         tell(() => recorder.toolCall?.({ ...labelsOf(event), ...about, outcome: 'error' }));
       },
       'context-fitted': (event) => recordFitting(recorder, event),
       'run-end': (event) => recordEnd(recorder, event),
     },
-    wrapRun: runs.wrapRun,
     wrapModel: (next) => measuredModel(next, recorder, now),
     wrapTool(next) {
       const measured = measuredTools(next, recorder, now);
       return (call, options) => {
-        runs.get(options.runId)?.delete(call.toolUse.id);
+        waitingIn(options.run).delete(call.toolUse.id);
         return measured(call, options);
       };
     },

@@ -70,20 +70,17 @@ interface Rendered {
 export function promptVariables(options: PromptVariablesOptions): Middleware {
   checkOptions('CONFIGURATION', 'promptVariables()', options, promptFields);
   const renderer = new PromptRenderer(options);
-  const runs = perRun((): { rendered?: Rendered | undefined } => ({}));
+  const stateOf = perRun((): { rendered?: Rendered | undefined } => ({}));
   return {
     name: 'promptVariables',
     onError: 'fail',
-    wrapRun: runs.wrapRun,
     on: {
       'pre-call': {
         // Runs after all hooks that may change the input or store it in the session's state.
         priority: Number.MAX_SAFE_INTEGER,
         async handle({ input }, _control, context) {
           try {
-            const rendered = await renderer.render(context, input);
-            const run = runs.get(context.runId);
-            if (run) run.rendered = rendered;
+            stateOf(context).rendered = await renderer.render(context, input);
           } catch (error) {
             if (!context.stopped) throw AgentError.from(error, 'INVALID_INPUT');
           }
@@ -93,7 +90,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
         // Runs after all hooks that may change the tools.
         priority: Number.MAX_SAFE_INTEGER,
         handle(event, _control, context) {
-          const rendered = runs.get(event.runId)?.rendered;
+          const { rendered } = stateOf(context);
           return rendered && renderer.renderAgain(rendered, event, context);
         },
       },

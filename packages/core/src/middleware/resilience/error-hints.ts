@@ -26,16 +26,15 @@ interface Hinting {
  * never stored.
  */
 export function errorHints(): Middleware {
-  const runs = perRun((): Hinting => ({ refused: 0, isForced: false }));
+  const hintingOf = perRun((): Hinting => ({ refused: 0, isForced: false }));
   return {
     name: 'errorHints',
     onError: 'fail',
-    wrapRun: runs.wrapRun,
     on: {
-      'pre-reasoning'(event, _control, { messages }) {
-        const hinting = runs.get(event.runId);
-        if (!hinting || !event.tools.length) return;
-        const hint = hintFor(newestResults(messages), hinting.isForced);
+      'pre-reasoning'(event, _control, context) {
+        if (!event.tools.length) return;
+        const { isForced } = hintingOf(context);
+        const hint = hintFor(newestResults(context.messages), isForced);
         if (hint === undefined) return;
         const about = { id: `${event.runId}:hint:${event.iteration}`, now: () => event.at };
         return { ...event, messages: [...event.messages, asOwn(userMessage(hint, about))] };
@@ -43,10 +42,8 @@ export function errorHints(): Middleware {
       'post-reasoning': {
         // Runs after other hooks, so that it checks the reply that they return.
         priority: 10_000,
-        handle(event, control, context) {
-          const hinting = runs.get(event.runId);
-          return hinting && refuseText(hinting, event, control, context);
-        },
+        handle: (event, control, context) =>
+          refuseText(hintingOf(context), event, control, context),
       },
     },
   };

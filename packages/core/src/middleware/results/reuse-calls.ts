@@ -30,15 +30,14 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
   const { tools } = options;
   const applies = (name: string): boolean =>
     name !== outputToolName && (tools?.includes(name) ?? true);
-  const runs = perRun((): Reuse => ({ results: new Map(), hasRepeated: false }));
+  const reuseOf = perRun((): Reuse => ({ results: new Map(), hasRepeated: false }));
   return {
     name: 'reuseCalls',
     onError: 'fail',
-    wrapRun: runs.wrapRun,
     wrapTool: (next) => async (call, about) => {
       const { toolUse } = call;
-      const reuse = runs.get(about.runId);
-      if (!reuse || !applies(toolUse.name)) return next(call, about);
+      if (!applies(toolUse.name)) return next(call, about);
+      const reuse = reuseOf(about.run);
       const key = keyOf(toolUse);
       const known = reuse.results.get(key);
       if (known) {
@@ -50,8 +49,8 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
       return outcome;
     },
     on: {
-      'pre-reasoning'(event) {
-        if (!runs.get(event.runId)?.hasRepeated) return;
+      'pre-reasoning'(event, _control, context) {
+        if (!reuseOf(context).hasRepeated) return;
         const about = { id: `${event.runId}:reuse:${event.iteration}`, now: () => event.at };
         return {
           ...event,

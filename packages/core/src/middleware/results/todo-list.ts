@@ -40,10 +40,7 @@ export interface TodoListOptions {
 export function todoList(options: TodoListOptions = {}): Middleware {
   checkOptions('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
   const { prompt = usualPrompt, description = usualDescription } = options;
-  const runs = perRun((context): { list?: List | undefined } => {
-    addToSystemPrompt(context, prompt);
-    return {};
-  });
+  const keepingOf = perRun((): { list?: List | undefined } => ({}));
   return {
     name: 'todoList',
     onError: 'fail',
@@ -65,18 +62,20 @@ export function todoList(options: TodoListOptions = {}): Middleware {
         },
       }),
     ],
-    wrapRun: runs.wrapRun,
+    wrapRun: (next) => (input, context) => {
+      addToSystemPrompt(context, prompt);
+      return next(input, context);
+    },
     on: {
-      'pre-call': ({ runId }, _control, { messages }) => {
-        const keeping = runs.get(runId);
-        if (keeping) keeping.list = listOf(messages);
+      'pre-call': (_event, _control, context) => {
+        keepingOf(context).list = listOf(context.messages);
       },
-      'post-acting': ({ runId, result }) => {
-        const keeping = runs.get(runId);
-        if (keeping) keeping.list = readList(result) ?? keeping.list;
+      'post-acting': ({ result }, _control, context) => {
+        const list = readList(result);
+        if (list) keepingOf(context).list = list;
       },
-      'pre-reasoning': (event) => {
-        const list = runs.get(event.runId)?.list;
+      'pre-reasoning': (event, _control, context) => {
+        const { list } = keepingOf(context);
         const isOpen = list?.todos.some(({ status }) => status !== 'completed');
         if (!list || !isOpen || isShown(list, event.messages)) return;
         const { messages } = event;

@@ -8,7 +8,6 @@ import type { ChatModel, GenerateOptions } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { Tool, ToolContext } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 
 export interface ToolEmulationOptions {
@@ -56,17 +55,13 @@ export function toolEmulation(options: ToolEmulationOptions): Middleware {
   );
   checkNames('toolEmulation(): each of tools', options.tools);
   const { tools, onFailure = 'run', onError } = options;
-  const runs = perRun((context) => context);
-  const emulates = ({ name }: Tool, run: RunContext | undefined): boolean => {
-    const others = run?.addedTools ?? [];
-    return tools ? tools.includes(name) : !others.some((other) => other.name === name);
-  };
+  const emulates = ({ name }: Tool, { addedTools }: RunContext): boolean =>
+    tools ? tools.includes(name) : !addedTools.some((other) => other.name === name);
   return {
     name: 'toolEmulation',
-    wrapRun: runs.wrapRun,
     wrapTool: (next) => (call, context) => {
       const { tool } = call;
-      const run = runs.get(context.runId);
+      const { run } = context;
       if (!emulates(tool, run)) return next(call, context);
       const execute = async (input: unknown, toolContext: ToolContext): Promise<unknown> => {
         try {
@@ -101,7 +96,7 @@ async function invent(
   { schema }: Tool,
   input: unknown,
   signal: AbortSignal,
-  run: RunContext | undefined,
+  run: RunContext,
 ): Promise<string> {
   const { name, description, parameters } = schema;
   const about = JSON.stringify({ name, description, parameters });
@@ -118,7 +113,7 @@ async function invent(
         run,
         what: 'result of a tool',
         replyIs: 'note',
-        onUsage: (usage) => run?.addUsage(usage),
+        onUsage: (usage) => run.addUsage(usage),
       }),
     );
   } finally {

@@ -79,15 +79,18 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
     );
   const { local } = options;
   const isLocal = local && nameMatcher('selectTools(): local', local);
-  const runs = perRun((context): Selecting => {
+  const selectingIn = perRun((context): Selecting => {
     const selection = new ToolSelection(context.tools);
     context.setTools(selection);
-    return { context, selection, isLocal };
+    return { selection, isLocal };
   });
   return {
     name: 'selectTools',
     onError: 'fail',
-    wrapRun: runs.wrapRun,
+    wrapRun: (next) => (input, context) => {
+      selectingIn(context);
+      return next(input, context);
+    },
     on: {
       'pre-call': {
         // Runs after the hooks that change the input, because the final input determines the
@@ -95,23 +98,19 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
         priority: 10_000,
         // Chooses before the first request, because the request is then fitted to the model's
         // window with these tools.
-        async handle({ runId, input }) {
-          const selecting = runs.get(runId);
-          if (!selecting) return;
-          const { context, selection } = selecting;
-          selection.open = context.openCalls.map(({ name }) => name);
-          await select(selecting, options, lastOf(input) ?? askedIn(context.messages));
+        async handle({ input }, _control, context) {
+          const selecting = selectingIn(context);
+          selecting.selection.open = context.openCalls.map(({ name }) => name);
+          await select(context, selecting, options, lastOf(input) ?? askedIn(context.messages));
         },
       },
       'pre-reasoning': {
         // Runs before the hooks that change the tools, so that those hooks have the last word.
         priority: -10_000,
-        async handle(event) {
-          const selecting = runs.get(event.runId);
-          if (!selecting || !event.tools.length) return;
-          const { context } = selecting;
+        async handle(event, _control, context) {
+          if (!event.tools.length) return;
           const before = context.toolSchemas;
-          await select(selecting, options, askedIn(context.messages));
+          await select(context, selectingIn(context), options, askedIn(context.messages));
           const tools = context.toolSchemas;
           if (tools !== before) return { ...event, tools };
         },
@@ -123,7 +122,6 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
 interface Selecting {
   /** Test of whether a tool is local. `undefined` without the option `local`. */
   readonly isLocal: ((name: string) => boolean) | undefined;
-  readonly context: RunContext;
   readonly selection: ToolSelection;
 }
 
@@ -149,7 +147,8 @@ function askedIn(view: readonly Msg[]): Msg | undefined {
  * request follows.
  */
 async function select(
-  { context, selection, isLocal: isNamed }: Selecting,
+  context: RunContext,
+  { selection, isLocal: isNamed }: Selecting,
   options: SelectToolsOptions,
   asked: Msg | undefined,
 ): Promise<void> {

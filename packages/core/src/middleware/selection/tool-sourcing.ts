@@ -78,7 +78,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
   const search = searchOf(options);
   const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
-  const runs = perRun((context): SourcedTools | undefined => {
+  const sourcedIn = perRun((context): SourcedTools | undefined => {
     const tools: SourcedTools = new SourcedTools(context.tools, {
       search: searchTool(async (query, signal) => {
         const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
@@ -99,19 +99,18 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   return {
     name: 'toolSourcing',
     onError: 'fail',
-    wrapRun(next) {
-      const sourced = runs.wrapRun(next);
-      return (input, context) => {
-        if (!context.tools.find(searchName)) return sourced(input, context);
+    wrapRun: (next) => (input, context) => {
+      if (context.tools.find(searchName)) {
         const message = `The agent has a tool named "${searchName}" already.`;
         context.fail(new AgentError('CONFIGURATION', message));
-        return next(undefined, context);
-      };
+      } else sourcedIn(context);
+      return next(input, context);
     },
     on: {
-      'pre-call': ({ runId }, _control, { messages, openCalls }) => {
-        const tools = runs.get(runId);
+      'pre-call': (_event, _control, context) => {
+        const tools = sourcedIn(context);
         if (!tools) return;
+        const { messages, openCalls } = context;
         tools.add(messages.flatMap(foundIn));
         tools.open = openCalls.map(({ name }) => name);
       },

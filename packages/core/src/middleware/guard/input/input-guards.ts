@@ -23,29 +23,27 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
   if (!stages.some(({ after }) => after)) return guard;
   const { profile = arc } = options;
   const report = reporter(options);
-  const runs = perRun(() => new UnreportedUsage(profile));
+  const unreportedIn = perRun(() => new UnreportedUsage(profile));
   return {
     ...guard,
     onError: 'fail',
     onEvent(event, _control, context) {
       // After an interrupt, the chunks contain the library's text, not the model's.
-      if (!context.stopped) runs.get(event.runId)?.see(event, context.usage);
+      if (!context.stopped) unreportedIn(context).see(event, context.usage);
     },
-    wrapRun: (next) =>
-      runs.wrapRun(async (input, context) => {
-        try {
-          return await next(input, context);
-        } finally {
-          const unreported = runs.get(context.runId)!;
-          const usage = addUsage(context.usage, unreported.total(context.usage));
-          for (const stage of stages) {
-            try {
-              await stage.after?.({ usage, modelId: context.model.modelId }, context);
-            } catch (error) {
-              report(error, stage.name);
-            }
+    wrapRun: (next) => async (input, context) => {
+      try {
+        return await next(input, context);
+      } finally {
+        const usage = addUsage(context.usage, unreportedIn(context).total(context.usage));
+        for (const stage of stages) {
+          try {
+            await stage.after?.({ usage, modelId: context.model.modelId }, context);
+          } catch (error) {
+            report(error, stage.name);
           }
         }
-      }),
+      }
+    },
   };
 }
