@@ -23,7 +23,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'testing',
   ],
   'web-worker': ['wire', 'store', 'page', 'session', 'tabs', 'worker', 'react'],
-  edge: ['http', 'store', 'proxy', 'turn', 'completions', 'session', 'routes'],
+  edge: ['wire', 'http', 'store', 'proxy', 'turn', 'completions', 'session', 'routes'],
 };
 
 interface LayerException {

@@ -40,8 +40,6 @@ const model = new testing.ScriptedModel([]);
 const store = new core.MemoryStore();
 const agent = new core.ReActAgent({ name: 'a', model });
 const given = (more: object, wrong: Wrong): Wrong => ({ ...more, ...(wrong as object) }) as Wrong;
-const answer = { model: 'm', id: 'i', created: 1 };
-const result = {} as core.AgentResult;
 const noop = (): void => {};
 
 const entries: Readonly<Record<string, Entry>> = {
@@ -70,9 +68,10 @@ const entries: Readonly<Record<string, Entry>> = {
       EchoMemory: (wrong) => new adapter.EchoMemory(store, 's', wrong),
     },
     others:
-      'BatchCache RunDriver addUsage checkDecision checkOptions deniedChunks hostedToolOf ' +
-      'isCutOff isError isQuestion jsonClaim jsonForm judgedJsonMode logLimit mayAskApproval ' +
-      'messagesBefore parseHistory parseMessages prepareCall resumptionOf showFailuresAs timerMs ' +
+      'BatchCache RunDriver addUsage checkDecision checkOptions deniedChunks endingOf hostedToolOf ' +
+      'inlineSource isCutOff isError isQuestion isRecord jsonClaim jsonForm judgedJsonMode logLimit mayAskApproval ' +
+      'messageIdOf messagesBefore parseHistory parseJson parseMessages prepareCall replyEnding ' +
+      'resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
       'titleOf unfitClaim',
   },
   './ai-sdk': {
@@ -194,13 +193,7 @@ const entries: Readonly<Record<string, Entry>> = {
     calls: {
       openai: (wrong) => openais.openai(given({ model: 'm' }, wrong)),
       openaiResponses: (wrong) => openais.openaiResponses(given({ model: 'm' }, wrong)),
-      createOpenAiEncoder: (wrong) => openais.createOpenAiEncoder(given(answer, wrong)),
-      createResponsesEncoder: (wrong) => openais.createResponsesEncoder(given(answer, wrong)),
-      toChatCompletion: (wrong) => openais.toChatCompletion(result, given(answer, wrong)),
-      toResponse: (wrong) => openais.toResponse(result, given(answer, wrong)),
-      fromResponsesInput: (wrong) => openais.fromResponsesInput('Hi', wrong),
     },
-    others: 'fromOpenAiMessages toOpenAiError',
   },
   './output': {
     exports: outputs,

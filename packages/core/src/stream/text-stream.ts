@@ -2,7 +2,7 @@ import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
-import { messageOf } from './block-message.ts';
+import { messageIdOf } from './block-message.ts';
 
 export interface TextStreamOptions {
   /**
@@ -118,7 +118,7 @@ class TextWriter {
     const before = this.#blockId;
     this.#blockId = blockId;
     if (blockId === before) return this.#say(delta);
-    if (messageOf(blockId) === messageOf(before)) return this.#say(`\n${delta}`);
+    if (messageIdOf(blockId) === messageIdOf(before)) return this.#say(`\n${delta}`);
     return this.#begin(delta);
   }
 

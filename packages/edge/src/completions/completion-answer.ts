@@ -1,12 +1,10 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentEvent, AgentResult, EventBatch } from '@isoloop/core';
-import {
-  createOpenAiEncoder,
-  createResponsesEncoder,
-  toChatCompletion,
-  toResponse,
-} from '@isoloop/core/openai';
-import type { OpenAiEncoderOptions, ResponsesEncoderOptions } from '@isoloop/core/openai';
+import { createOpenAiEncoder, toChatCompletion } from '../wire/openai-encoder.ts';
+import { createResponsesEncoder } from '../wire/responses/responses-encoder.ts';
+import { toResponse } from '../wire/responses/finished-response.ts';
+import type { OpenAiEncoderOptions } from '../wire/openai-encoder.ts';
+import type { ResponsesEncoderOptions } from '../wire/responses/responses-encoder.ts';
 import type { CompletionCall } from './completion-call.ts';
 
 /** OpenAI format of an answer. `stream`: whether the answer is streamed. */

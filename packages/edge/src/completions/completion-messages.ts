@@ -1,6 +1,6 @@
 import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { MediaBlock, Msg, ReActAgent } from '@isoloop/core';
-import { fromOpenAiMessages } from '@isoloop/core/openai';
+import { fromOpenAiMessages } from '../wire/openai-messages.ts';
 import { checkSize, isCallId, runsHere } from '../turn/decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';

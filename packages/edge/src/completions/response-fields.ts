@@ -1,4 +1,4 @@
-import type { ResponseRequest } from '@isoloop/core/openai';
+import type { ResponseRequest } from '../wire/responses/response-object.ts';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { callFieldNames, checkType, pick, readObject } from './request-fields.ts';

@@ -1,4 +1,4 @@
-import { fromResponsesInput } from '@isoloop/core/openai';
+import { fromResponsesInput } from '../wire/responses/responses-messages.ts';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { isMediaAddress } from '../turn/user-message.ts';

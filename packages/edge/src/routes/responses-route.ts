@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
-import { fromResponsesInput } from '@isoloop/core/openai';
+import { fromResponsesInput } from '../wire/responses/responses-messages.ts';
 import type { Context } from 'hono';
 import { checkPosted, readTail } from '../completions/completion-messages.ts';
 import { checkResponseFields, repeatedFields } from '../completions/response-fields.ts';

@@ -8,7 +8,7 @@ import { hasEnded, hostedToolOf, type HostedTool } from '../../message/hosted-to
 import type { JsonValue } from '../../message/json/json.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { endingOf } from '../ending.ts';
+import { endingOf, type Ending } from '../ending.ts';
 import { filesIn } from './ui-media.ts';
 import { hostedToolChunks, interruptedText, sourceChunks } from './ui-provider-chunks.ts';
 import { toTimelineEvent } from '../timeline-event.ts';
@@ -313,11 +313,21 @@ class Encoder {
     }
     chunks.push({
       type: 'finish',
-      finishReason: endingOf(result).ui,
+      finishReason: finishReasons[endingOf(result)],
       messageMetadata,
     });
   }
 }
+
+const finishReasons = {
+  complete: 'stop',
+  calls: 'tool-calls',
+  waiting: 'tool-calls',
+  length: 'length',
+  filtered: 'content-filter',
+  cut: 'other',
+  failed: 'error',
+} as const satisfies Readonly<Record<Ending, string>>;
 
 function toApprovalRequest({ toolUseId, reason }: PendingCall): UiChunk {
   return {

@@ -1,10 +1,6 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { ContentBlock, ToolUse } from '../message/content-block.ts';
-import { createMessage, type MessageContext } from '../message/create-message.ts';
-import { inlineSource } from '../message/media/media.ts';
-import { isRecord } from '../message/json/is-record.ts';
-import type { Msg } from '../message/msg.ts';
-import { parseJson } from '../message/json/parse-json.ts';
+import { AgentError, createMessage } from '@isoloop/core';
+import type { ContentBlock, Msg, ToolUse } from '@isoloop/core';
+import { inlineSource, isRecord, parseJson } from '@isoloop/core/adapter';
 
 /**
  * Converts the `messages` of a chat-completions request to a conversation. Accepts system and
@@ -12,25 +8,17 @@ import { parseJson } from '../message/json/parse-json.ts';
  * tool results. Throws `INVALID_INPUT` for any other message. The error names the message by its
  * index.
  */
-export function fromOpenAiMessages(
-  messages: unknown,
-  context: MessageContext = {},
-): readonly Msg[] {
+export function fromOpenAiMessages(messages: unknown): readonly Msg[] {
   if (!Array.isArray(messages) || !messages.length)
     throw new AgentError('INVALID_INPUT', '`messages` must be an array with at least one message.');
   const names = new Map<string, string>();
-  return messages.map((message: unknown, index) => fromMessage(message, index, names, context));
+  return messages.map((message: unknown, index) => fromMessage(message, index, names));
 }
 
-function fromMessage(
-  message: unknown,
-  index: number,
-  names: Map<string, string>,
-  context: MessageContext,
-): Msg {
+function fromMessage(message: unknown, index: number, names: Map<string, string>): Msg {
   if (!isRecord(message)) throw invalid(index, 'is not an object');
   const { role, content, name } = message;
-  const options = { ...context, ...(typeof name === 'string' ? { name } : {}) };
+  const options = typeof name === 'string' ? { name } : {};
   switch (role) {
     case 'system':
     case 'developer':
@@ -47,19 +35,15 @@ function fromMessage(
       const toolUseId = message['tool_call_id'];
       if (typeof toolUseId !== 'string') throw invalid(index, 'has no `tool_call_id`');
       const output = fromContent(content, index);
-      return createMessage(
-        'tool',
-        [
-          {
-            type: 'tool_result',
-            toolUseId,
-            name: names.get(toolUseId) ?? '',
-            output,
-            state: 'success',
-          },
-        ],
-        context,
-      );
+      return createMessage('tool', [
+        {
+          type: 'tool_result',
+          toolUseId,
+          name: names.get(toolUseId) ?? '',
+          output,
+          state: 'success',
+        },
+      ]);
     }
     default:
       throw invalid(index, `has the role ${JSON.stringify(role)}`);

@@ -5,15 +5,11 @@ import { AgentError, ReActAgent, tool } from '@isoloop/core';
 import type { AgentOptions, CallOptions, Middleware } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
 import { jsonMode } from '@isoloop/core/output';
-import {
-  createResponsesEncoder,
-  toResponse,
-  type ResponseErrorEvent,
-  type ResponseEvent,
-  type ResponseItem,
-  type ResponseObject,
-  type ResponsesEncoderOptions,
-} from '@isoloop/core/openai';
+import { createResponsesEncoder } from './responses-encoder.ts';
+import { toResponse } from './finished-response.ts';
+import type { ResponseErrorEvent, ResponseEvent } from './response-event.ts';
+import type { ResponseItem, ResponseObject } from './response-object.ts';
+import type { ResponsesEncoderOptions } from './responses-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const about = { model: 'm', id: 'resp_1', created: 1_770_000_000, reasoning: true };

@@ -9,14 +9,9 @@ import {
 } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
 import { jsonMode } from '@isoloop/core/output';
-import {
-  createOpenAiEncoder,
-  fromOpenAiMessages,
-  toChatCompletion,
-  type ChatCompletionChunk,
-  type OpenAiEncoderOptions,
-  type OpenAiError,
-} from '@isoloop/core/openai';
+import { createOpenAiEncoder, toChatCompletion } from './openai-encoder.ts';
+import { fromOpenAiMessages } from './openai-messages.ts';
+import type { ChatCompletionChunk, OpenAiEncoderOptions, OpenAiError } from './openai-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const about = { model: 'm', id: 'chatcmpl-1', created: 1, includeUsage: true };

@@ -1,12 +1,7 @@
-import { checkOptions } from '../error/check-fields.ts';
-import type { AgentResult } from '../event/agent-result.ts';
-import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
-import type { PendingCall } from '../event/pending-call.ts';
-import type { Usage } from '../model/usage.ts';
-import { thinkingOf } from '../message/message-text.ts';
-import { messageOf } from './block-message.ts';
-import { endingOf } from './ending.ts';
-import { argumentsText, arePending, externalCalls, withdrawnCall } from './external-calls.ts';
+import type { AgentEvent, AgentResult, EventBatch, PendingCall, Usage } from '@isoloop/core';
+import { messageIdOf, thinkingOf } from '@isoloop/core/adapter';
+import { endingWords } from './ending-words.ts';
+import { arePending, argumentsText, externalCalls, withdrawnCall } from './external-calls.ts';
 
 export interface OpenAiEncoderOptions {
   /** Name of the model, as in the client's request. */
@@ -36,19 +31,15 @@ export interface OpenAiEncoderOptions {
   readonly isExternal?: (name: string) => boolean;
 }
 
-/** Fields of `OpenAiEncoderOptions` for `checkOptions`. */
-const encoderFields =
-  'model,id:string created:number includeUsage,wholeText,reasoning:boolean|? isExternal:function|?';
-
 /** A call of one of the client's own tools. */
-export interface ChatCompletionToolCall {
+interface ChatCompletionToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
 /** A piece of a tool call. The first piece has the id and the name. */
-export interface ChatCompletionToolCallDelta {
+interface ChatCompletionToolCallDelta {
   readonly index: number;
   readonly id?: string;
   readonly type?: 'function';
@@ -56,9 +47,9 @@ export interface ChatCompletionToolCallDelta {
 }
 
 /** `length`: the answer is not whole. */
-export type ChatCompletionFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+type ChatCompletionFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-export interface ChatCompletionUsage {
+interface ChatCompletionUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
@@ -113,7 +104,7 @@ export interface OpenAiError {
   };
 }
 
-export interface OpenAiEncoder {
+interface OpenAiEncoder {
   encode(batch: EventBatch): readonly (ChatCompletionChunk | OpenAiError)[];
 }
 
@@ -125,7 +116,6 @@ export interface OpenAiEncoder {
  * ended, too. If a hook causes a `step-reset`, text that was already sent stays.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
-  checkOptions('CONFIGURATION', 'createOpenAiEncoder()', options, encoderFields);
   const encoder = new Encoder(options);
   return {
     encode: (batch) => {
@@ -177,7 +167,7 @@ class Encoder {
   #text(blockId: string, delta: string): readonly ChatCompletionChunk[] {
     return this.#options.wholeText
       ? []
-      : [this.#chunk({ content: this.#beforeText(messageOf(blockId)) + delta })];
+      : [this.#chunk({ content: this.#beforeText(messageIdOf(blockId)) + delta })];
   }
 
   #toolInput(toolUseId: string, name: string, delta: string): ChatCompletionChunk {
@@ -211,7 +201,7 @@ class Encoder {
           tool_calls: rest.map((call, index) => ({ index: told.size + index, ...call })),
         }),
       );
-    chunks.push(this.#chunk({}, endingOf(result).chat));
+    chunks.push(this.#chunk({}, endingWords(result).chat));
     return includeUsage
       ? [...chunks, { ...this.#chunk({}), choices: [], usage: toWireUsage(result.usage) }]
       : chunks;
@@ -237,7 +227,6 @@ export function toChatCompletion(
   result: AgentResult,
   options: OpenAiEncoderOptions,
 ): ChatCompletion {
-  checkOptions('CONFIGURATION', 'toChatCompletion()', options, encoderFields);
   const { id, created, model, reasoning = true } = options;
   const calls = externalCalls(result).map(toToolCall);
   const thinking = reasoning ? thinkingOf(result.message).join('\n\n') : '';
@@ -256,7 +245,7 @@ export function toChatCompletion(
           refusal: null,
           ...(calls.length && { tool_calls: calls }),
         },
-        finish_reason: endingOf(result).chat,
+        finish_reason: endingWords(result).chat,
         logprobs: null,
       },
     ],

@@ -1,22 +1,16 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import type { AgentResult } from '../../event/agent-result.ts';
-import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
-import type { Msg } from '../../message/msg.ts';
-import { argumentsText, arePending, externalCalls, withdrawnCall } from '../external-calls.ts';
+import type { AgentEvent, AgentResult, EventBatch, Msg } from '@isoloop/core';
+import { arePending, argumentsText, externalCalls, withdrawnCall } from '../external-calls.ts';
 import { toOpenAiError } from '../openai-encoder.ts';
+import { answerTexts, emptyText, textsOf } from './answer-text.ts';
+import type { AnswerText } from './answer-text.ts';
 import { CallItem } from './call-item.ts';
-import { answerTexts, emptyText, textsOf, type AnswerText } from './answer-text.ts';
 import { finishedResponse, itemStatus, phaseOf } from './finished-response.ts';
-import { pushJoined, type ResponseEvent, type UnnumberedEvent } from './response-event.ts';
-import {
-  itemId,
-  responseFields,
-  responseObject,
-  type ResponseItem,
-  type ResponseObject,
-  type ResponseOptions,
-} from './response-object.ts';
-import { TextItem, type ItemPlace } from './text-item.ts';
+import { pushJoined } from './response-event.ts';
+import type { ResponseEvent, UnnumberedEvent } from './response-event.ts';
+import { itemId, responseObject } from './response-object.ts';
+import type { ResponseItem, ResponseObject, ResponseOptions } from './response-object.ts';
+import { TextItem } from './text-item.ts';
+import type { ItemPlace } from './text-item.ts';
 
 export interface ResponsesEncoderOptions extends ResponseOptions {
   /**
@@ -28,7 +22,7 @@ export interface ResponsesEncoderOptions extends ResponseOptions {
   readonly isExternal?: (name: string) => boolean;
 }
 
-export interface ResponsesEncoder {
+interface ResponsesEncoder {
   encode(batch: EventBatch): readonly ResponseEvent[];
 }
 
@@ -41,7 +35,6 @@ export interface ResponsesEncoder {
  * finished response does not contain them. An error becomes an `error` event and `response.failed`.
  */
 export function createResponsesEncoder(options: ResponsesEncoderOptions): ResponsesEncoder {
-  checkOptions('CONFIGURATION', 'createResponsesEncoder()', options, responseFields);
   const encoder = new Encoder(options);
   let sent = 0;
   return {

@@ -8,12 +8,9 @@ import {
   type CallOptions,
   type Middleware,
 } from '@isoloop/core';
-import {
-  createOpenAiEncoder,
-  createResponsesEncoder,
-  toChatCompletion,
-  toResponse,
-} from '@isoloop/core/openai';
+import { createOpenAiEncoder, toChatCompletion } from './openai-encoder.ts';
+import { createResponsesEncoder } from './responses/responses-encoder.ts';
+import { toResponse } from './responses/finished-response.ts';
 import { jsonMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 

@@ -1,6 +1,5 @@
-import type { AgentResult } from '../event/agent-result.ts';
-import type { PendingCall } from '../event/pending-call.ts';
-import { parseJson } from '../message/json/parse-json.ts';
+import type { AgentResult, PendingCall } from '@isoloop/core';
+import { parseJson } from '@isoloop/core/adapter';
 
 /** Returns the tool calls that wait for a result of the client. */
 export function externalCalls({ pending }: AgentResult): readonly PendingCall[] {

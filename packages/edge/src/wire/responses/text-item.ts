@@ -1,12 +1,12 @@
-import { messageOf } from '../block-message.ts';
+import { messageIdOf } from '@isoloop/core/adapter';
 import type { AnswerText } from './answer-text.ts';
 import type { UnnumberedEvent } from './response-event.ts';
-import {
-  outputText,
-  type ResponseMessage,
-  type ResponseReasoning,
-  type ResponseStatus,
-  type UrlCitation,
+import { outputText } from './response-object.ts';
+import type {
+  ResponseMessage,
+  ResponseReasoning,
+  ResponseStatus,
+  UrlCitation,
 } from './response-object.ts';
 
 export type Emit = (event: UnnumberedEvent) => void;
@@ -83,7 +83,7 @@ export class TextItem {
   /** Returns whether a block belongs to the message of the item. */
   isOf(blockId: string): boolean {
     const [first] = this.#parts;
-    return !first || messageOf(first.blockId) === messageOf(blockId);
+    return !first || messageIdOf(first.blockId) === messageIdOf(blockId);
   }
 
   /** Returns whether each final text begins with the text that was sent. */

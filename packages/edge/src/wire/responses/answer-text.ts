@@ -1,7 +1,5 @@
-import type { AgentResult } from '../../event/agent-result.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
-import { sourcesOf } from '../../message/hosted-tool.ts';
-import type { Msg } from '../../message/msg.ts';
+import type { AgentResult, ContentBlock, Msg } from '@isoloop/core';
+import { sourcesOf } from '@isoloop/core/adapter';
 import type { ResponseOptions, UrlCitation } from './response-object.ts';
 
 /** A text of an answer, with the pages that it cites. */

@@ -1,17 +1,12 @@
 import { expect, test } from 'vitest';
-import { fromResponsesInput } from '@isoloop/core/openai';
+import { fromResponsesInput } from './responses-messages.ts';
 
-const read = (input: unknown, instructions?: string) =>
-  fromResponsesInput(input, { ...(instructions !== undefined && { instructions }) }).map(
-    ({ role, content }) => [role, content],
-  );
+const read = (input: unknown) =>
+  fromResponsesInput(input).map(({ role, content }) => [role, content]);
 const text = (value: string) => ({ type: 'text', text: value });
 
-test('a text is a message of the user, after the instructions', () => {
-  expect(read('Hi', 'Be brief.')).toEqual([
-    ['system', [text('Be brief.')]],
-    ['user', [text('Hi')]],
-  ]);
+test('a text is a message of the user', () => {
+  expect(read('Hi')).toEqual([['user', [text('Hi')]]]);
 });
 
 test('messages have text, images and files', () => {

@@ -1,21 +1,16 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import type { AgentResult } from '../../event/agent-result.ts';
-import { thinkingOf, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import type { Usage } from '../../model/usage.ts';
-import { endingOf, replyEnding } from '../ending.ts';
+import { toolUsesOf } from '@isoloop/core';
+import type { AgentResult, Msg, Usage } from '@isoloop/core';
+import { replyEnding, thinkingOf } from '@isoloop/core/adapter';
+import { endingWords } from '../ending-words.ts';
 import { argumentsText, externalCalls } from '../external-calls.ts';
 import { answerTexts, emptyText } from './answer-text.ts';
-import {
-  itemId,
-  outputText,
-  responseFields,
-  responseObject,
-  type ResponseItem,
-  type ResponseMessage,
-  type ResponseObject,
-  type ResponseOptions,
-  type ResponseUsage,
+import { itemId, outputText, responseObject } from './response-object.ts';
+import type {
+  ResponseItem,
+  ResponseMessage,
+  ResponseObject,
+  ResponseOptions,
+  ResponseUsage,
 } from './response-object.ts';
 
 /**
@@ -23,7 +18,6 @@ import {
  * external tool calls.
  */
 export function toResponse(result: AgentResult, options: ResponseOptions): ResponseObject {
-  checkOptions('CONFIGURATION', 'toResponse()', options, responseFields);
   const output: ResponseItem[] = [];
   const id = (type: ResponseItem['type']): string => itemId(type, options.id, output.length);
   const thinking = options.reasoning !== false ? thinkingOf(result.message) : [];
@@ -64,7 +58,7 @@ export function finishedResponse(
   options: ResponseOptions,
   output: readonly ResponseItem[],
 ): ResponseObject {
-  const { status, incomplete } = endingOf(result);
+  const { status, incomplete } = endingWords(result);
   const { code, message } = result.error ?? { code: 'INTERNAL', message: 'The run failed.' };
   return responseObject(options, {
     status,

@@ -1,16 +1,6 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import { AgentError } from '../../error/agent-error.ts';
-import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
-import { createMessage, type MessageContext } from '../../message/create-message.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { inlineSource } from '../../message/media/media.ts';
-import type { Msg, Role } from '../../message/msg.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
-
-export interface FromResponsesInputOptions extends MessageContext {
-  /** Instructions of the request. They become a system message before the input. */
-  readonly instructions?: string | null;
-}
+import { AgentError, createMessage } from '@isoloop/core';
+import type { ContentBlock, Msg, Role, ToolUse } from '@isoloop/core';
+import { inlineSource, isRecord, parseJson } from '@isoloop/core/adapter';
 
 /**
  * Converts the `input` of a Responses API request to a conversation. Accepts a text, messages with
@@ -18,34 +8,21 @@ export interface FromResponsesInputOptions extends MessageContext {
  * assistant become one message. Skips reasoning, because only the model that wrote it can read it.
  * Throws `INVALID_INPUT` for any other item. `details.param` names the item, such as `input[2]`.
  */
-export function fromResponsesInput(
-  input: unknown,
-  options: FromResponsesInputOptions = {},
-): readonly Msg[] {
-  checkOptions('INVALID_INPUT', 'fromResponsesInput()', options, inputFields);
-  const { instructions, ...context } = options;
-  const system = instructions ? [createMessage('system', instructions, context)] : [];
-  if (typeof input === 'string' && input) return [...system, createMessage('user', input, context)];
+export function fromResponsesInput(input: unknown): readonly Msg[] {
+  if (typeof input === 'string' && input) return [createMessage('user', input)];
   if (!Array.isArray(input) || !input.length)
     throw invalid('input', 'must be a text or a list with at least one item');
-  const reader = new InputReader(context);
+  const reader = new InputReader();
   for (const [index, item] of input.entries()) reader.read(item, `input[${index}]`);
-  return [...system, ...reader.end()];
+  return reader.end();
 }
 
-const inputFields = 'instructions generateId,now:function|?';
-
 class InputReader {
-  readonly #context: MessageContext;
   readonly #messages: Msg[] = [];
   /** Names of the called functions, by the id of the call. */
   readonly #names: Map<string, string> = new Map();
   /** Content of the assistant's message that is being read. */
   #reply: ContentBlock[] = [];
-
-  constructor(context: MessageContext) {
-    this.#context = context;
-  }
 
   read(item: unknown, param: string): void {
     if (!isRecord(item)) throw invalid(param, 'must be an object');
@@ -78,12 +55,11 @@ class InputReader {
 
   #add(role: Role, content: readonly ContentBlock[]): void {
     this.#endReply();
-    this.#messages.push(createMessage(role, content, this.#context));
+    this.#messages.push(createMessage(role, content));
   }
 
   #endReply(): void {
-    if (this.#reply.length)
-      this.#messages.push(createMessage('assistant', this.#reply, this.#context));
+    if (this.#reply.length) this.#messages.push(createMessage('assistant', this.#reply));
     this.#reply = [];
   }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../message/json/json.ts';
+import type { JsonObject } from '@isoloop/core';
 
 /** State of a response or of one of its items. */
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -122,10 +122,6 @@ export interface ResponseOptions {
   /** Fields of the request to repeat. Default: the values of a request without them. */
   readonly request?: ResponseRequest;
 }
-
-/** Fields of `ResponsesEncoderOptions` for `checkOptions`. */
-export const responseFields =
-  'model,id:string created:number reasoning,wholeText:boolean|? request:object|? isExternal:function|?';
 
 type Given = Pick<ResponseObject, 'status' | 'output'> & Partial<ResponseObject>;
 
