@@ -126,7 +126,7 @@ test('a custom context policy can remove messages', async () => {
   const withoutDrafts = contextPolicy({
     fit({ messages, promptId }) {
       const kept = messages.filter(({ id, metadata }) => id === promptId || !metadata?.['draft']);
-      return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // zero: `fitContext()` counts the tokens
+      return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // zero: it does not count tokens
     },
   });
   const agent = new ReActAgent({

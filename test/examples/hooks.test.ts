@@ -216,8 +216,10 @@ test('the README’s table lists all events and which of them hooks can change',
     model,
     use: [
       {
-        wrapRequest: (next) => (draft, context) =>
-          next({ ...draft, fitted: { removed: 1, before: 2, after: 1 } }, context),
+        wrapRequest: (next) => async (draft, context, steps) => {
+          await steps.emit('context-fitted', { removed: 1, before: 2, after: 1 });
+          return next(draft, context);
+        },
       },
       ...hooks,
       patchToolCalls(),

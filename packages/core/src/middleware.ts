@@ -30,7 +30,7 @@ export type { LimitReply, LimitSteps, SummarizeOptions } from './middleware/limi
 export { steering } from './middleware/steering/steering.ts';
 export { checkNew } from './event/call-input.ts';
 export type { CallInput } from './event/call-input.ts';
-export type { EventFields, Fitted, Steps } from './agent/steps.ts';
+export type { EventFields, Steps } from './agent/steps.ts';
 export type {
   AgentCall,
   OpenCall,

@@ -28,17 +28,27 @@ export async function fitInTurn(
       usage = addUsage(usage, more);
     },
   } as RunContext;
-  const steps = { warn: () => {} } as unknown as Steps;
+  const results: FittedContext[] = [];
+  const steps = { warn: () => {}, emit: async () => {} } as unknown as Steps;
   let draft: RequestDraft = { messages, head, tools, beside, options: {}, isAsked: false };
   const last: Step<RequestDraft, ModelRequest> = async (given) => {
     draft = given;
     return given;
   };
   const first = policies.reduceRight((next, policy) => {
-    const outer = contextPolicy(policy).wrapRequest!(next);
+    const kept: ContextPolicy = {
+      async fit(...given) {
+        const result = await policy.fit(...given);
+        results.push(result);
+        return result;
+      },
+    };
+    const outer = contextPolicy(kept).wrapRequest!(next);
     return (given) => outer(given, context, steps) as Promise<ModelRequest>;
   }, last);
   await first(draft, context);
-  const { removed = 0, before = 0, after = 0 } = draft.fitted ?? {};
+  const removed = results.reduce((sum, result) => sum + result.removed, 0);
+  const { before = 0 } = results[0] ?? {};
+  const { after = 0 } = results.at(-1) ?? {};
   return { messages: draft.messages, removed, before, after, usage };
 }

@@ -106,8 +106,10 @@ function asking(type: EventType, name: ControlName, given: readonly unknown[] = 
 /** Middleware that makes a run emit its rarer events. */
 const eventful: Readonly<Partial<Record<EventType, Middleware>>> = {
   'context-fitted': {
-    wrapRequest: (next) => (draft, context) =>
-      next({ ...draft, fitted: { removed: 1, before: 2, after: 1 } }, context),
+    wrapRequest: (next) => async (draft, context, steps) => {
+      await steps.emit('context-fitted', { removed: 1, before: 2, after: 1 });
+      return next(draft, context);
+    },
   },
   'step-reset': {
     on: { 'post-summary': (event) => ({ ...event, message: { ...event.message } }) },

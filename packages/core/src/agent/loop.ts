@@ -21,7 +21,6 @@ import { readReply, releasedPart } from './read-reply.ts';
 import { closeCalls, openCallsOf, pendingCallsOf, runCalls, startsNoTool } from './round.ts';
 import { liveRunOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
-import type { Fitted } from './steps.ts';
 
 /** Number of steps that a step of the loop counts in `run.pace`. */
 const stepsOfNext = 25;
@@ -232,11 +231,10 @@ export async function makeRequest(
   context: RunContext,
 ): Promise<ModelRequest | Next> {
   const run = liveRunOf(context);
-  const { messages, tools, options, fitted, limit } = given;
+  const { messages, tools, options, limit } = given;
   if (!limit) run.iteration += 1;
   const asked: Jump[] = [];
   try {
-    if (fitted) await tellFitted(run, fitted);
     if (limit) return { reason: limit, refused: given };
     // To check a long request that nobody changed would be slow.
     if (messages !== run.ownMessages) checkRequest(messages);
@@ -251,12 +249,6 @@ export async function makeRequest(
     if (!limit && run.waits.isAbort(thrown)) run.iteration -= 1;
     throw thrown;
   }
-}
-
-/** Tells what wrappers have left out. Leaves out fields that a wrapper keeps for other wrappers. */
-async function tellFitted(run: Run, { removed, before, after, error }: Fitted): Promise<void> {
-  if (removed || before !== after || error)
-    await run.tell('context-fitted', { removed, before, after, ...(error && { error }) });
 }
 
 /**

@@ -12,7 +12,7 @@ import type { CallInput } from '../event/call-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
 import type { Jump, Next } from './next.ts';
 import type { RunContext } from './run-context.ts';
-import type { Fitted, Steps } from './steps.ts';
+import type { Steps } from './steps.ts';
 
 /** One step of the loop, as a wrapper calls it. It rejects if the run fails. */
 export type Step<Given, Made> = (given: Given, context: RunContext) => Promise<Made>;
@@ -31,7 +31,10 @@ export type AgentCall = Step<CallInput | undefined, AgentResult>;
 export interface RequestDraft {
   /** System prompt, other messages outside the conversation, then the conversation. */
   readonly messages: readonly Msg[];
-  /** Number of messages before the conversation, such as the system prompt. */
+  /**
+   * Number of messages at the beginning that stay, such as the system prompt. A context policy adds
+   * its summary to them.
+   */
   readonly head: number;
   readonly tools: readonly ToolSchema[];
   readonly options: GenerateOptions;
@@ -42,8 +45,6 @@ export interface RequestDraft {
    * do not pass it on.
    */
   readonly beside?: Msg | undefined;
-  /** What wrappers have left out so far. The loop tells it in `context-fitted`. */
-  readonly fitted?: Fitted | undefined;
   /**
    * Reason to end the agent call instead of asking the model. Inner wrappers still prepare the
    * messages, for a last answer.

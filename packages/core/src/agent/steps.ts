@@ -25,9 +25,6 @@ export type EventFields<K extends EventType> = Omit<
   'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
 >;
 
-/** What wrappers have left out of a model request. */
-export type Fitted = EventFields<'context-fitted'>;
-
 /** What a wrapper may do to the run. After the end of the run, everything here throws `ABORTED`. */
 export interface Steps {
   /**

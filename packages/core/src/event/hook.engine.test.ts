@@ -104,8 +104,10 @@ test('a typed handler gets each event before `onEvent` of the same hook', async 
 
       use: [
         {
-          wrapRequest: (next) => (draft, context) =>
-            next({ ...draft, fitted: { removed: 1, before: 2, after: 1 } }, context),
+          wrapRequest: (next) => async (draft, context, steps) => {
+            await steps.emit('context-fitted', { removed: 1, before: 2, after: 1 });
+            return next(draft, context);
+          },
         },
         patchToolCalls(),
       ],

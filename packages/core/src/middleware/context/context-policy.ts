@@ -1,6 +1,6 @@
 import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
-import type { Fitted, Steps } from '../../agent/steps.ts';
+import type { Steps } from '../../agent/steps.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -67,53 +67,34 @@ export interface FittedContext {
   readonly usage?: Usage | undefined;
   /** Error that the policy worked around, such as that of a summary. Events and results have it. */
   readonly error?: AgentError | undefined;
-  /** Whether to skip the remaining policies. */
-  readonly done?: boolean;
 }
 
 /** Fits model requests into the context window. `contextPolicy()` makes middleware of it. */
 export interface ContextPolicy {
   /** Returns the messages of the request that the model gets. `context`: absent without an agent. */
   fit(request: ContextRequest, context?: RunContext): FittedContext | Promise<FittedContext>;
-  /**
-   * Counts the tokens of a request. `context-fitted` has the counts of the last policy with
-   * `count`.
-   */
-  count?(request: ContextRequest): number;
 }
 
 /** Middleware that fits each model request. Example: `fitContext()`. */
 export interface ContextMiddleware extends Middleware, ContextPolicy {}
 
-/** What the policies so far have done to a draft. */
-interface PolicyWork extends Fitted {
-  /** The messages before the first policy. */
-  readonly given?: readonly Msg[];
-  /** The last policy with `count`. */
-  readonly counter?: ContextPolicy | undefined;
-  /** Number of messages after the draft's `head` that later policies must keep. */
-  readonly kept?: number;
-  readonly done?: boolean | undefined;
-}
-
 /**
  * Makes middleware of a context policy. Several policies run in list order, each on the result of
- * the policy before it. A result that is no `FittedContext` makes the agent call fail with
- * `CONFIGURATION`.
+ * the policy before it. A policy that left something out, or that failed, emits `context-fitted`. A
+ * result that is no `FittedContext` makes the agent call fail with `CONFIGURATION`.
  */
 export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>>(
   policy: P,
 ): P & ContextMiddleware {
-  checkFields('CONFIGURATION', 'A context policy', policy, 'fit:function count:function|?');
+  checkFields('CONFIGURATION', 'A context policy', policy, 'fit:function');
   return {
     ...policy,
-    wrapRequest: (next) => async (draft, context, steps) => {
-      const earlier: PolicyWork | undefined = draft.fitted;
-      if (earlier?.done) return next(draft, context);
-      return next(await fitDraft(policy, draft, context, steps), context);
-    },
+    wrapRequest: (next) => async (draft, context, steps) =>
+      next(await fitDraft(policy, draft, context, steps), context),
   };
 }
+
+const resultFields = 'messages:array removed:count before:count after:count';
 
 /** Returns the draft with the messages that the policy leaves. */
 async function fitDraft(
@@ -123,58 +104,16 @@ async function fitDraft(
   steps: Steps,
 ): Promise<RequestDraft> {
   const { runId, sessionId, userId, agentPath, promptId, model, stopSignal } = context;
-  const { messages, tools, beside } = draft;
-  const earlier: PolicyWork | undefined = draft.fitted;
-  const head = draft.head + (earlier?.kept ?? 0);
+  const { messages, head, tools, beside } = draft;
   const run = { runId, sessionId, userId, agentPath };
-  const request = {
-    messages,
-    head,
-    tools,
-    promptId,
-    model,
-    sessionId,
-    run,
-    beside,
-    signal: stopSignal,
-  };
-  const result = await policy.fit(request, context);
+  const about = { promptId, model, sessionId, run, beside, signal: stopSignal };
+  const result = await policy.fit({ messages, head, tools, ...about }, context);
   checkFields('CONFIGURATION', 'The result of a context policy', result, resultFields);
-  const { usage, error } = result;
+  const { removed, before, after, usage } = result;
+  const error = result.error?.toJSON();
   context.addUsage(usage);
-  const failed = error && { error: error.toJSON() };
-  if (failed) steps.warn(failed.error);
-  const fitted: PolicyWork = {
-    ...earlier,
-    ...sizesOf(policy, request, result, earlier),
-    ...failed,
-    removed: (earlier?.removed ?? 0) + result.removed,
-    given: earlier?.given ?? messages,
-    counter: policy.count ? policy : earlier?.counter,
-    kept: (result.head ?? head) - draft.head,
-    done: result.done,
-  };
-  return { ...draft, messages: result.messages, fitted };
-}
-
-const resultFields = 'messages:array removed:count before:count after:count';
-
-/** Returns the tokens before the first policy and after this one, both by the same policy. */
-function sizesOf(
-  policy: ContextPolicy,
-  request: ContextRequest,
-  result: FittedContext,
-  earlier: PolicyWork | undefined,
-): Pick<Fitted, 'before' | 'after'> {
-  const { messages, before, after } = result;
-  if (policy.count) {
-    const given = { ...request, messages: earlier?.given ?? request.messages };
-    return { before: policy.count(given), after };
-  }
-  if (!earlier) return { before, after };
-  if (!earlier.counter?.count) return { before: earlier.before, after };
-  // A counter is fast if the list grows. It counts from the beginning if two lists alternate.
-  const isSame = messages === request.messages;
-  const left = isSame ? earlier.after : earlier.counter.count({ ...request, messages });
-  return { before: earlier.before, after: left };
+  if (error) steps.warn(error);
+  if (removed || before !== after || error)
+    await steps.emit('context-fitted', { removed, before, after, ...(error && { error }) });
+  return { ...draft, messages: result.messages, head: result.head ?? head };
 }

@@ -46,7 +46,6 @@ export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
   return contextPolicy({
     name: 'fitContext',
     fit: (request) => trimRequest(counted(request), meter, options),
-    count: (request) => meter.count(counted(request)),
   });
 }
 

@@ -5,6 +5,7 @@ import { fitContext } from './fit-context.ts';
 import { systemMessage, userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import { tool } from '../../tool/tool.ts';
@@ -203,4 +204,30 @@ test('the log stores the run id of each user message, and marks the answer to an
     [undefined, 'interrupted'],
   ]);
   expect(log[0]!.metadata).toEqual({ locale: 'en', runId: first.runId });
+});
+
+test('each policy that leaves something out sends its own `context-fitted`', async () => {
+  const without = (text: string, before: number): Middleware =>
+    contextPolicy({
+      fit({ messages }) {
+        const kept = messages.filter((message) => textOf(message) !== text);
+        const removed = messages.length - kept.length;
+        return { messages: kept, removed, before, after: before - removed };
+      },
+    });
+  const model = new ScriptedModel(['Done.']);
+  const use = [without('one', 9), without('none', 5), without('two', 7)];
+  const agent = new ReActAgent({ name: 'a', model, use });
+  await agent.observe([userMessage('one'), userMessage('two')]);
+  const fitted: unknown[] = [];
+  agent.addHook({
+    on: {
+      'context-fitted': ({ removed, before, after }) => void fitted.push([removed, before, after]),
+    },
+  });
+  await agent.call('three');
+  expect(fitted).toEqual([
+    [1, 9, 8],
+    [1, 7, 6],
+  ]);
 });

@@ -26,11 +26,10 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   checkOptions('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
   const { prompt = ownPrompt } = options;
   return summarize({
-    messages({ systemPrompt, options: { limits }, messages, promptId }, steps) {
+    messages({ systemPrompt, options: { limits }, messages, request, promptId }, steps) {
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
       const turn = shownResults(currentTurn(messages, promptId), limits?.resultLength);
-      const { refused } = steps;
-      const recalled = refused.messages.slice(systemPrompt ? 1 : 0, refused.head);
+      const recalled = request.slice(systemPrompt ? 1 : 0, request.length - messages.length);
       const asked = steps.message('user', questionWith(turn));
       return [steps.message('system', system), ...recalled, asked];
     },

@@ -110,7 +110,6 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
   return contextPolicy({
     name: 'summarization',
     fit: (request) => summarizer.fit(keepFirst ? withFirst(request) : request),
-    count: (request) => summarizer.count(request),
     forget: (sessionId: string) => summarizer.forget(sessionId),
   });
 }
@@ -167,10 +166,6 @@ class Summarizer {
     this.#meter = new RequestMeter(where, options);
     this.#viewMeter = new RequestMeter(where, options);
     this.#state = new SummaryState(options.store, heading);
-  }
-
-  count(request: ContextRequest): number {
-    return this.#meter.count(request);
   }
 
   forget(sessionId: string): Promise<void> {
