@@ -9,7 +9,6 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'schema',
     'model',
     'tokens',
-    'provider',
     'event',
     'tool',
     'state',

@@ -1,6 +1,6 @@
-export { fromAiSdk } from './provider/ai-sdk/ai-sdk-model.ts';
-export type { FromAiSdkOptions } from './provider/ai-sdk/ai-sdk-model.ts';
-export type { AiSdkLanguageModel } from './provider/ai-sdk/ai-sdk-contract.ts';
+export { fromAiSdk } from './model/ai-sdk/ai-sdk-model.ts';
+export type { FromAiSdkOptions } from './model/ai-sdk/ai-sdk-model.ts';
+export type { AiSdkLanguageModel } from './model/ai-sdk/ai-sdk-contract.ts';
 export { createUiMessageEncoder, parseErrorText } from './stream/ui/ui-message-encoder.ts';
 export type { UiMessageEncoder, UiMessageEncoderOptions } from './stream/ui/ui-message-encoder.ts';
 export { fromUiDecisions, hasApprovalResponse } from './stream/ui/ui-decisions.ts';

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ReActAgent } from './preset/react-agent.ts';
 import { dashscope, type DashScopeOptions } from './dashscope.ts';
 import { AgentError, type AgentErrorCode } from './error/agent-error.ts';
-import { multiAgent } from './provider/multi-agent.ts';
+import { multiAgent } from './model/multi-agent/multi-agent.ts';
 import type { ContentBlock } from './message/content-block.ts';
 import {
   assistantMessage,

@@ -1,15 +1,15 @@
 import { AgentError } from './error/agent-error.ts';
 import { checkOptions } from './error/check-fields.ts';
-import { dashScopeFormatter } from './provider/dashscope/dashscope-formatter.ts';
-import type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
-import { checkedBase } from './provider/base-url.ts';
+import { dashScopeFormatter } from './model/dashscope/dashscope-formatter.ts';
+import type { DashScopeEndpoint } from './model/dashscope/dashscope-messages.ts';
+import { checkedBase } from './model/http/base-url.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
-import { dashScopeError } from './provider/dashscope/dashscope-error.ts';
-import { httpFields, type HttpModelOptions, httpRequest } from './provider/http-request.ts';
-import { streamReply } from './provider/http-transport.ts';
+import { dashScopeError } from './model/dashscope/dashscope-error.ts';
+import { httpFields, type HttpModelOptions, httpRequest } from './model/http/http-request.ts';
+import { streamReply } from './model/http/http-transport.ts';
 
-export type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
-export type { ApiKey } from './provider/http-request.ts';
+export type { DashScopeEndpoint } from './model/dashscope/dashscope-messages.ts';
+export type { ApiKey } from './model/http/http-request.ts';
 export interface DashScopeOptions extends HttpModelOptions {
   /**
    * Address of the service. Default: `https://dashscope.aliyuncs.com/api/v1`. The address in

@@ -115,7 +115,7 @@ export type { ToolRetryOptions } from './middleware/resilience/tool-retry.ts';
 export type { RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel } from './model/wrap-model.ts';
 export type { ModelMiddleware } from './model/wrap-model.ts';
-export { toolMedia } from './provider/tool-media.ts';
+export { toolMedia } from './model/tool-media.ts';
 export type { ReadyCall } from './tool/prepare-call.ts';
 export { isSuspension } from './tool/run-call.ts';
 export type { Suspension } from './tool/run-call.ts';

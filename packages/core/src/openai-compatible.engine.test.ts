@@ -1,7 +1,7 @@
 /// <reference path="../../../test/provider-server/provided-context.d.ts" />
 import { expect, inject, test } from 'vitest';
 import goldenText from '../../../test/fixtures/golden/openai-replies.json?raw';
-import { multiAgent } from './provider/multi-agent.ts';
+import { multiAgent } from './model/multi-agent/multi-agent.ts';
 import {
   assistantMessage,
   systemMessage,

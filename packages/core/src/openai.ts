@@ -1,11 +1,11 @@
 import { checkOptions } from './error/check-fields.ts';
-import { openAiFormatter, type OpenAiFormat } from './provider/openai/openai-formatter.ts';
-import { checkedBase } from './provider/base-url.ts';
+import { openAiFormatter, type OpenAiFormat } from './model/openai/openai-formatter.ts';
+import { checkedBase } from './model/http/base-url.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
-import { httpFields, type HttpModelOptions, httpRequest } from './provider/http-request.ts';
-import { streamReply } from './provider/http-transport.ts';
+import { httpFields, type HttpModelOptions, httpRequest } from './model/http/http-request.ts';
+import { streamReply } from './model/http/http-transport.ts';
 
-export type { Fetch } from './provider/http-request.ts';
+export type { Fetch } from './model/http/http-request.ts';
 
 export interface OpenAiOptions extends HttpModelOptions {
   /**
@@ -78,4 +78,4 @@ export function openai(options: OpenAiOptions): ChatModel {
 export {
   openaiResponses,
   type OpenAiResponsesOptions,
-} from './provider/responses/openai-responses.ts';
+} from './model/responses/openai-responses.ts';

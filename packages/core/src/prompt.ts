@@ -7,5 +7,5 @@ export { renderTemplate } from './middleware/prompt/render-template.ts';
 export type { TemplateOptions, TemplateVariables } from './middleware/prompt/render-template.ts';
 export { systemPrompt } from './middleware/prompt/system-prompt.ts';
 export type { SystemPromptOptions } from './middleware/prompt/system-prompt.ts';
-export { multiAgent } from './provider/multi-agent.ts';
-export type { MultiAgentOptions } from './provider/multi-agent.ts';
+export { multiAgent } from './model/multi-agent/multi-agent.ts';
+export type { MultiAgentOptions } from './model/multi-agent/multi-agent.ts';

@@ -6,13 +6,13 @@ import { positionHooks } from '../middleware/events/position-hooks.ts';
 import { oxygent } from '../preset/oxygent.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { systemPrompt } from '../middleware/prompt/system-prompt.ts';
-import { fromAiSdk } from '../provider/ai-sdk/ai-sdk-model.ts';
+import { fromAiSdk } from '../model/ai-sdk/ai-sdk-model.ts';
 import { replace } from '../state/state-key.ts';
 import { stateKeys } from '../middleware/state/state-keys.ts';
 import { keywordMemory } from '../search/keyword-memory.ts';
 import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
-import { multiAgent } from '../provider/multi-agent.ts';
+import { multiAgent } from '../model/multi-agent/multi-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';
 

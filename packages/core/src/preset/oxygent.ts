@@ -5,7 +5,7 @@ import {
 } from '../middleware/context/weighted-history.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
-import { toolMedia } from '../provider/tool-media.ts';
+import { toolMedia } from '../model/tool-media.ts';
 import { userText } from '../message/message-text.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry } from '../middleware/resilience/retry.ts';

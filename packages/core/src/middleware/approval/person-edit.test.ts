@@ -14,7 +14,7 @@ import { ToolList } from '../../tool/set/tool-list.ts';
 import { tool } from '../../tool/tool.ts';
 import { approvals } from './approvals.ts';
 import * as z from 'zod';
-import { withoutOldArguments } from '../../provider/old-arguments.ts';
+import { withoutOldArguments } from '../../model/old-arguments.ts';
 
 const ran: unknown[] = [];
 const pay = tool({

@@ -9,7 +9,7 @@ import { structured } from '../output/structured.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { summarizeHistory } from '../context/summary/summarize-history.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { multiAgent } from '../../provider/multi-agent.ts';
+import { multiAgent } from '../../model/multi-agent/multi-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';

@@ -1,0 +1,205 @@
+import type {
+  ContentBlock,
+  MediaBlock,
+  MediaSource,
+  ToolResult,
+} from '../../message/content-block.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import { hostedToolOf } from '../../message/hosted-tool.ts';
+import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
+import { outputText, textOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
+import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
+import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
+
+/** Facts about the AI SDK model that decide how content blocks are converted. */
+export interface AiSdkTarget {
+  readonly version: AiSdkLanguageModel['specificationVersion'];
+  readonly provider: string;
+  readonly media: ModelFeatures['media'];
+  readonly supportedUrls: SupportedUrls;
+}
+
+interface Shape extends AiSdkTarget {
+  readonly hostedParts: ReturnType<typeof hostedToolParts>;
+}
+
+type Part = Readonly<Record<string, unknown>>;
+type Message =
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly Part[] };
+
+/**
+ * Converts a request to `LanguageModelV4CallOptions` or the V3 type, without the signal. A field
+ * that is `undefined` counts as absent.
+ */
+export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
+  const { messages, tools, toolChoice, responseSchema, providerOptions } = request;
+  const { maxTokens, temperature, topP, seed, stop } = request;
+  const shape = { ...target, hostedParts: hostedToolParts(messages, target.provider) };
+  return {
+    prompt: joinToolMessages(messages.flatMap((message) => toMessages(message, shape))),
+    maxOutputTokens: maxTokens,
+    temperature,
+    topP,
+    seed,
+    stopSequences: stop,
+    responseFormat: responseSchema && { type: 'json', schema: responseSchema, name: 'response' },
+    tools: tools.length > 0 ? tools.map(toTool) : undefined,
+    toolChoice: tools.length > 0 && toolChoice !== undefined ? toToolChoice(toolChoice) : undefined,
+    providerOptions,
+  };
+}
+
+function toMessages({ role, content }: Msg, shape: Shape): readonly Message[] {
+  if (role === 'system') return [{ role, content: textOf(content) }];
+  if (role === 'assistant') return fromReply(content, shape);
+  const parts = content.flatMap((block) => toParts(block, shape));
+  const results = content.filter((block) => block.type === 'tool_result').map(toResult);
+  const messages: readonly Message[] = [
+    { role: 'tool', content: results },
+    { role: 'user', content: parts },
+  ];
+  return messages.filter((message) => message.content.length > 0);
+}
+
+/**
+ * Returns the message of a reply, or none if no part is left. Removes reasoning at the end if the
+ * call that followed it is left out, because OpenAI refuses such reasoning.
+ */
+function fromReply(content: readonly ContentBlock[], shape: Shape): readonly Message[] {
+  const parts = content.map((block) => toParts(block, shape));
+  const isCallLeftOut = content.some(
+    (block, index) => hostedToolOf(block) && !parts[index]!.length,
+  );
+  const sent = parts.flat();
+  while (isCallLeftOut && sent.at(-1)?.['type'] === 'reasoning') sent.pop();
+  return sent.length ? [{ role: 'assistant', content: sent }] : [];
+}
+
+/**
+ * Joins consecutive tool messages, because some providers require the results of all tool calls of
+ * a reply in one message.
+ */
+function joinToolMessages(messages: readonly Message[]): readonly Message[] {
+  const joined: Message[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (last?.role !== 'tool' || message.role !== 'tool') joined.push(message);
+    else
+      joined[joined.length - 1] = { role: 'tool', content: [...last.content, ...message.content] };
+  }
+  return joined;
+}
+
+/**
+ * Returns the parts of a block. A tool result has no parts here, because it becomes a separate
+ * message.
+ */
+function toParts(block: ContentBlock, shape: Shape): readonly Part[] {
+  const providerOptions = toProviderOptions(block.providerMetadata);
+  switch (block.type) {
+    case 'text':
+      return [{ type: 'text', text: block.text, providerOptions }];
+    case 'thinking': {
+      const hosted = shape.hostedParts(block);
+      if (hosted) return hosted;
+      if (!block.thinking && !providerOptions) return [];
+      return [{ type: 'reasoning', text: block.thinking, providerOptions }];
+    }
+    case 'tool_use':
+      return [
+        {
+          type: 'tool-call',
+          toolCallId: block.id,
+          toolName: block.name,
+          input: block.input ?? {},
+          providerOptions,
+        },
+      ];
+    case 'tool_result':
+      return [];
+    default:
+      return [
+        toFile(block, shape) ?? { type: 'text', text: mediaPlaceholder(block), providerOptions },
+      ];
+  }
+}
+
+/**
+ * Converts a medium to a file part. Returns `undefined` if the model does not accept the medium, or
+ * if the provider cannot fetch its URL.
+ */
+function toFile(
+  block: MediaBlock,
+  { media, version, supportedUrls }: AiSdkTarget,
+): Part | undefined {
+  const source = inlineSource(block.source);
+  const mediaType =
+    source.mediaType ?? (block.type === 'file' ? 'application/octet-stream' : `${block.type}/*`);
+  const data = toFileData(source, version);
+  if (!media.includes(block.type) || data === undefined) return undefined;
+  if (source.type === 'url' && !isFetched(source.url, mediaType, supportedUrls)) return undefined;
+  return {
+    type: 'file',
+    mediaType,
+    data,
+    filename: block.name,
+    providerOptions: toProviderOptions(block.providerMetadata),
+  };
+}
+
+function toFileData(source: MediaSource, version: AiSdkTarget['version']): unknown {
+  if (source.type === 'base64')
+    return version === 'v3' ? source.data : { type: 'data', data: source.data };
+  if (!URL.canParse(source.url)) return undefined;
+  const url = new URL(source.url);
+  return version === 'v3' ? url : { type: 'url', url };
+}
+
+function isFetched(url: string, mediaType: string, supported: SupportedUrls): boolean {
+  const kind = mediaType.split('/')[0];
+  const isFor = (pattern: string): boolean =>
+    pattern === mediaType || pattern.startsWith('*') || pattern === `${kind}/*`;
+  return Object.entries(supported).some(
+    ([pattern, addresses]) => isFor(pattern) && addresses.some((address) => address.test(url)),
+  );
+}
+
+/**
+ * Converts a tool result to text only, because several providers write media in a result as base64
+ * text.
+ */
+function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResult): Part {
+  const value = outputText(output);
+  return {
+    type: 'tool-result',
+    toolCallId: toolUseId,
+    toolName: name,
+    output:
+      state === 'denied'
+        ? { type: 'execution-denied', reason: value }
+        : { type: state === 'success' ? 'text' : 'error-text', value },
+    providerOptions: toProviderOptions(providerMetadata),
+  };
+}
+
+/**
+ * Returns the fields whose value is an object: AI SDK stores the fields of a provider in an object
+ * under the provider's name. Other fields are not for AI SDK, such as the sources of a text.
+ */
+function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
+  const entries = Object.entries(metadata ?? {}).filter(
+    ([, value]) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  );
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+function toTool({ name, description, parameters, strict }: ToolSchema): Part {
+  return { type: 'function', name, description, inputSchema: parameters, strict };
+}
+
+function toToolChoice(choice: ToolChoice): Part {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
+}

@@ -1,0 +1,218 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { sourcesMetadata, type HostedTool, type Source } from '../../message/hosted-tool.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import { isWholeObject } from '../../message/json/parse-json.ts';
+import { toBase64 } from '../../message/media/media.ts';
+import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
+import { AiSdkHostedTool } from './ai-sdk-hosted-tool.ts';
+import { toAgentError } from './ai-sdk-error.ts';
+import type { ModelDelta } from '../chat-model.ts';
+import type { Usage } from '../usage.ts';
+
+type ResultPart = Extract<AiSdkPart, { readonly type: 'tool-result' }>;
+type SourcePart = Extract<AiSdkPart, { readonly type: 'source' }>;
+
+/** A part of a text or of the model's reasoning: its start, some of its characters or its end. */
+type TextPart = Extract<AiSdkPart, { readonly type: `${'text' | 'reasoning'}-${string}` }>;
+
+interface Metadata {
+  readonly providerMetadata?: JsonObject;
+}
+
+interface OpenCall {
+  readonly index: number;
+  input: string;
+}
+
+/**
+ * Converts the stream parts of one reply to deltas. A tool call that the provider runs itself
+ * becomes a thinking block without text. The sources go to the last text.
+ */
+export class AiSdkDecoder {
+  readonly #calls = new Map<string, OpenCall>();
+  readonly #metadata: { id?: string; model?: string } = {};
+  readonly #provider: string;
+  readonly #openCalls: ReadonlyMap<string, HostedTool>;
+  readonly #hosted = new Map<string, AiSdkHostedTool>();
+  readonly #sources: Source[] = [];
+  #lastText: string | undefined;
+  #finished = false;
+
+  /**
+   * `provider`: name of the model's provider. `openCalls`: calls of hosted tools in earlier replies
+   * that have no result yet.
+   */
+  constructor(provider: string, openCalls: ReadonlyMap<string, HostedTool>) {
+    this.#provider = provider;
+    this.#openCalls = openCalls;
+  }
+
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  /** Converts one part and adds its deltas to `deltas`. Throws the error of an `error` part. */
+  decode(part: AiSdkPart, deltas: ModelDelta[]): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'text-delta':
+      case 'text-end':
+        this.#lastText = `text-${part.id}`;
+        return pushText('text', part, deltas);
+      case 'reasoning-start':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        return pushText('thinking', part, deltas);
+      case 'tool-input-start':
+        if (!part.providerExecuted)
+          deltas.push({ ...this.#open(part.id, part.toolName), ...metadataOf(part) });
+        return;
+      case 'tool-input-delta': {
+        const call = this.#calls.get(part.id);
+        if (!call || !part.delta) return;
+        call.input += part.delta;
+        deltas.push({
+          type: 'tool-input',
+          index: call.index,
+          delta: part.delta,
+          ...metadataOf(part),
+        });
+        return;
+      }
+      case 'tool-call':
+        if (part.providerExecuted) {
+          this.#hosted.set(part.toolCallId, AiSdkHostedTool.ofCall(part, this.#provider));
+          return this.#showHosted(part.toolCallId, deltas);
+        }
+        if (!this.#calls.has(part.toolCallId))
+          deltas.push(this.#open(part.toolCallId, part.toolName));
+        return this.#closeCall(part.toolCallId, part.input, metadataOf(part), deltas);
+      case 'tool-result':
+        if (!part.preliminary) this.#settleHosted(part, deltas);
+        return;
+      case 'source':
+        this.#sources.push(toSource(part));
+        return;
+      case 'file':
+        deltas.push(...toFile(part.mediaType, part.data));
+        return;
+      case 'response-metadata':
+        if (part.id) this.#metadata.id = part.id;
+        if (part.modelId) this.#metadata.model = part.modelId;
+        return;
+      case 'finish':
+        return this.#finish(part.finishReason, part.usage, deltas);
+      case 'error':
+        throw toAgentError(part.error);
+    }
+  }
+
+  #settleHosted(part: ResultPart, deltas: ModelDelta[]): void {
+    const { toolCallId: id } = part;
+    const hosted =
+      this.#hosted.get(id) ??
+      AiSdkHostedTool.ofResult(part, this.#provider, this.#openCalls.get(id));
+    hosted.settle(part);
+    this.#hosted.set(id, hosted);
+    this.#showHosted(id, deltas);
+  }
+
+  #showHosted(id: string, deltas: ModelDelta[]): void {
+    const { metadata: providerMetadata } = this.#hosted.get(id)!;
+    deltas.push({ type: 'thinking', id: `tool-${id}`, delta: '', providerMetadata });
+  }
+
+  #showSources(deltas: ModelDelta[]): void {
+    if (!this.#sources.length) return;
+    const shown = { delta: '', providerMetadata: sourcesMetadata(this.#sources) };
+    if (this.#lastText === undefined) deltas.push({ type: 'thinking', id: 'sources', ...shown });
+    else deltas.push({ type: 'text', id: this.#lastText, ...shown });
+  }
+
+  #open(id: string, name: string): ModelDelta & { readonly type: 'tool-input' } {
+    const index = this.#calls.size;
+    this.#calls.set(id, { index, input: '' });
+    return { type: 'tool-input', index, id, name, delta: '' };
+  }
+
+  #closeCall(id: string, input: string, extra: Metadata, deltas: ModelDelta[]): void {
+    const call = this.#calls.get(id);
+    if (!call || (call.input && !extra.providerMetadata)) return;
+    deltas.push({
+      type: 'tool-input',
+      index: call.index,
+      delta: call.input ? '' : input,
+      ...extra,
+    });
+    call.input ||= input;
+  }
+
+  #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage, deltas: ModelDelta[]): void {
+    // OpenRouter reports a failure as the finish reason `error`, which some provider packages do
+    // not recognize.
+    if (unified === 'error' || raw === 'error')
+      throw new AgentError('MODEL_SERVER', 'The model failed in the middle of its reply', {
+        retryable: true,
+      });
+    // Providers of an older version report a reply without a finish reason as `other`.
+    const isUnknown = raw === undefined && /^(other|unknown)$/.test(unified);
+    const isCut =
+      isUnknown && ![...this.#calls.values()].every(({ input }) => isWholeObject(input));
+    if (unified === 'interrupted' || isCut)
+      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', {
+        retryable: true,
+      });
+    this.#finished = true;
+    this.#showSources(deltas);
+    deltas.push({
+      type: 'finish',
+      reason: sameWords.get(unified) ?? raw ?? unified,
+      usage: toUsage(usage),
+      metadata: this.#metadata,
+    });
+  }
+}
+
+/** Finish reasons for which providers have their own words. */
+const sameWords: ReadonlyMap<string, string> = new Map([
+  ['length', 'length'],
+  ['content-filter', 'content_filter'],
+]);
+
+/** Adds text. Its start and its end only matter if they have metadata. */
+function pushText(type: 'text' | 'thinking', part: TextPart, deltas: ModelDelta[]): void {
+  const delta = 'delta' in part ? part.delta : '';
+  if (delta || part.providerMetadata)
+    deltas.push({ type, id: `${type}-${part.id}`, delta, ...metadataOf(part) });
+}
+
+function metadataOf({ providerMetadata }: Pick<TextPart, 'providerMetadata'>): Metadata {
+  return providerMetadata ? { providerMetadata: providerMetadata as JsonObject } : {};
+}
+
+function toSource(part: SourcePart): Source {
+  if (part.sourceType === 'url') {
+    const { url, title } = part;
+    return { type: 'url', url, ...(title && { title }) };
+  }
+  const { title, mediaType, filename } = part;
+  return { type: 'document', title, mediaType, ...(filename && { filename }) };
+}
+
+function toUsage({ inputTokens, outputTokens }: AiSdkUsage): Usage {
+  const { reasoning } = outputTokens;
+  const { cacheRead } = inputTokens;
+  return {
+    inputTokens: inputTokens.total ?? 0,
+    outputTokens: outputTokens.total ?? 0,
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+    ...(cacheRead === undefined ? {} : { cachedInputTokens: cacheRead }),
+  };
+}
+
+function toFile(mediaType: string, data: AiSdkFileData): readonly ModelDelta[] {
+  if (typeof data === 'string') return [{ type: 'file', mediaType, data }];
+  if (data instanceof Uint8Array) return [{ type: 'file', mediaType, data: toBase64(data) }];
+  if (data.type === 'data') return toFile(mediaType, data.data);
+  return [{ type: 'text', id: `file-${data.url}`, delta: data.url.href }];
+}

@@ -1,0 +1,56 @@
+import { AgentError, messageOf, type AgentErrorCode } from '../../error/agent-error.ts';
+import { errorOfChunk, errorOfResponse, quote } from '../http/provider-error.ts';
+
+/**
+ * AI SDK's `APICallError`. It is recognized by its name, because its class cannot be imported here
+ * and several copies of the class may exist.
+ */
+interface ApiCallError {
+  readonly message: string;
+  readonly statusCode?: number;
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+  readonly responseBody?: string;
+  readonly isRetryable?: boolean;
+}
+
+const codes: Readonly<Record<string, AgentErrorCode>> = {
+  AI_LoadAPIKeyError: 'MODEL_AUTH',
+  AI_LoadSettingError: 'CONFIGURATION',
+  AI_NoSuchModelError: 'MODEL_REQUEST',
+  AI_InvalidPromptError: 'MODEL_REQUEST',
+  AI_InvalidArgumentError: 'MODEL_REQUEST',
+  AI_UnsupportedFunctionalityError: 'MODEL_REQUEST',
+};
+
+/** Converts any error of an AI SDK model, which it throws or reports in its stream. */
+export function toAgentError(error: unknown): AgentError {
+  if (AgentError.is(error)) return error;
+  if (!(error instanceof Error))
+    return errorOfChunk({ error: error ?? 'unknown' }) ?? AgentError.from(error);
+  if (error.name === 'AI_APICallError') return ofApiCall(error as ApiCallError, error);
+  const code =
+    codes[error.name] ??
+    (error.name.startsWith('AI_') ? 'MODEL_BAD_RESPONSE' : 'MODEL_UNREACHABLE');
+  return new AgentError(code, quote(messageOf(error)), {
+    cause: error,
+    retryable: code === 'MODEL_UNREACHABLE',
+  });
+}
+
+function ofApiCall(
+  { message, statusCode, responseHeaders, responseBody, isRetryable }: ApiCallError,
+  error: Error,
+): AgentError {
+  if (statusCode === undefined)
+    return new AgentError('MODEL_UNREACHABLE', quote(message), {
+      cause: error,
+      retryable: isRetryable ?? true,
+    });
+  if (statusCode >= 400)
+    return errorOfResponse(statusCode, new Headers(responseHeaders), responseBody || message);
+  // The status is a success, but the body could not be read: the connection broke, or the body is
+  // not a reply.
+  return error.cause instanceof Error
+    ? toAgentError(error.cause)
+    : new AgentError('MODEL_BAD_RESPONSE', quote(message), { cause: error });
+}

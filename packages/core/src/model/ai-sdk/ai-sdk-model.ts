@@ -1,0 +1,165 @@
+import { checkOptions } from '../../error/check-fields.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { withoutOldArguments } from '../old-arguments.ts';
+import { toAiSdkCall } from './ai-sdk-call.ts';
+import type { AiSdkLanguageModel, AiSdkPart } from './ai-sdk-contract.ts';
+import { AiSdkDecoder } from './ai-sdk-decoder.ts';
+import { toAgentError } from './ai-sdk-error.ts';
+import { openHostedCalls } from './ai-sdk-hosted-tool.ts';
+import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../chat-model.ts';
+import { Deadline } from '../deadline.ts';
+import { hasContent } from '../deltas.ts';
+import { Pace } from '../pace.ts';
+import { ReplyLength } from '../reply-length.ts';
+
+export interface FromAiSdkOptions {
+  /**
+   * Features of the model. Default: supports tools, images and files, and has an unknown context
+   * window.
+   */
+  readonly features?: Partial<ModelFeatures>;
+  /**
+   * Maximum time without content from the model, in milliseconds. Default 5 minutes. `Infinity`
+   * means no limit.
+   */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Adapts a model of any AI SDK provider (`LanguageModelV4` or `V3`). The package `ai` is not
+ * needed. `providerOptions` of a request contain an object for each provider, as in AI SDK: `{
+ * openai: { … } }`. A setting that the model does not have, such as `seed`, is ignored, as in AI
+ * SDK. The `providerMetadata` of a reply is sent back with that reply.
+ */
+export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): ChatModel {
+  const { specificationVersion: version } = Object(model) as AiSdkLanguageModel;
+  if (version !== 'v3' && version !== 'v4') {
+    throw new AgentError(
+      'CONFIGURATION',
+      `fromAiSdk() takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,
+    );
+  }
+  checkOptions('CONFIGURATION', 'fromAiSdk()', options, 'features:object|? timeoutMs:count|?');
+  const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
+  return {
+    provider: model.provider,
+    modelId: model.modelId,
+    features,
+    stream: (request, { signal, replyLength }) =>
+      stream(model, request, features, {
+        signal,
+        timeoutMs: options.timeoutMs,
+        replyLength,
+      }),
+  };
+}
+
+interface StreamLimits {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number | undefined;
+  /** Maximum length of the reply, in characters. Default: no limit. */
+  readonly replyLength: number | undefined;
+}
+
+type Read = ReadableStreamReadResult<{ readonly type: string }>;
+
+async function* stream(
+  model: AiSdkLanguageModel,
+  request: ModelRequest,
+  { media }: ModelFeatures,
+  { signal, timeoutMs, replyLength }: StreamLimits,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const deadline = new Deadline(signal, timeoutMs);
+  let reader: ReadableStreamDefaultReader<{ readonly type: string }> | undefined;
+  try {
+    const target = {
+      version: model.specificationVersion,
+      provider: model.provider,
+      media,
+      supportedUrls: await deadline.wait(async () => model.supportedUrls),
+    };
+    const call = {
+      ...toAiSdkCall(withoutOldArguments(request), target),
+      abortSignal: deadline.signal,
+    };
+    const started = await deadline.wait(async () => model.doStream(call as never));
+    reader = started.stream.getReader();
+    const length = new ReplyLength(replyLength);
+    const openCalls = openHostedCalls(request.messages, model.provider);
+    yield* decodeAll(reader, new AiSdkDecoder(model.provider, openCalls), deadline, length);
+  } catch (error) {
+    throw deadline.signal.reason ?? toAgentError(error);
+  } finally {
+    deadline.end();
+    reader?.cancel().catch(() => undefined);
+  }
+}
+
+async function* decodeAll(
+  reader: ReadableStreamDefaultReader<{ readonly type: string }>,
+  decoder: AiSdkDecoder,
+  deadline: Deadline,
+  length: ReplyLength,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const pace = new Pace(performance.now());
+  let received = 0;
+  let pending = reader.read();
+  let result: Read = await deadline.listen(() => pending);
+  while (!result.done) {
+    const deltas: ModelDelta[] = [];
+    let failure: unknown;
+    let next: Read | undefined = result;
+    for (let parts = 0; next && !next.done && !failure && parts < maxBatch; parts += 1) {
+      received += 1;
+      failure = decodePart(decoder, next.value as AiSdkPart, deltas);
+      pending = reader.read();
+      next = await settledSoon(pending);
+    }
+    length.add(deltas);
+    // Endless parts without content reach the limit, too.
+    length.hold(received);
+    if (hasContent(deltas)) deadline.heard();
+    if (deltas.length > 0) yield deltas;
+    if (failure) throw failure;
+    // Without deltas, nobody else gives timers their turn.
+    const turn = pace.step(performance.now());
+    if (turn) await turn;
+    result = next ?? (await deadline.listen(() => pending));
+  }
+  if (!decoder.finished)
+    throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended without a finish part', {
+      retryable: true,
+    });
+}
+
+/** Most parts of one array of deltas: a stream may never wait. */
+const maxBatch = 256;
+
+/**
+ * Decodes a part. Returns an error instead of throwing it, because the caller must yield the deltas
+ * before the error first.
+ */
+function decodePart(decoder: AiSdkDecoder, part: AiSdkPart, deltas: ModelDelta[]): unknown {
+  try {
+    decoder.decode(part, deltas);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/**
+ * Number of microtasks to wait for the next part. Parts of one network read arrive within a few
+ * microtasks, through the provider's chain of streams.
+ */
+const microtasksBetweenParts = 32;
+
+async function settledSoon<T>(work: Promise<T>): Promise<T | undefined> {
+  let value: T | undefined;
+  work.then(
+    (settled) => (value = settled),
+    () => undefined,
+  );
+  for (let turn = 0; turn < microtasksBetweenParts && value === undefined; turn++) await undefined;
+  return value;
+}

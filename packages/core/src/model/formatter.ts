@@ -1,0 +1,34 @@
+import type { AgentError } from '../error/agent-error.ts';
+import type { ModelDelta, ModelRequest } from './chat-model.ts';
+
+/**
+ * Decoder that converts the chunks of one reply to deltas. The decoder keeps the state of that
+ * reply, so each request needs a new decoder.
+ */
+export interface ReplyDecoder {
+  /** Whether the provider has sent the finish reason of the reply. */
+  readonly finished: boolean;
+  /** Whether the reply is complete. `undefined` if `[DONE]` decides. */
+  readonly ended?: boolean | undefined;
+  /** Characters that the decoder keeps and that are no deltas yet. Default 0. */
+  readonly held?: number;
+  /**
+   * Returns the error that a parsed chunk or the data of an `error` event reports. Default:
+   * `errorOfChunk`.
+   */
+  errorOf?(chunk: unknown, isErrorEvent: boolean): AgentError | undefined;
+  /**
+   * Adds the deltas of a parsed chunk, or of a whole reply that was not streamed. Ignores a value
+   * that is not a chunk. Throws if text or tool calls in a chunk have the wrong type.
+   */
+  decode(chunk: unknown, deltas: ModelDelta[]): void;
+  /** Returns the last delta of the reply. Called once, after a complete reply. */
+  end(): ModelDelta;
+}
+
+/** Wire format of a provider. The same request always gives the same body. */
+export interface Formatter {
+  /** Returns the JSON body of a streaming request. */
+  format(request: ModelRequest): string;
+  decoder(): ReplyDecoder;
+}

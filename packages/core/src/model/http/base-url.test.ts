@@ -1,0 +1,162 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { dashscope } from '../../dashscope.ts';
+import type { AgentError } from '../../error/agent-error.ts';
+import { userMessage } from '../../message/create-message.ts';
+import type { ChatModel } from '../chat-model.ts';
+import { openai, openaiResponses, type Fetch } from '../../openai.ts';
+import type { HttpModelOptions } from './http-request.ts';
+
+type Make = (options: HttpModelOptions) => ChatModel;
+type Provider = readonly [name: string, make: Make, path: string, api: string];
+
+const providers: readonly Provider[] = [
+  ['openai', openai, '/chat/completions', '/v1'],
+  ['openaiResponses', openaiResponses, '/responses', '/v1'],
+  ['dashscope', dashscope, '/services/aigc/text-generation/generation', '/api/v1'],
+];
+
+async function errorOf(model: ChatModel): Promise<AgentError> {
+  const { signal } = new AbortController();
+  const stream = model.stream({ messages: [userMessage('Hi')], tools: [] }, { signal });
+  try {
+    for await (const _deltas of stream);
+  } catch (error) {
+    return error as AgentError;
+  }
+  return expect.unreachable('no error');
+}
+
+/** Returns a `fetch` function that always gets this answer, and the addresses of its requests. */
+function answering(
+  status: number,
+  body: string,
+): { readonly fetch: Fetch; readonly urls: string[] } {
+  const urls: string[] = [];
+  const fetch: Fetch = async (url) => {
+    urls.push(url);
+    return new Response(body, { status });
+  };
+  return { fetch, urls };
+}
+
+const wrongBases: readonly (readonly [baseURL: string, shown: string])[] = [
+  ['localhost:11434/v1', 'localhost:11434/v1'],
+  ['api.example.com/v1', 'api.example.com/v1'],
+  ['ann:secret@host/v1?key=secret', 'host/v1'],
+  ['https:host/v1', 'https:host/v1'],
+  ['https://host/openai?api-version=1', 'https://host/openai'],
+  ['https://host/v1#', 'https://host/v1'],
+  ['', ''],
+  ['https://host/v1/chat/completions', 'https://host/v1/chat/completions'],
+  ['https://ann:secret@host/v1/responses/', 'https://host/v1/responses/'],
+  ['/llm/v1/chat/completions', '/llm/v1/chat/completions'],
+  [
+    'https://host/api/v1/services/aigc/text-generation/generation',
+    'https://host/api/v1/services/aigc/text-generation/generation',
+  ],
+];
+
+const wrongCalls = providers.flatMap(([name, make]) =>
+  wrongBases.map(([baseURL, shown]) => [name, baseURL, shown, make] as const),
+);
+
+test.for(wrongCalls)(
+  '%s() refuses the base URL "%s", which has no scheme, a query or the path of a service',
+  ([, baseURL, shown, make]) => {
+    expect(() => make({ model: 'm', baseURL })).toThrow(
+      expect.objectContaining({
+        code: 'CONFIGURATION',
+        message: `baseURL must be like https://host/v1 (no query); got ${shown}.`,
+      }),
+    );
+  },
+);
+
+test.for([
+  ['/llm/v1', '/llm/v1'],
+  ['/', ''],
+  ['./v1', './v1'],
+  ['../llm/v1/', '../llm/v1'],
+  ['//host/v1', '//host/v1'],
+  ['http://127.0.0.1:11434/v1//', 'http://127.0.0.1:11434/v1'],
+  ['tauri://localhost/v1', 'tauri://localhost/v1'],
+  ['https://host/chat/v1', 'https://host/chat/v1'],
+  [' https://host/v1 ', 'https://host/v1'],
+])('the base URL %s is allowed', async ([baseURL = '', base]) => {
+  for (const [, make, path] of providers) {
+    const { fetch, urls } = answering(500, '');
+    await errorOf(make({ model: 'm', baseURL, fetch }));
+    expect(urls).toEqual([base + path]);
+  }
+});
+
+test.for([
+  [404, '404 page not found', 'HTTP 404 from the model server'],
+  [404, '', 'HTTP 404 from the model server'],
+  [404, '{"detail":"Not Found"}', 'HTTP 404 from the model server'],
+  [200, '<!doctype html><title>Hi</title>', 'The reply is not an event stream'],
+  [200, 'Ollama is running', 'The reply is not an event stream'],
+] as const)(
+  'the error about the answer %i "%s" names the address and the likely base URL',
+  async ([status, body, problem]) => {
+    for (const [, make, path, api] of providers) {
+      const { fetch } = answering(status, body);
+      const asked = async (baseURL: string): Promise<string> =>
+        (await errorOf(make({ model: 'm', baseURL, fetch }))).message;
+      const question = `${problem}. Is the base URL of https://host${path} right? Try https://host${api}. The reply: `;
+      expect(await asked('https://host')).toContain(question);
+      expect(await asked('https://ann:secret@host/')).toContain(question);
+      expect(await asked('https://host/v1')).toContain(
+        `Is the base URL of https://host/v1${path} right? The reply: `,
+      );
+    }
+  },
+);
+
+test.for([
+  [404, '{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}'],
+  [401, 'Unauthorized'],
+  [500, '<html>'],
+  [200, '{"error":{"message":"No credit"}}'],
+] as const)(
+  'the error about the answer %i %s does not ask about the base URL',
+  async ([status, body]) => {
+    for (const [, make] of providers) {
+      const { fetch } = answering(status, body);
+      const { message } = await errorOf(make({ model: 'm', baseURL: 'https://host', fetch }));
+      expect(message).not.toContain('base URL');
+    }
+  },
+);
+
+/** Replaces the global `fetch` for this test, and returns the headers of the requests. */
+function globalFetch(): readonly Headers[] {
+  const sent: Headers[] = [];
+  vi.stubGlobal('fetch', async (_url: string, { headers }: RequestInit) => {
+    sent.push(new Headers(headers));
+    return new Response('', { status: 500 });
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  return sent;
+}
+
+test.for(providers)('%s() without a key for its own server sends no request', async ([, make]) => {
+  const sent = globalFetch();
+  for (const options of [{}, { apiKey: ' ' }, { apiKey: () => '' }, { headers: { 'x-app': 'a' } }])
+    expect(await errorOf(make({ model: 'm', ...options }))).toMatchObject({
+      code: 'MODEL_AUTH',
+      message: 'The API key is missing. Set apiKey or baseURL.',
+      retryable: false,
+    });
+  expect(sent).toEqual([]);
+});
+
+test.for(providers)('%s() sends a request if something else may add the key', async ([, make]) => {
+  const sent = globalFetch();
+  const { fetch, urls } = answering(500, '');
+  await errorOf(make({ model: 'm', headers: { Authorization: 'Bearer k' } }));
+  await errorOf(make({ model: 'm', baseURL: 'http://127.0.0.1:11434/v1' }));
+  await errorOf(make({ model: 'm', fetch }));
+  expect(sent.map((headers) => headers.get('authorization'))).toEqual(['Bearer k', null]);
+  expect(urls).toHaveLength(1);
+});

@@ -1,0 +1,45 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { HttpRequest } from './http-request.ts';
+
+/** Path of a service, which a model adds to the base URL. */
+const service = /\/(chat\/completions|responses|services\/aigc.*)$/;
+
+/**
+ * Returns the base URL without blanks and without slashes at its end. A path such as `/llm/v1` is a
+ * base URL, too: it belongs to the page's own server. Throws `CONFIGURATION` for a base URL without
+ * a scheme, for one with a query, and for the address of a service.
+ */
+export function checkedBase(baseURL: string): string {
+  const given = baseURL.trim();
+  const base = given.replace(/\/+$/, '');
+  if (/^([\w+-]+:\/)?\.*\/[^?#]*$/.test(given) && !service.test(base)) return base;
+  const message = `baseURL must be like https://host/v1 (no query); got ${addressOf(given)}.`;
+  throw new AgentError('CONFIGURATION', message);
+}
+
+/** Returns an address without credentials, query and fragment, for error messages. */
+export function addressOf(url: string): string {
+  return url.replace(/^([^/]*\/\/)?[^/]*@|[?#].*/g, '$1');
+}
+
+/**
+ * Returns a question for an error that suggests a wrong base URL. The error quotes the server's
+ * reply after the question.
+ */
+export function baseUrlQuestion({ url, api = '/v1' }: Pick<HttpRequest, 'url' | 'api'>): string {
+  const address = addressOf(url);
+  const likely = address.replace(service, api);
+  const guess = likely === address || /\/v\d/.test(address) ? '' : ` Try ${likely}.`;
+  return `. Is the base URL of ${address} right?${guess} The reply`;
+}
+
+/**
+ * Returns a question for a page's request that got no response. Otherwise returns an empty text, as
+ * outside a browser. A browser does not say whether the server is down or does not allow the page (CORS).
+ */
+export function pageAdvice(isUnanswered: boolean): string {
+  const { location } = globalThis as { readonly location?: { readonly origin: string } };
+  return isUnanswered && location
+    ? `. Does the server run and allow pages of ${location.origin}?`
+    : '';
+}

@@ -1,0 +1,110 @@
+import type { AgentError } from '../../error/agent-error.ts';
+import { baseUrlQuestion } from './base-url.ts';
+import type { ReplyDecoder } from '../formatter.ts';
+import type { HttpRequest } from './http-request.ts';
+import type { ModelDelta } from '../chat-model.ts';
+import { badResponse, errorOfChunk } from './provider-error.ts';
+import { SseParser, type ServerSentEvent } from './sse-parser.ts';
+
+/** Number of received bytes that count as one character that waits. */
+const bytesPerHeld = 64;
+
+/**
+ * Reads a reply. The reply is a stream of server-sent events with one JSON chunk each, or one JSON
+ * text from a server that does not stream.
+ */
+export class EventReply {
+  readonly #parser = new SseParser();
+  readonly #text = new TextDecoder();
+  readonly #decoder: ReplyDecoder;
+  /** Text before the first event. If the reply has no event, this is the whole reply. */
+  #head = '';
+  #streams = false;
+  #received = 0;
+  /** Number of reads after the end of the reply. */
+  closing = 0;
+  /** Whether the reply is complete. Later events are ignored. */
+  done = false;
+  /** Error of the reply. Deltas that were returned before the error are valid. */
+  error: AgentError | undefined;
+
+  constructor(decoder: ReplyDecoder) {
+    this.#decoder = decoder;
+  }
+
+  /** Whether the finish reason of the reply is known. Only its usage may still be missing. */
+  get finished(): boolean {
+    return this.#decoder.finished;
+  }
+
+  /** Whether nothing has to follow. The connection gets a moment to end by itself. */
+  get ended(): boolean {
+    return this.done || this.#decoder.ended === true;
+  }
+
+  /**
+   * Characters that wait for their end, and a part of all received bytes. Hence endless events
+   * without content reach the limit, too.
+   */
+  get held(): number {
+    const waiting = this.#parser.held + this.#head.length + (this.#decoder.held ?? 0);
+    return waiting + this.#received / bytesPerHeld;
+  }
+
+  push(bytes: Uint8Array): readonly ModelDelta[] {
+    const deltas: ModelDelta[] = [];
+    this.#received += bytes.length;
+    if (this.done) return deltas;
+    for (const event of this.#parser.push(bytes)) this.#take(event, deltas);
+    if (!this.#streams) this.#head += this.#text.decode(bytes, { stream: true });
+    return deltas;
+  }
+
+  /**
+   * Returns the last deltas at the end of the input. Some servers send no finish reason, and others
+   * send no `[DONE]`. A reply without both is an error. The error about a reply that is no
+   * event stream names the address of `request`.
+   */
+  end(request: Pick<HttpRequest, 'url' | 'api'>): readonly ModelDelta[] {
+    const deltas: ModelDelta[] = [];
+    const rest = this.#parser.end();
+    if (this.done || this.error) return deltas;
+    const whole = !rest && !this.#streams;
+    const problem = whole
+      ? badResponse(`The reply is not an event stream${baseUrlQuestion(request)}`, this.#head)
+      : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
+    this.#take(rest ?? { event: '', data: this.#head }, deltas, problem);
+    if (this.done) return deltas;
+    // After the finish reason, a cut event does not matter. In a reply without events, an error
+    // means that the reply is invalid.
+    if (whole && this.error) return [];
+    if (this.finished || (whole && deltas.length)) this.#finish(deltas);
+    else this.error ??= problem;
+    return deltas;
+  }
+
+  #take({ event, data }: ServerSentEvent, deltas: ModelDelta[], malformed?: AgentError): void {
+    if (this.done || this.error || data === '') return;
+    this.#streams = true;
+    this.#head = '';
+    if (data.startsWith('[DONE]')) return this.#finish(deltas);
+    try {
+      const chunk: unknown = JSON.parse(data);
+      const { errorOf = errorOfChunk } = this.#decoder;
+      this.error = errorOf(chunk, event === 'error');
+      if (!this.error) this.#decoder.decode(chunk, deltas);
+    } catch {
+      this.error =
+        event === 'error'
+          ? errorOfChunk({ message: data }, true)
+          : (malformed ?? badResponse('An event is malformed', data));
+    }
+  }
+
+  #finish(deltas: ModelDelta[]): void {
+    // Gateways send `[DONE]` after every stream, also after one without its last event.
+    this.done = this.#decoder.ended !== false;
+    this.error = this.done ? undefined : badResponse('The reply ended early', '[DONE]', true);
+    if (this.done) deltas.push(this.#decoder.end());
+  }
+}

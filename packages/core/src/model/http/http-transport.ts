@@ -1,0 +1,132 @@
+import { AgentError, isError, messageOf } from '../../error/agent-error.ts';
+import type { ReplyDecoder } from '../formatter.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import type { ModelDelta } from '../chat-model.ts';
+import { hasContent } from '../deltas.ts';
+import { Deadline } from '../deadline.ts';
+import { Pace } from '../pace.ts';
+import { ReplyLength } from '../reply-length.ts';
+import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
+import { EventReply } from './event-reply.ts';
+import type { HttpRequest } from './http-request.ts';
+import { errorOfResponse } from './provider-error.ts';
+import { sendRequest } from './send-request.ts';
+import { withoutSecrets } from './without-secrets.ts';
+
+/**
+ * Time, in milliseconds, to wait for the connection to end after the reply. Only then can the
+ * connection be reused.
+ */
+const closingMs = 500;
+/** Reads of what a server sends after the reply. */
+const closingReads = 8;
+/** Length after which no more of an error's text is read, in characters. */
+const maxErrorLength = 65_536;
+
+/**
+ * Sends the request that `prepare` returns, and yields the deltas of the reply, one array for each
+ * network read. Reads from the network only when the caller asks for the next array. Rejects with
+ * an `AgentError`. Its message may quote the server's text, but never the value of a header.
+ */
+export async function* streamReply(
+  prepare: () => HttpRequest | Promise<HttpRequest>,
+  decoder: ReplyDecoder,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const request = await prepare();
+  const deadline = new Deadline(request.signal, request.timeoutMs);
+  const length = new ReplyLength(request.replyLength);
+  const pace = new Pace(performance.now());
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  try {
+    const response = await sendRequest(request, deadline);
+    reader = response.body?.getReader();
+    if (!response.ok) {
+      const text = await readError(reader, deadline);
+      throw errorOfResponse(response.status, response.headers, text, baseUrlQuestion(request));
+    }
+    const reply = new EventReply(decoder);
+    for (;;) {
+      const bytes = await read(reader, reply, deadline);
+      const deltas = bytes ? reply.push(bytes) : reply.end(request);
+      length.hold(reply.held);
+      if (hasContent(deltas)) deadline.heard();
+      const reading = request.onRead?.();
+      if (reading) await deadline.within(reading);
+      if (deltas.length) yield deltas;
+      if (reply.error) throw reply.error;
+      if (!bytes) return;
+      // Without deltas, nobody else gives timers their turn.
+      const turn = pace.step(performance.now());
+      if (turn) await turn;
+    }
+  } catch (error) {
+    if (error === deadline.signal.reason) throw error;
+    throw readable(error, request, pageAdvice(!reader));
+  } finally {
+    deadline.end();
+    reader?.cancel().catch(() => undefined);
+  }
+}
+
+/** Returns the beginning of an error's text. */
+async function readError(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  deadline: Deadline,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  while (reader && text.length < maxErrorLength) {
+    const { value } = await deadline.listen(() => reader.read());
+    if (!value) break;
+    text += decoder.decode(value, { stream: true });
+  }
+  return text;
+}
+
+/**
+ * Returns the next bytes, or `undefined` at the end. If the connection breaks after the end of the
+ * reply, this also counts as the end.
+ */
+async function read(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  reply: EventReply,
+  deadline: Deadline,
+): Promise<Uint8Array | undefined> {
+  if (reply.ended) {
+    if (!reply.closing) deadline.heard();
+    reply.closing += 1;
+    if (reply.closing >= closingReads) return undefined;
+  }
+  try {
+    return (
+      reader &&
+      (await deadline.listen(() => reader.read(), reply.ended ? closingMs : undefined)).value
+    );
+  } catch (error) {
+    if (reply.ended || (reply.finished && !deadline.signal.aborted)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Converts any error to an `AgentError` without secrets, also in its stack and details. It has no
+ * cause, because a cause could quote them. An error that is not an `AgentError` comes from `fetch`
+ * or from the body. In Node, the reason of such an error is its `cause`. `advice` follows the
+ * reason.
+ */
+function readable(error: unknown, request: HttpRequest, advice: string): AgentError {
+  const clean = (text: string): string => withoutSecrets(text, request);
+  if (AgentError.is(error)) {
+    const { code, message, retryable, details } = error;
+    const shown = details && (JSON.parse(clean(JSON.stringify(details))) as JsonObject);
+    return new AgentError(code, clean(message), { retryable, details: shown });
+  }
+  const reason = (Object(error) as Error).cause ?? error;
+  const failure = new AgentError(
+    'MODEL_UNREACHABLE',
+    clean(`The connection to ${addressOf(request.url)} failed: ${messageOf(reason)}${advice}`),
+    { retryable: true },
+  );
+  if (isError(reason)) failure.stack += clean(`\nCaused by: ${reason.stack}`);
+  return failure;
+}

@@ -1,0 +1,110 @@
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
+
+const contextLength =
+  /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
+
+/**
+ * Returns the error for an HTTP status that is not a success. `question`: text to add if the server
+ * does not know the address.
+ */
+export function errorOfResponse(
+  status: number,
+  headers: Headers,
+  text: string,
+  question = '',
+): AgentError {
+  const wait = headers.get('retry-after') || 'none';
+  // `retry-after-ms` is in milliseconds, `retry-after` in seconds or a date.
+  const retryAfterMs = [
+    Number(headers.get('retry-after-ms') || NaN),
+    Number(wait) * 1000,
+    Math.max(0, Date.parse(wait) - Date.now()),
+  ].find((ms) => ms >= 0);
+  const details = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  // If the text names a model, the address is right and the model is missing.
+  const isUnknown = status === 404 && !/model/i.test(text);
+  const title = `HTTP ${status} from the model server${isUnknown ? question : ''}`;
+  return providerError(title, parseJson(text), text, details);
+}
+
+/**
+ * Returns the error that a chunk reports, if any. Such a chunk is `{ error: … }`, `{ object:
+ * 'error' }`, `{ code: 'text' }`, or the data of an `error` event.
+ */
+export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError | undefined {
+  const { error, object, code } = Object(chunk) as Record<string, unknown>;
+  if (!isErrorEvent && !error && !isText(code) && object !== 'error') return undefined;
+  return providerError('The model server reported an error', chunk, JSON.stringify(chunk));
+}
+
+/**
+ * Returns the error for a reply that violates the protocol. Set `retryable` if the reply was cut
+ * off.
+ */
+export function badResponse(problem: string, text: string, retryable = false): AgentError {
+  return new AgentError('MODEL_BAD_RESPONSE', `${problem}: ${quote(text) || '(nothing)'}`, {
+    retryable,
+  });
+}
+
+interface HttpDetails {
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+}
+
+/**
+ * Builds the error from a body. The body is `{ error: { message, code, type } }`, `{ error: 'text'
+ * }`, `{ message }`, `{ detail }`, or an array with one of these (Gemini).
+ */
+function providerError(
+  title: string,
+  body: unknown,
+  text: string,
+  details: HttpDetails = {},
+): AgentError {
+  const outer = Object(Array.isArray(body) ? body[0] : body) as Record<string, unknown>;
+  const inner = isRecord(outer['error']) ? outer['error'] : outer;
+  const words = [inner['message'], outer['error'], inner['detail']].find(isText);
+  const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
+  const status =
+    details.status ??
+    [inner['code'], inner['status_code'], inner['status']].find(isErrorStatus) ??
+    500;
+  const code = classify(status, `${providerCode} ${words ?? text}`, details.status);
+  return new AgentError(code, `${title}: ${words ? quote(words, 600) : quote(text)}`, {
+    retryable:
+      (code === 'MODEL_SERVER'
+        ? status >= 500
+        : code === 'MODEL_RATE_LIMITED' || code === 'MODEL_TIMEOUT') &&
+      providerCode !== 'insufficient_quota',
+    details: { ...details, ...(providerCode && { providerCode }) },
+  });
+}
+
+/**
+ * Returns the code of an error. An error inside a reply has no `httpStatus`. If such an error is
+ * not recognized, it counts as a failure of the server, whatever status the chunk contains.
+ */
+function classify(status: number, words: string, httpStatus: number | undefined): AgentErrorCode {
+  if (status === 401 || status === 403) return 'MODEL_AUTH';
+  if (status === 429 || /^rate_?limit/i.test(words)) return 'MODEL_RATE_LIMITED';
+  if (contextLength.test(words)) return 'MODEL_CONTEXT_LENGTH';
+  if (status === 408) return 'MODEL_TIMEOUT';
+  return status >= 500 || !httpStatus ? 'MODEL_SERVER' : 'MODEL_REQUEST';
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isErrorStatus(value: unknown): value is number {
+  return typeof value === 'number' && value >= 400;
+}
+
+/** Returns the text on one line, cut to `length` characters. */
+export function quote(text: string, length = 200): string {
+  const line = text.trim().replace(/\s+/g, ' ');
+  return line.length > length ? `${line.slice(0, length)}…` : line;
+}

@@ -1,0 +1,334 @@
+import { expect, test } from 'vitest';
+import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
+import { createMessage } from '../../message/create-message.ts';
+import type { Msg, Role } from '../../message/msg.ts';
+import type { ModelRequest, ToolSchema } from '../chat-model.ts';
+import { openAiFormatter, type OpenAiFormat } from './openai-formatter.ts';
+
+const plain: OpenAiFormat = {
+  model: 'm',
+  features: { tools: true, media: ['image', 'audio', 'video', 'file'] },
+  maxTokensField: 'max_tokens',
+  sendThinking: false,
+  includeUsage: true,
+};
+
+const textOnly: Partial<OpenAiFormat> = { features: { tools: true, media: [] } };
+
+const format = (
+  request: Partial<ModelRequest>,
+  options: Partial<OpenAiFormat> = {},
+): Record<string, unknown> =>
+  JSON.parse(
+    openAiFormatter({ ...plain, ...options }).format({ messages: [], tools: [], ...request }),
+  );
+
+const wire = (
+  role: Role,
+  content: string | readonly ContentBlock[],
+  options?: Partial<OpenAiFormat>,
+  name?: string,
+): unknown =>
+  format({ messages: [createMessage(role, content, name === undefined ? {} : { name })] }, options)[
+    'messages'
+  ];
+
+const text = (value: string): ContentBlock => ({ type: 'text', text: value });
+
+const media = (type: MediaBlock['type'], mediaType: string, name?: string): MediaBlock => ({
+  type,
+  source: { type: 'base64', mediaType, data: 'QUJD' },
+  ...(name === undefined ? {} : { name }),
+});
+
+const linked = (type: MediaBlock['type'], url: string, name?: string): MediaBlock => ({
+  type,
+  source: { type: 'url', url },
+  ...(name === undefined ? {} : { name }),
+});
+
+const lookup: ToolSchema = {
+  name: 'lookup',
+  description: 'Looks up.',
+  parameters: { type: 'object', properties: { q: { type: 'string' } } },
+};
+
+test('the OpenAI formatter formats a plain request', () => {
+  expect(
+    format({
+      messages: [
+        createMessage('system', 'Be brief.'),
+        createMessage('user', '東京?'),
+        createMessage('assistant', 'Hi'),
+      ],
+    }),
+  ).toEqual({
+    model: 'm',
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: '東京?' },
+      { role: 'assistant', content: 'Hi' },
+    ],
+  });
+});
+
+test('the OpenAI formatter formats the options of a request', () => {
+  const request = {
+    maxTokens: 5,
+    temperature: 0,
+    topP: 0.5,
+    seed: 7,
+    stop: ['END'],
+    providerOptions: { logprobs: true, stream_options: null },
+  };
+  expect(format(request)).toEqual({
+    model: 'm',
+    stream: true,
+    stream_options: null,
+    max_tokens: 5,
+    temperature: 0,
+    top_p: 0.5,
+    seed: 7,
+    stop: ['END'],
+    logprobs: true,
+    messages: [],
+  });
+  expect(
+    format(
+      { maxTokens: 5, stop: [] },
+      { maxTokensField: 'max_completion_tokens', includeUsage: false },
+    ),
+  ).toEqual({
+    model: 'm',
+    stream: true,
+    max_completion_tokens: 5,
+    messages: [],
+  });
+});
+
+test('provider options take precedence, and each field is sent once', () => {
+  const body = openAiFormatter(plain).format({
+    messages: [createMessage('user', 'a')],
+    tools: [lookup],
+    providerOptions: { model: 'other', tools: [], messages: [] },
+  });
+  expect(JSON.parse(body)).toMatchObject({ model: 'other', tools: [], messages: [] });
+  expect(body.match(/"(tools|messages|model)":/g)).toHaveLength(3);
+});
+
+test('the tools and the tool choice are sent', () => {
+  expect(
+    format({
+      tools: [lookup, { ...lookup, name: 'strict', strict: true }],
+      toolChoice: { name: 'lookup' },
+    }),
+  ).toMatchObject({
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'lookup', description: 'Looks up.', parameters: lookup.parameters },
+      },
+      { type: 'function', function: { name: 'strict', strict: true } },
+    ],
+    tool_choice: { type: 'function', function: { name: 'lookup' } },
+  });
+  expect(format({ tools: [lookup], toolChoice: 'required' })['tool_choice']).toBe('required');
+  expect(format({ toolChoice: 'none' })).not.toHaveProperty('tool_choice');
+  expect(format({})).not.toHaveProperty('tools');
+});
+
+test('a response schema is strict if every object is closed and requires every property', () => {
+  const strictOf = (schema: ModelRequest['responseSchema'] & object): unknown =>
+    (format({ responseSchema: schema })['response_format'] as { json_schema: { strict: boolean } })
+      .json_schema.strict;
+  const closed = {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+    required: ['a'],
+    additionalProperties: false,
+  };
+  expect(format({ responseSchema: closed })['response_format']).toEqual({
+    type: 'json_schema',
+    json_schema: { name: 'response', schema: closed, strict: true },
+  });
+  expect(strictOf({ ...closed, required: [] })).toBe(false);
+  const { required: _required, ...optional } = closed;
+  expect(strictOf(optional)).toBe(false);
+  expect(
+    strictOf({ ...closed, properties: { ...closed.properties, extra: { type: 'string' } } }),
+  ).toBe(false);
+  expect(strictOf({ type: 'object', properties: {}, additionalProperties: false })).toBe(true);
+  expect(strictOf({ ...closed, additionalProperties: true })).toBe(false);
+  expect(
+    strictOf({ ...closed, properties: { a: { type: 'array', items: { type: 'object' } } } }),
+  ).toBe(false);
+});
+
+test('several text blocks are joined into one string', () => {
+  expect(wire('user', [text('a'), text('b')])).toEqual([{ role: 'user', content: 'a\nb' }]);
+  expect(wire('system', [text('a'), text('b')])).toEqual([{ role: 'system', content: 'a\nb' }]);
+  expect(wire('assistant', [text('a'), text('b')])).toEqual([
+    { role: 'assistant', content: 'a\nb' },
+  ]);
+  expect(wire('user', [])).toEqual([{ role: 'user', content: '' }]);
+});
+
+test('media that the model supports are sent', () => {
+  const content = [
+    text('Look'),
+    media('image', 'image/png'),
+    linked('image', 'https://x.test/a.png'),
+    media('audio', 'audio/mpeg'),
+    media('audio', 'audio/x-wav; rate=8000'),
+    media('file', 'application/pdf', 'a.pdf'),
+    linked('video', 'https://x.test/a.mp4'),
+    linked('file', 'data:application/pdf;base64,QUJD', 'b.pdf'),
+  ];
+  expect(wire('user', content)).toEqual([
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Look' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } },
+        { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
+        { type: 'input_audio', input_audio: { data: 'QUJD', format: 'mp3' } },
+        { type: 'input_audio', input_audio: { data: 'QUJD', format: 'wav' } },
+        {
+          type: 'file',
+          file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,QUJD' },
+        },
+        { type: 'video_url', video_url: { url: 'https://x.test/a.mp4' } },
+        {
+          type: 'file',
+          file: { filename: 'b.pdf', file_data: 'data:application/pdf;base64,QUJD' },
+        },
+      ],
+    },
+  ]);
+});
+
+test('media that the model or the protocol does not support are sent as text, without their bytes', () => {
+  const content = [
+    media('image', 'image/png'),
+    media('audio', 'audio/wav', 'voice.wav'),
+    linked('video', 'https://x.test/a.mp4', 'a.mp4'),
+    linked('image', 'data:image/png;base64,QUJD'),
+    linked('image', 'data:image/svg+xml,<svg/>'),
+  ];
+  expect(wire('user', content, textOnly)).toEqual([
+    {
+      role: 'user',
+      content:
+        '[image: image/png]\n[audio: voice.wav]\n[video: a.mp4 https://x.test/a.mp4]\n[image: image/png]\n[image: inline]',
+    },
+  ]);
+  expect(
+    wire('user', [linked('audio', 'https://x.test/a.wav'), linked('file', 'https://x.test/a.pdf')]),
+  ).toEqual([
+    { role: 'user', content: '[audio: https://x.test/a.wav]\n[file: https://x.test/a.pdf]' },
+  ]);
+  expect(wire('assistant', [text('Here:'), media('image', 'image/png', 'cat.png')])).toEqual([
+    { role: 'assistant', content: 'Here:\n[image: cat.png]' },
+  ]);
+});
+
+test('the model’s own arguments of a tool call are sent if they are JSON', () => {
+  const call = (raw?: string): ContentBlock => ({
+    type: 'tool_use',
+    id: 'c',
+    name: 'f',
+    input: { a: 1 },
+    ...(raw === undefined ? {} : { raw }),
+    providerMetadata: { extra_content: { google: { thought_signature: 's' } }, other: 1 },
+  });
+  const args = (raw?: string): unknown =>
+    (wire('assistant', [call(raw)]) as [{ tool_calls: [{ function: { arguments: string } }] }])[0]
+      .tool_calls[0].function.arguments;
+  expect(wire('assistant', [text('Let me see.'), call()])).toEqual([
+    {
+      role: 'assistant',
+      content: 'Let me see.',
+      tool_calls: [
+        {
+          id: 'c',
+          type: 'function',
+          function: { name: 'f', arguments: '{"a":1}' },
+          extra_content: { google: { thought_signature: 's' } },
+        },
+      ],
+    },
+  ]);
+  expect(wire('assistant', [call()])).toMatchObject([{ content: null }]);
+  expect(args('{ "a": 1.0 }')).toBe('{ "a": 1.0 }');
+  expect(args('{"a":')).toBe('{}');
+  expect(args('')).toBe('{}');
+  expect(wire('assistant', [{ type: 'tool_use', id: 'c', name: 'f', input: null }])).toMatchObject([
+    { tool_calls: [{ function: { arguments: '{}' } }] },
+  ]);
+});
+
+test('each tool result is sent as a message, with its media as text', () => {
+  const result = (toolUseId: string, output: string | readonly ContentBlock[]): ContentBlock => ({
+    type: 'tool_result',
+    toolUseId,
+    name: 'f',
+    output,
+    state: 'success',
+  });
+  const content = [
+    result('a', 'sun'),
+    result('b', [
+      text('See'),
+      linked('image', 'https://x.test/a.png'),
+      media('image', 'image/png'),
+    ]),
+  ];
+  const wired = [
+    { role: 'tool', tool_call_id: 'a', content: 'sun' },
+    {
+      role: 'tool',
+      tool_call_id: 'b',
+      content: 'See\n[image: https://x.test/a.png]\n[image: image/png]',
+    },
+  ];
+  expect(wire('tool', content)).toEqual(wired);
+  expect(wire('user', [...content, text('And now?')])).toEqual([
+    ...wired,
+    { role: 'user', content: 'And now?' },
+  ]);
+  expect(wire('tool', [])).toEqual([]);
+});
+
+test('thinking is sent back only with `sendThinking`', () => {
+  const content: ContentBlock[] = [{ type: 'thinking', thinking: 'Hm.' }, text('Yes')];
+  expect(wire('assistant', content)).toEqual([{ role: 'assistant', content: 'Yes' }]);
+  expect(wire('assistant', content, { sendThinking: true })).toEqual([
+    { role: 'assistant', content: 'Yes', reasoning_content: 'Hm.' },
+  ]);
+});
+
+test('the names of speakers are sent if the protocol allows them', () => {
+  expect(wire('user', 'Hi', {}, 'ann_1')).toEqual([{ role: 'user', name: 'ann_1', content: 'Hi' }]);
+  expect(wire('user', 'Hi', {}, '小明')).toEqual([{ role: 'user', name: '小明', content: 'Hi' }]);
+  expect(wire('user', 'Hi', {}, 'Ann Lee')).toEqual([{ role: 'user', content: 'Hi' }]);
+  expect(wire('assistant', 'Hi', {}, 'bot')).toEqual([{ role: 'assistant', content: 'Hi' }]);
+});
+
+test('a message is serialized once, in any number of requests', () => {
+  const formatter = openAiFormatter(plain);
+  let reads = 0;
+  const counted: Msg = {
+    ...createMessage('user', ''),
+    get content() {
+      reads++;
+      return [text('x')];
+    },
+  };
+  const bodies = [1, 2, 3].map(() =>
+    formatter.format({ messages: [counted, counted], tools: [lookup] }),
+  );
+  expect(reads).toBe(1);
+  expect(new Set(bodies).size).toBe(1);
+});

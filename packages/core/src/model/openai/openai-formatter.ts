@@ -1,0 +1,131 @@
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
+import type { Formatter } from '../formatter.ts';
+import { OpenAiDecoder } from './openai-decoder.ts';
+import { toWireMessages, type WireObject } from './openai-messages.ts';
+
+export interface OpenAiFormat {
+  readonly model: string;
+  readonly features: ModelFeatures;
+  /**
+   * Field of the body for `maxTokens`. OpenAI's reasoning models reject `max_tokens`, and most
+   * other servers support only `max_tokens`.
+   */
+  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
+  /**
+   * Whether to send thinking back as `reasoning_content`. DeepSeek requires this field between tool
+   * calls; OpenAI does not support it.
+   */
+  readonly sendThinking?: boolean | undefined;
+  /** Whether to request token counts with `stream_options.include_usage`. Default true. */
+  readonly includeUsage?: boolean | undefined;
+}
+
+/**
+ * Creates a formatter for chat completions. The JSON text of a message or tool is cached as long as
+ * its object exists. A long history is therefore not serialized again for each request.
+ */
+export function openAiFormatter(format: OpenAiFormat): Formatter {
+  // Text of the array's elements, without the brackets.
+  const messageText = memoize((message: Msg) =>
+    JSON.stringify(toWireMessages(message, format)).slice(1, -1),
+  );
+  const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
+
+  return {
+    format(request) {
+      const {
+        providerOptions = {},
+        messages,
+        tools,
+        maxTokens,
+        temperature,
+        topP,
+        seed,
+        stop,
+        toolChoice,
+        responseSchema,
+      } = request;
+      const options = JSON.stringify({
+        model: format.model,
+        stream: true,
+        stream_options: format.includeUsage === false ? undefined : { include_usage: true },
+        [format.maxTokensField]: maxTokens,
+        temperature,
+        top_p: topP,
+        seed,
+        stop: stop?.length ? stop : undefined,
+        tool_choice: tools.length ? toWireChoice(toolChoice) : undefined,
+        response_format: responseSchema && toWireResponseFormat(responseSchema),
+        ...providerOptions,
+      });
+      // Appends strings, because `join` would copy a long history once more.
+      let body = options.slice(0, -1);
+      if (!('messages' in providerOptions))
+        body += `,"messages":[${list(messages.map(messageText))}]`;
+      if (!('tools' in providerOptions) && tools.length)
+        body += `,"tools":[${tools.map(toolText).join()}]`;
+      return `${body}}`;
+    },
+    decoder: () => new OpenAiDecoder(),
+  };
+}
+
+/**
+ * Joins texts with commas. Leaves out empty texts, which come from messages that the provider does
+ * not get.
+ */
+export function list(texts: readonly string[]): string {
+  return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
+}
+
+function toWireTool({ name, description, parameters, strict }: ToolSchema): WireObject {
+  return { type: 'function', function: { name, description, parameters, strict } };
+}
+
+export function toWireChoice(choice: ToolChoice | undefined): unknown {
+  return typeof choice === 'object'
+    ? { type: 'function', function: { name: choice.name } }
+    : choice;
+}
+
+export function toWireResponseFormat(schema: JsonObject): WireObject {
+  return {
+    type: 'json_schema',
+    json_schema: { name: 'response', schema, strict: isStrict(schema) },
+  };
+}
+
+/**
+ * Returns whether OpenAI accepts the schema in strict mode: no object allows additional properties,
+ * and every property is required.
+ */
+export function isStrict(schema: JsonValue): boolean {
+  if (!isRecord(schema)) return true;
+  const {
+    type,
+    properties,
+    required = [],
+    additionalProperties,
+  } = schema as JsonObject & { readonly required?: readonly JsonValue[] };
+  const names = Object.keys(properties ?? {});
+  if (
+    type === 'object' &&
+    (additionalProperties !== false || names.some((name) => !required.includes(name)))
+  )
+    return false;
+  return Object.values(schema).every(isStrict);
+}
+
+export function memoize<T extends object, V>(make: (key: T) => V): (key: T) => V {
+  const known = new WeakMap<T, V>();
+  return (key) => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const made = make(key);
+    known.set(key, made);
+    return made;
+  };
+}

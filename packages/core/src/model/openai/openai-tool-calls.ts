@@ -1,0 +1,76 @@
+import { isWholeObject } from '../../message/json/parse-json.ts';
+import type { ModelDelta } from '../chat-model.ts';
+import type { WireToolCall } from './openai-wire.ts';
+
+export interface OpenCall {
+  /**
+   * Index from the provider. It may start at 1, be missing, or be the same for all tool calls.
+   * Deltas use the position in the list of tool calls instead.
+   */
+  readonly wireIndex: number | null | undefined;
+  id?: string;
+  name?: string;
+  input: string;
+  /** Length of the input when it was found to be complete. */
+  completeAt?: number;
+}
+
+/** Number of the newest tool calls that a fragment may continue, so that many take linear time. */
+const maxOpen = 256;
+
+/** Adds a fragment of `tool_calls` to its tool call, or starts a new tool call. */
+export function decodeToolCall(
+  fragment: WireToolCall,
+  calls: OpenCall[],
+  deltas: ModelDelta[],
+): void {
+  const { id, function: called, extra_content } = fragment;
+  const delta = argumentText(called?.arguments);
+  if (!id && !called?.name && !delta && !extra_content) return;
+  const newest = calls.slice(-maxOpen);
+  const found = newest.findLastIndex((open) => goesOn(open, fragment));
+  let index = found + calls.length - newest.length;
+  if (found < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
+  const call = calls[index]!;
+  // `trim` throws if the value is not a string. A session log would reject such a value.
+  const news = {
+    ...(!call.id && id && { id: id.trim() }),
+    ...(!call.name && called?.name && { name: called.name.trim() }),
+  };
+  Object.assign(call, news);
+  call.input += delta;
+  deltas.push({
+    type: 'tool-input',
+    index,
+    ...news,
+    ...(extra_content && { providerMetadata: { extra_content } }),
+    delta,
+  });
+}
+
+/**
+ * Returns whether a fragment continues a tool call. Cerebras sends two tool calls with the same
+ * index and different ids. Some servers repeat the id and the name in every fragment of a tool
+ * call. In later fragments, Qwen sends `id: ''` and GLM sends `name: ''`.
+ */
+function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): boolean {
+  if (index != null && index !== call.wireIndex) return false;
+  if (id && call.id) return id === call.id;
+  if (!called?.name || !call.name) return true;
+  return called.name === call.name && !isComplete(call);
+}
+
+/** Returns whether the arguments of a tool call are a whole JSON object. */
+export function isComplete(call: OpenCall): boolean {
+  const { input } = call;
+  if (call.completeAt === input.length) return true;
+  const isWhole = isWholeObject(input);
+  if (isWhole) call.completeAt = input.length;
+  return isWhole;
+}
+
+/** Returns arguments as text, because some local servers send an object. */
+export function argumentText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value == null ? '' : JSON.stringify(value);
+}

@@ -1,0 +1,202 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import { textSum } from '../../message/text-sum.ts';
+import type { KeptReply, ModelDelta } from '../chat-model.ts';
+import { wait } from '../timer.ts';
+import { streamReply } from '../http/http-transport.ts';
+import { ResponsesDecoder } from './responses-decoder.ts';
+import { withWhole, type Exchange } from './stream-response.ts';
+
+export interface BackgroundExchange extends Exchange {
+  readonly kept: KeptReply;
+}
+
+/** Attempts to continue after a broken connection, without a new event in between. */
+const maxAttempts = 5;
+
+/** Time that the store gets to say whether another process has taken the reply, in milliseconds. */
+const storePatienceMs = 250;
+
+/**
+ * Streams a reply that the provider writes in the background. Stores the id of the response before
+ * the first delta. If another process has stored an id for this request, reads that reply. If the
+ * caller ends the stream before the end of the reply, cancels the reply.
+ */
+export async function* streamInBackground(
+  exchange: BackgroundExchange,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const reply = new BackgroundReply(exchange);
+  try {
+    const isFound = yield* reply.resume();
+    if (!isFound) yield* reply.beginUntilEnd();
+  } catch (error) {
+    reply.failed = error;
+    throw error;
+  } finally {
+    // Not awaited: neither an abort nor an error waits for the provider.
+    if (!reply.ended) void reply.cancel();
+  }
+}
+
+/** A reply that the provider writes in the background. */
+class BackgroundReply {
+  readonly #exchange: BackgroundExchange;
+  /** Checksum of the request, so that no other request of the step continues its reply. */
+  readonly #sum: number;
+  #decoder: ResponsesDecoder;
+  /** Id of the response, once it is stored. */
+  #stored: string | undefined;
+  /** Id of a stored response that this one replaces. */
+  #replaced: string | undefined;
+  failed: unknown;
+
+  constructor(exchange: BackgroundExchange) {
+    const { formatter, request, origin } = exchange;
+    const { lastItem } = formatter.format(request, { whole: true });
+    this.#exchange = exchange;
+    this.#sum = textSum(`${request.messages.length} ${lastItem}`);
+    this.#decoder = new ResponsesDecoder({ origin });
+  }
+
+  get ended(): boolean {
+    return this.#decoder.ended;
+  }
+
+  /** Reads the reply that an earlier process began. Returns whether there is one. */
+  async *resume(): AsyncGenerator<readonly ModelDelta[], boolean> {
+    const { kept, origin, model, formatter, request } = this.#exchange;
+    const { state = {}, isCurrent } = (await kept.load()) ?? {};
+    const { id } = state;
+    if (typeof id !== 'string' || state['origin'] !== origin) return false;
+    if (!isCurrent) {
+      void this.#stop(id);
+      return false;
+    }
+    if (state['model'] !== model || state['sum'] !== this.#sum) {
+      // The request has changed. If this model fails, `fallback()` may still ask the reply's model.
+      this.#replaced = id;
+      return false;
+    }
+    const { inputSum } = formatter.format(request, { whole: true });
+    this.#decoder = new ResponsesDecoder({ origin, inputSum, id });
+    this.#stored = id;
+    try {
+      yield* this.#follow(this.#read(id));
+      return true;
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      yield [{ type: 'reset', reason: 'expired' }];
+      return false;
+    }
+  }
+
+  /** Begins a new reply, and begins again if the provider deletes it before its end. */
+  async *beginUntilEnd(): AsyncGenerator<readonly ModelDelta[], void> {
+    try {
+      yield* this.#begin();
+    } catch (error) {
+      if (this.#stored === undefined || !isGone(error)) throw error;
+      yield [{ type: 'reset', reason: 'expired' }];
+      yield* this.#begin();
+    }
+  }
+
+  async *#begin(): AsyncGenerator<readonly ModelDelta[], void> {
+    const { http, origin, formatter, request } = this.#exchange;
+    yield* withWhole(
+      (whole) => formatter.format(request, { whole, background: true }),
+      ({ body, inputSum }) => {
+        this.#decoder = new ResponsesDecoder({ origin, inputSum });
+        this.#stored = undefined;
+        return this.#follow(
+          streamReply(() => ({ ...http, body, onRead: () => this.#store() }), this.#decoder),
+        );
+      },
+    );
+  }
+
+  /** Tells the provider to stop, unless another process continues to read the reply. */
+  async cancel(): Promise<void> {
+    const { kept } = this.#exchange;
+    const { id } = this.#decoder;
+    if (id === undefined) return;
+    const isTaken = (error: unknown): boolean =>
+      AgentError.is(error) && error.code === 'SESSION_CONFLICT';
+    if (isTaken(this.failed)) return;
+    const cleared = kept.clear().then(() => false, isTaken);
+    // A store that hangs must not keep the provider writing.
+    const waited = wait(storePatienceMs, new AbortController().signal).then(() => false);
+    if (!(await Promise.race([cleared, waited]))) await this.#stop(id);
+  }
+
+  async #stop(id: string): Promise<void> {
+    const { url, headers, fetch: send = fetch } = this.#exchange.http;
+    const request = { method: 'POST', headers, redirect: 'manual' } as const;
+    try {
+      const response = await send(`${url}/${encodeURIComponent(id)}/cancel`, request);
+      await response.body?.cancel();
+    } catch {
+      // The provider may have ended the reply, or may be out of reach. The caller has left.
+    }
+  }
+
+  /** Yields the deltas. Continues the reply after a broken connection. */
+  async *#follow(
+    first: AsyncIterable<readonly ModelDelta[]>,
+  ): AsyncGenerator<readonly ModelDelta[], void> {
+    const { signal } = this.#exchange.http;
+    let stream = first;
+    for (let attempt = 1; ; attempt++) {
+      const before = this.#decoder.sequence;
+      try {
+        yield* stream;
+        return;
+      } catch (error) {
+        if (this.#decoder.sequence > before) attempt = 1;
+        const id = this.#stored;
+        const isOver = signal.aborted || !isBroken(error) || attempt >= maxAttempts;
+        // Without event numbers, the provider would send the whole reply again.
+        if (id === undefined || isOver || !this.#decoder.isNumbered) throw error;
+        await wait(100 * 2 ** attempt, signal);
+        stream = this.#read(id);
+      }
+    }
+  }
+
+  /** Reads the rest of the reply. */
+  #read(id: string): AsyncIterable<readonly ModelDelta[]> {
+    const { http } = this.#exchange;
+    this.#decoder.resume();
+    const query = `stream=true&starting_after=${this.#decoder.sequence}`;
+    const url = `${http.url}/${encodeURIComponent(id)}?${query}`;
+    return streamReply(() => ({ ...http, url }), this.#decoder);
+  }
+
+  /** Stores the id of the response as soon as it is known. */
+  #store(): Promise<void> | undefined {
+    const { id } = this.#decoder;
+    if (id === undefined || this.#stored !== undefined) return undefined;
+    const { kept, origin, model } = this.#exchange;
+    const state: JsonObject = { id, origin, model, sum: this.#sum };
+    return kept.save(state).then(() => {
+      this.#stored = id;
+      if (this.#replaced !== undefined) void this.#stop(this.#replaced);
+      this.#replaced = undefined;
+    });
+  }
+}
+
+/** Returns whether the connection ended before the reply did. */
+function isBroken(error: unknown): boolean {
+  if (!AgentError.is(error) || !error.retryable) return false;
+  const { code, details } = error;
+  if (code === 'MODEL_SERVER') return details?.['status'] !== undefined;
+  return /^MODEL_(UNREACHABLE|BAD_RESPONSE|RATE_LIMITED)$/.test(code);
+}
+
+/** Returns whether the provider has deleted or canceled the response. */
+function isGone(error: unknown): boolean {
+  if (!AgentError.is(error)) return false;
+  const { code, details } = error;
+  return code === 'MODEL_REQUEST' || details?.['providerCode'] === 'response_cancelled';
+}

@@ -1,0 +1,53 @@
+import type { JsonObject } from '../../message/json/json.ts';
+import type { ModelDelta } from '../chat-model.ts';
+
+/**
+ * A function call of a reply while it streams. Its deltas wait until its id and its name are known.
+ * Some servers send them only with the finished item, or only at the end of the reply.
+ */
+export class OpenCall {
+  /** Position among the reply's calls. */
+  readonly #index: number;
+  #arguments = '';
+  #isShown = false;
+  #metadata: JsonObject | undefined;
+
+  constructor(index: number) {
+    this.#index = index;
+  }
+
+  get arguments(): string {
+    return this.#arguments;
+  }
+
+  add(delta: string, deltas: ModelDelta[]): void {
+    this.#arguments += delta;
+    if (this.#isShown && delta) deltas.push({ type: 'tool-input', index: this.#index, delta });
+  }
+
+  complete(whole: string, deltas: ModelDelta[]): void {
+    const known = this.#arguments;
+    if (whole.startsWith(known)) this.add(whole.slice(known.length), deltas);
+  }
+
+  /** Adds what a later request needs to send the call back. */
+  keep(providerMetadata: JsonObject, deltas: ModelDelta[]): void {
+    this.#metadata = providerMetadata;
+    if (this.#isShown)
+      deltas.push({ type: 'tool-input', index: this.#index, delta: '', providerMetadata });
+  }
+
+  /** Announces the call, with all that has waited for it. */
+  show(id: string, name: string, deltas: ModelDelta[]): void {
+    if (this.#isShown) return;
+    this.#isShown = true;
+    deltas.push({
+      type: 'tool-input',
+      index: this.#index,
+      id,
+      name,
+      delta: this.#arguments,
+      ...(this.#metadata && { providerMetadata: this.#metadata }),
+    });
+  }
+}

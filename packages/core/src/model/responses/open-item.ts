@@ -1,0 +1,309 @@
+import {
+  hostedToolMetadata,
+  sourcesMetadata,
+  type HostedTool,
+  type Source,
+} from '../../message/hosted-tool.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { jsonCopy } from '../../message/json/parse-json.ts';
+import type { ModelDelta } from '../chat-model.ts';
+import { argumentText } from '../openai/openai-tool-calls.ts';
+import { outputOf, toHostedTool } from './hosted-tool-item.ts';
+import { OpenCall } from './open-call.ts';
+import type { KeptItem, WireAnnotation, WireItem } from './responses-wire.ts';
+
+/** Text of an item: answers and refusals, summaries of reasoning, or full reasoning. */
+export type PartKind = 'content' | 'summary' | 'reasoning';
+
+interface OpenPart {
+  readonly kind: PartKind;
+  /** Index among the parts of its kind. */
+  readonly index: number;
+  readonly id: string;
+  text: string;
+  readonly annotations: WireAnnotation[];
+}
+
+/** Fields that a block holds itself, or that servers refuse to get back. */
+const heldByBlock = /^(content|summary|arguments|name|call_id|status)$/;
+
+/**
+ * One item of a reply while it streams. Each event of the item adds deltas. `close` adds what the
+ * events left out, because some servers send a text only with the finished item.
+ */
+export class OpenItem {
+  /** Position in the reply. */
+  readonly #index: number;
+  readonly #origin: string;
+  readonly #parts: OpenPart[] = [];
+  #call: OpenCall | undefined;
+  /** Fields of the finished item. The first value of a field counts. */
+  #fields: WireItem = {};
+  #content: string | undefined;
+  #hasFile = false;
+  /** The output of a built-in tool, if it is an item of its own. */
+  #output: JsonValue | undefined;
+  readonly type: string | null | undefined;
+  id: string | undefined;
+  callId: string | undefined;
+  #name: string | undefined;
+
+  constructor(index: number, origin: string, type: string | null | undefined) {
+    this.#index = index;
+    this.#origin = origin;
+    this.type = type;
+  }
+
+  get closed(): boolean {
+    return this.#content !== undefined;
+  }
+
+  get isCall(): boolean {
+    return this.#call !== undefined;
+  }
+
+  /** Returns whether an event with these fields can belong to this item. */
+  fits({ type, call_id: callId, name }: WireItem): boolean {
+    const isEqual = (own: string | undefined, other: string | null | undefined): boolean =>
+      !own || !other || own === other;
+    return this.type === type && isEqual(this.callId, callId) && isEqual(this.#name, name?.trim());
+  }
+
+  /** Returns whether this item is finished and says the same. */
+  hasSameContent(item: WireItem): boolean {
+    return this.#content === contentOf(item);
+  }
+
+  /** Returns whether a finished item can be this one, even if the ids of a call have changed. */
+  mayBe(item: WireItem): boolean {
+    if (!this.#call) return this.fits(item);
+    const whole = argumentText(item.arguments);
+    const known = this.#call.arguments;
+    if (!this.closed && this.fits(item)) return true;
+    const isSame = this.closed ? whole === known : whole.startsWith(known);
+    return isSame && this.fits({ ...item, call_id: null });
+  }
+
+  /** Announces a function call. `index`: its position among the reply's calls. */
+  openCall(index: number): void {
+    this.#call = new OpenCall(index);
+  }
+
+  /** Adds what an event that announces the item says about it. */
+  open(item: WireItem, deltas: ModelDelta[]): void {
+    this.#name ||= item.name?.trim() || undefined;
+    if (this.#call) this.#showCall(deltas);
+    else if (!this.closed) this.#showTool(toHostedTool(item, this.#toolId, false), {}, deltas);
+  }
+
+  /** Adds the deltas of a text, which may be empty. */
+  addText(kind: PartKind, index: number, delta: string, deltas: ModelDelta[]): void {
+    if (!this.closed) this.#addText(kind, index, delta, deltas);
+  }
+
+  /** Adds the rest of a text whose whole is known. */
+  completeText(kind: PartKind, index: number, whole: string, deltas: ModelDelta[]): void {
+    const { text } = this.#part(kind, index);
+    if (whole.startsWith(text)) this.#addText(kind, index, whole.slice(text.length), deltas);
+  }
+
+  addAnnotation(index: number, annotation: WireAnnotation): void {
+    this.#part('content', index).annotations.push(annotation);
+  }
+
+  addArguments(delta: string, deltas: ModelDelta[]): void {
+    if (!this.closed) this.#call?.add(delta, deltas);
+  }
+
+  completeArguments(whole: string, deltas: ModelDelta[]): void {
+    if (!this.closed) this.#call?.complete(whole, deltas);
+  }
+
+  /**
+   * Adds the parts of the finished item that the stream did not contain. Also keeps the fields that
+   * a later request sends back. A server may report an item twice, with more fields each time.
+   */
+  close(item: WireItem, deltas: ModelDelta[]): void {
+    const fields: WireItem = { ...presentFields(item), ...this.#fields };
+    const isNews = !this.closed || Object.keys(fields).length > Object.keys(this.#fields).length;
+    this.#fields = fields;
+    this.#content ??= contentOf(item);
+    if (isNews) this.#addMissing(deltas);
+  }
+
+  /** Shows the output of a built-in tool, which the server sent as an item of its own. */
+  settle(output: WireItem, deltas: ModelDelta[]): void {
+    this.#output = outputOf(output) ?? null;
+    if (this.closed) this.#addMissing(deltas);
+  }
+
+  /** Ends an item that the server did not finish, at the end of the reply. */
+  end(deltas: ModelDelta[]): void {
+    if (this.#call) this.#call.show(this.#anyId, this.#name ?? '', deltas);
+    else if (!this.closed && this.type === 'message') this.#closeMessage({}, deltas);
+  }
+
+  #addMissing(deltas: ModelDelta[]): void {
+    const item = this.#fields;
+    if (this.#call) this.#closeCall(this.#call, item, deltas);
+    else if (this.type === 'message') this.#closeMessage(item, deltas);
+    else if (this.type === 'reasoning') this.#closeReasoning(item, deltas);
+    else this.#closeHosted(item, deltas);
+  }
+
+  #addText(kind: PartKind, index: number, delta: string, deltas: ModelDelta[]): void {
+    const part = this.#part(kind, index);
+    part.text += delta;
+    if (delta) deltas.push({ type: typeOf(kind), id: part.id, delta });
+  }
+
+  /** Adds the missing texts of a kind. Events without an index belong to one text. */
+  #completeAll(kind: PartKind, parts: WireItem['content'], deltas: ModelDelta[]): void {
+    const whole = (parts ?? []).map((part) => part?.text ?? part?.refusal ?? '');
+    const known = this.#parts.filter((part) => part.kind === kind).map(({ text }) => text);
+    if (whole.join('') === known.join('')) return;
+    whole.forEach((text, index) => this.completeText(kind, index, text, deltas));
+  }
+
+  #closeMessage({ content, phase }: WireItem, deltas: ModelDelta[]): void {
+    this.#completeAll('content', content, deltas);
+    const responses = this.#keep({ item: phase ? { phase } : undefined });
+    for (const part of this.#parts) {
+      if (!part.text) continue;
+      const cited = content?.[part.index]?.annotations;
+      const sources = toSources(cited?.length ? cited : part.annotations);
+      const providerMetadata = { ...responses, ...(sources.length && sourcesMetadata(sources)) };
+      deltas.push({ type: 'text', id: part.id, delta: '', providerMetadata });
+    }
+  }
+
+  #closeReasoning(item: WireItem, deltas: ModelDelta[]): void {
+    this.#completeAll('summary', item.summary, deltas);
+    this.#completeAll('reasoning', item.content, deltas);
+    const shown = this.#parts.filter(({ text }) => text);
+    const kept = fieldsOf(item, /^(content|summary|status)$/);
+    for (const part of shown.length ? shown : [this.#part('summary', 0)]) {
+      const isLast = part === shown.at(-1) || !shown.length;
+      const providerMetadata = this.#keep({
+        item: isLast ? kept : undefined,
+        part: part.kind === 'reasoning' ? 'content' : undefined,
+      });
+      deltas.push({ type: 'thinking', id: part.id, delta: '', providerMetadata });
+    }
+  }
+
+  #closeCall(call: OpenCall, item: WireItem, deltas: ModelDelta[]): void {
+    this.#name ||= item.name?.trim() || undefined;
+    call.complete(argumentText(item.arguments), deltas);
+    const { type: _type, id: _id, ...rest } = fieldsOf(item, heldByBlock);
+    const kept = Object.keys(rest).length ? rest : undefined;
+    call.keep(this.#keep({ item: kept }), deltas);
+    this.#showCall(deltas);
+  }
+
+  #closeHosted(item: WireItem, deltas: ModelDelta[]): void {
+    const image = item.type === 'image_generation_call' && fieldsOf(item, /^$/)['result'];
+    if (typeof image === 'string' && !this.#hasFile) {
+      deltas.push({ type: 'file', mediaType: `image/${item.output_format || 'png'}`, data: image });
+      this.#hasFile = true;
+    }
+    const kept = this.#keep({ item: fieldsOf(item, image ? /^result$/ : /^$/) });
+    const tool = toHostedTool(item, this.#toolId, true);
+    const output = this.#output === undefined ? {} : { output: this.#output };
+    this.#showTool(tool && { ...tool, ...output }, kept, deltas);
+    if (!tool)
+      deltas.push({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata: kept });
+  }
+
+  /** Shows a built-in tool, as a block without text. */
+  #showTool(tool: HostedTool | undefined, kept: JsonObject, deltas: ModelDelta[]): void {
+    if (!tool) return;
+    const providerMetadata = { ...kept, ...hostedToolMetadata(tool) };
+    deltas.push({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata });
+  }
+
+  #showCall(deltas: ModelDelta[]): void {
+    if (this.callId && this.#name) this.#call?.show(this.#anyId, this.#name, deltas);
+  }
+
+  get #anyId(): string {
+    return (this.callId ?? this.id ?? '').trim();
+  }
+
+  get #toolId(): string {
+    return this.id ?? this.callId ?? this.#blockId;
+  }
+
+  get #blockId(): string {
+    return `item-${this.#index}`;
+  }
+
+  #keep({
+    item,
+    part,
+  }: {
+    item?: JsonObject | undefined;
+    part?: 'content' | undefined;
+  }): JsonObject {
+    const kept: KeptItem = {
+      index: this.#index,
+      ...(item && { origin: this.#origin, item }),
+      ...(part && { part }),
+    };
+    return { responses: { ...kept } };
+  }
+
+  #part(kind: PartKind, index: number): OpenPart {
+    const id = `${kind}-${this.#index}-${index}`;
+    const known = this.#parts.find((part) => part.id === id);
+    if (known) return known;
+    const part: OpenPart = { kind, index, id, text: '', annotations: [] };
+    this.#parts.push(part);
+    return part;
+  }
+}
+
+function typeOf(kind: PartKind): 'text' | 'thinking' {
+  return kind === 'content' ? 'text' : 'thinking';
+}
+
+/** Returns a copy of the item without the fields that `isLeftOut` matches, or that are null. */
+function fieldsOf(item: WireItem, isLeftOut: RegExp): JsonObject {
+  const entries = Object.entries(jsonCopy(item) as JsonObject);
+  return Object.fromEntries(
+    entries.filter(([key, value]) => value !== null && !isLeftOut.test(key)),
+  );
+}
+
+/** Converts citations. A page that a text cites twice is one source. */
+function toSources(annotations: readonly (WireAnnotation | null)[]): readonly Source[] {
+  const sources = new Map<string, Source>();
+  for (const annotation of annotations) {
+    const { type, url, title, file_id: fileId, filename } = annotation ?? {};
+    const name = filename || fileId;
+    if (type === 'url_citation' && url)
+      sources.set(url, { type: 'url', url, ...(title && { title }) });
+    else if (name)
+      sources.set(name, {
+        type: 'document',
+        title: name,
+        mediaType: 'text/plain',
+        ...(filename && { filename }),
+      });
+  }
+  return [...sources.values()];
+}
+
+/** Returns what an item says, without the ids that some gateways change. */
+function contentOf({ type, content, summary, call_id: callId, name, id }: WireItem): string {
+  if (type === 'message') return JSON.stringify([type, content?.map((part) => part?.text)]);
+  if (type === 'reasoning') return JSON.stringify([type, summary, content]);
+  return JSON.stringify([type, callId || id, name]);
+}
+
+/** Returns the fields that say something. */
+function presentFields(item: WireItem): WireItem {
+  const isEmpty = (value: unknown): boolean =>
+    value == null || value === '' || (Array.isArray(value) && !value.length);
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => !isEmpty(value)));
+}

@@ -1,0 +1,205 @@
+import type { ContentBlock, MediaBlock, ThinkingBlock } from '../../message/content-block.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonValue } from '../../message/json/json.ts';
+import {
+  inlineSource,
+  isMedia,
+  mediaPlaceholder,
+  plainText,
+  toUrl,
+} from '../../message/media/media.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ModelFeatures } from '../chat-model.ts';
+import { argumentsOf, type WireObject } from '../openai/openai-messages.ts';
+import { isForClient } from './hosted-tool-item.ts';
+import type { KeptItem, WireInputPart, WireItem } from './responses-wire.ts';
+
+export interface InputFormat {
+  readonly features: ModelFeatures;
+  /** Host of the server. */
+  readonly origin: string;
+  /** Whether the model accepts encrypted reasoning. Default: true. */
+  readonly encryptedReasoning?: boolean;
+}
+
+/** Item to send, with its position in the reply that it comes from. */
+interface PlacedItem {
+  readonly index: number;
+  readonly item: WireObject;
+}
+
+/**
+ * Returns whether an item must not be sent back without a result of the client. We cannot run such
+ * calls, and a request that has one without its result is refused.
+ */
+function isUnanswered(item: WireObject = {}): boolean {
+  const isRefused = /^(mcp_approval_request|image_generation_call)$/.test(String(item['type']));
+  return isRefused || isForClient(item as WireItem);
+}
+
+/** Programs that called functions, by the id of the call. */
+export type Callers = ReadonlyMap<string, JsonValue>;
+
+/** Returns the programs of the provider that called functions in these messages. */
+export function callersIn(messages: readonly Msg[], { origin }: InputFormat): Callers {
+  const callers = new Map<string, JsonValue>();
+  for (const block of messages.flatMap(toolUsesOf)) {
+    const kept = keptItem(block);
+    const caller = kept?.origin === origin ? kept.item?.['caller'] : undefined;
+    if (caller != null) callers.set(block.id, caller);
+  }
+  return callers;
+}
+
+/** Converts one message to input items. The result of a program's call names the program. */
+export function toInputItems(
+  message: Msg,
+  format: InputFormat,
+  callers: Callers = new Map(),
+): readonly WireObject[] {
+  const { role, content } = message;
+  if (role === 'assistant') return fromAssistant(content, format);
+  const results = content.filter((block) => block.type === 'tool_result');
+  const rest = content.filter((block) => block.type !== 'tool_result');
+  const outputs = results.map(({ toolUseId, output }) => ({
+    type: 'function_call_output',
+    call_id: toolUseId,
+    output: typeof output === 'string' ? output : toContent(output, format),
+    ...(callers.has(toolUseId) && { caller: callers.get(toolUseId) }),
+  }));
+  if (!rest.length && (results.length || role === 'tool')) return outputs;
+  const text = {
+    role: role === 'tool' ? 'user' : role,
+    content: role === 'system' ? plainText(rest) : toContent(rest, format),
+  };
+  return [...outputs, text];
+}
+
+/**
+ * Converts a reply to the items that it came as, in their order. Text and arguments are those of the
+ * message, which a guard or a person may have changed.
+ */
+function fromAssistant(
+  content: readonly ContentBlock[],
+  format: InputFormat,
+): readonly WireObject[] {
+  const placed: PlacedItem[] = [];
+  for (const block of content) {
+    const kept = keptItem(block);
+    const index = kept?.index ?? Infinity;
+    const before = placed.at(-1);
+    const item = toItem(block, content, format);
+    if (!item) continue;
+    // The texts of one message item stay one message.
+    const joins = block.type === 'text' && before?.index === index && before.item['role'];
+    if (joins && kept) {
+      const text = `${before.item['content'] as string}${block.text}`;
+      placed[placed.length - 1] = { index, item: { ...before.item, content: text } };
+    } else placed.push({ index, item });
+  }
+  placed.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));
+  // A server refuses reasoning without the item that followed it, such as after a cut reply.
+  const isComplete = ({ item }: PlacedItem, place: number): boolean =>
+    item['type'] !== 'reasoning' || Number.isFinite(placed[place + 1]?.index);
+  return placed.filter(isComplete).map(({ item }) => item);
+}
+
+function toItem(
+  block: ContentBlock,
+  content: readonly ContentBlock[],
+  { origin, encryptedReasoning }: InputFormat,
+): WireObject | undefined {
+  const kept = keptItem(block);
+  // A model without reasoning refuses it.
+  if (encryptedReasoning === false && kept?.item?.['encrypted_content']) return undefined;
+  const item = kept?.origin === origin ? kept.item : undefined;
+  switch (block.type) {
+    case 'text':
+      return block.text ? { role: 'assistant', content: block.text, ...item } : undefined;
+    case 'tool_use':
+      return {
+        type: 'function_call',
+        ...item,
+        call_id: block.id,
+        name: block.name,
+        arguments: argumentsOf(block),
+      };
+    case 'thinking':
+      return item && toKeptItem(item, kept!.index, content);
+    case 'tool_result':
+      return undefined;
+    default:
+      return { role: 'assistant', content: mediaPlaceholder(block) };
+  }
+}
+
+/** Returns a reasoning item, or the item of a built-in tool, if the server accepts it. */
+function toKeptItem(
+  item: WireObject,
+  index: number,
+  content: readonly ContentBlock[],
+): WireObject | undefined {
+  const type = String(item['type']);
+  if (type !== 'reasoning') {
+    const isAnswered = content.some((block) => isOutputOf(item, keptItem(block)?.item));
+    return isUnanswered(item) && !isAnswered ? undefined : item;
+  }
+  const next = content.find((block) => keptItem(block)?.index === index + 1);
+  // A server refuses reasoning without the item that follows it.
+  if (next && isUnanswered(keptItem(next)?.item)) return undefined;
+  const thoughts = content.filter(
+    (block): block is ThinkingBlock =>
+      block.type === 'thinking' && block.thinking !== '' && keptItem(block)?.index === index,
+  );
+  const isFull = (block: ThinkingBlock): boolean => keptItem(block)?.part === 'content';
+  const full = thoughts.filter(isFull);
+  // Without either of them, a server that stores nothing does not know the item.
+  if (!item['encrypted_content'] && !full.length) return undefined;
+  const toPart = (partType: string) => (block: ThinkingBlock) => ({
+    type: partType,
+    text: block.thinking,
+  });
+  return {
+    ...item,
+    summary: thoughts.filter((block) => !isFull(block)).map(toPart('summary_text')),
+    content: full.length ? full.map(toPart('reasoning_text')) : undefined,
+  };
+}
+
+/** Returns whether the second item is the result of the first one, a call of a built-in tool. */
+function isOutputOf(call: WireObject, output: WireObject | undefined): boolean {
+  return (
+    output?.['type'] === `${String(call['type'])}_output` && output['call_id'] === call['call_id']
+  );
+}
+
+function keptItem({ providerMetadata }: ContentBlock): KeptItem | undefined {
+  const kept = providerMetadata?.['responses'];
+  return isRecord(kept) ? (kept as unknown as KeptItem) : undefined;
+}
+
+/** Returns text alone as a string, which every server accepts, and parts only if there are media. */
+function toContent(
+  content: readonly ContentBlock[],
+  { features }: InputFormat,
+): string | readonly WireInputPart[] {
+  const parts = content.flatMap((block): WireInputPart[] => {
+    if (block.type === 'text') return [{ type: 'input_text', text: block.text }];
+    return isMedia(block) ? [toInputMedia(block, features)] : [];
+  });
+  return parts.every(({ type }) => type === 'input_text') ? plainText(content) : parts;
+}
+
+function toInputMedia(block: MediaBlock, { media }: ModelFeatures): WireInputPart {
+  const { type, name } = block;
+  const source = inlineSource(block.source);
+  if (media.includes(type)) {
+    if (type === 'image') return { type: 'input_image', image_url: toUrl(source), detail: 'auto' };
+    if (type === 'file')
+      return source.type === 'url'
+        ? { type: 'input_file', file_url: source.url }
+        : { type: 'input_file', filename: name ?? 'file', file_data: toUrl(source) };
+  }
+  return { type: 'input_text', text: mediaPlaceholder(block) };
+}
