@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReActAgent, SessionMemory } from '@isoloop/core';
 import {
-  faultScenarios,
   injectFaults,
   keyValueStoreConformance,
   localHost,
   ScriptedModel,
   spreadPoints,
 } from '@isoloop/core/testing';
+import { faultScenarios } from './fault-scenarios.ts';
 import { unstorageStore } from '@isoloop/core/unstorage';
 import type { Driver } from 'unstorage';
 import fsDriver from 'unstorage/drivers/fs';

@@ -7,8 +7,6 @@ export type {
 } from './testing/scripted-model.ts';
 export { memoryConformance } from './testing/memory-conformance.ts';
 export type { MemoryConformanceOptions } from './testing/memory-conformance.ts';
-export { lies, lyingStore } from './testing/lying-store.ts';
-export type { Lie, LyingStore } from './testing/lying-store.ts';
 export { keyValueStoreConformance } from './testing/store-conformance.ts';
 export {
   injectFaults,
@@ -16,7 +14,6 @@ export {
   liveAndDie,
   localHost,
   spreadPoints,
-  toLines,
 } from './testing/fault-injection.ts';
 export type {
   FaultHost,
@@ -25,8 +22,6 @@ export type {
   FaultScenario,
   LifeReport,
 } from './testing/fault-injection.ts';
-export { faultScenarios } from './testing/fault-scenarios.ts';
 export { makeWitness, MortalProcess } from './testing/mortal-process.ts';
 export type { Life, Witness } from './testing/mortal-process.ts';
-export { randomOf } from './testing/random-of.ts';
 export type { TestFramework } from './testing/test-framework.ts';

@@ -243,8 +243,8 @@ const entries: Readonly<Record<string, Entry>> = {
         testing.memoryConformance({} as Wrong, '', noop as Wrong, wrong),
     },
     others:
-      'MortalProcess faultScenarios isSameButInterrupted keyValueStoreConformance liveAndDie ' +
-      'localHost lyingStore makeWitness randomOf spreadPoints toLines',
+      'MortalProcess isSameButInterrupted keyValueStoreConformance liveAndDie ' +
+      'localHost makeWitness spreadPoints',
   },
   './text-protocol': {
     exports: protocols,

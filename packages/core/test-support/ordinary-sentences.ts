@@ -1,4 +1,4 @@
-import { randomOf } from '../src/testing/random-of.ts';
+import { randomOf } from '../../../test/random-of.ts';
 
 type Fill = Readonly<Record<string, readonly string[]>>;
 

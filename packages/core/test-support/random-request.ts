@@ -2,7 +2,7 @@ import type { ContextRequest } from '../src/middleware/context/context-policy.ts
 import type { ContentBlock, ToolUse } from '../src/message/content-block.ts';
 import { createMessage } from '../src/message/create-message.ts';
 import type { Msg, Role } from '../src/message/msg.ts';
-import { randomOf } from '../src/testing/random-of.ts';
+import { randomOf } from '../../../test/random-of.ts';
 
 export interface RandomRequest extends ContextRequest {
   /** Number of messages before the history: the system prompt and recalled messages. */

@@ -1,13 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { Msg } from '@isoloop/core';
 import { SessionMemory } from '@isoloop/core';
-import {
-  faultScenarios,
-  liveAndDie,
-  type Life,
-  type LifeReport,
-  type Witness,
-} from '@isoloop/core/testing';
+import { liveAndDie, type Life, type LifeReport, type Witness } from '@isoloop/core/testing';
+import { faultScenarios } from '../../../test/fault-scenarios.ts';
 import { DurableStore } from '../src/store/durable-store.ts';
 
 /** A Durable Object that runs the processes of a fault scenario, one after the other. */

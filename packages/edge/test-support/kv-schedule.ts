@@ -1,7 +1,7 @@
 import { AgentError, assistantMessage, userMessage } from '@isoloop/core';
 import { BatchCache } from '@isoloop/core/adapter';
 import type { Msg } from '@isoloop/core';
-import { randomOf } from '@isoloop/core/testing';
+import { randomOf } from '../../../test/random-of.ts';
 import { KvMemory } from '../src/store/kv-memory.ts';
 import { KvSimulator } from './kv-simulator.ts';
 import { VirtualClock } from './virtual-clock.ts';

@@ -1,4 +1,5 @@
-import { faultScenarios, liveAndDie, type Life, type Witness } from '@isoloop/core/testing';
+import { liveAndDie, type Life, type Witness } from '@isoloop/core/testing';
+import { faultScenarios } from '../../../test/fault-scenarios.ts';
 import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
 
 export interface FaultOrder {

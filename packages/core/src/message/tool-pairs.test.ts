@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
-import { randomOf } from '../testing/random-of.ts';
+import { randomOf } from '../../../../test/random-of.ts';
 import { forModel, inRequestOrder, openCalls, orderFrom, settledIn } from './tool-pairs.ts';
 import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
 import type { Msg } from './msg.ts';

@@ -14,7 +14,7 @@ import { retry } from './resilience/retry.ts';
 import { jsonlTrace } from './observe/jsonl-trace.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
-import { randomOf } from '../testing/random-of.ts';
+import { randomOf } from '../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { byModel } from './selection/by-model.ts';
 import { selectTools } from './selection/select-tools.ts';

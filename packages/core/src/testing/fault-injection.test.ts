@@ -6,9 +6,9 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import type { Msg } from '../message/msg.ts';
 import { injectFaults, localHost, spreadPoints, type FaultScenario } from './fault-injection.ts';
-import { faultScenarios } from './fault-scenarios.ts';
+import { faultScenarios } from '../../../../test/fault-scenarios.ts';
 import type { MortalProcess } from './mortal-process.ts';
-import { randomOf } from './random-of.ts';
+import { randomOf } from '../../../../test/random-of.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 
 const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);

@@ -149,7 +149,7 @@ export async function liveAndDie(
 /**
  * Converts messages to lines without ids and times, so that the lines are the same in every try.
  */
-export function toLines(messages: readonly Msg[]): readonly string[] {
+function toLines(messages: readonly Msg[]): readonly string[] {
   return messages.flatMap(({ role, content }) =>
     content.map((block) => {
       if (block.type === 'tool_result')

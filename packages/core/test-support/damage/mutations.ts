@@ -1,4 +1,4 @@
-import { randomOf } from '../../src/testing/random-of.ts';
+import { randomOf } from '../../../../test/random-of.ts';
 import { seal } from '../../src/memory/log/format/seal.ts';
 
 /** Stored values by key. */

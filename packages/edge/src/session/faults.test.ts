@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { evictDurableObject } from 'cloudflare:test';
 import {
-  faultScenarios,
   injectFaults,
   spreadPoints,
   type FaultHost,
   type FaultScenario,
 } from '@isoloop/core/testing';
+import { faultScenarios } from '../../../../test/fault-scenarios.ts';
 import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 

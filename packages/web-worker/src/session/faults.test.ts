@@ -1,12 +1,12 @@
 import { SessionMemory } from '@isoloop/core';
 import {
-  faultScenarios,
   injectFaults,
   spreadPoints,
   type FaultHost,
   type FaultScenario,
   type LifeReport,
 } from '@isoloop/core/testing';
+import { faultScenarios } from '../../../../test/fault-scenarios.ts';
 import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import type { FaultOrder } from '../../test-support/faults.ts';

@@ -5,7 +5,7 @@ import { isResult, toolResultsOf, toolUsesOf } from '../../message/message-text.
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage, countTools } from '../../tokens/count-message.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
-import { randomOf } from '../../testing/random-of.ts';
+import { randomOf } from '../../../../../test/random-of.ts';
 import { randomRequest, type RandomRequest } from '../../../test-support/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { inTurn } from '../../../test-support/in-turn.ts';

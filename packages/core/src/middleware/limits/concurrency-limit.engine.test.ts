@@ -4,7 +4,7 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import { randomOf } from '../../testing/random-of.ts';
+import { randomOf } from '../../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { concurrency } from './concurrency-limit.ts';

@@ -16,7 +16,7 @@ import { wrapModel } from '../../model/wrap-model.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import { randomOf } from '../../testing/random-of.ts';
+import { randomOf } from '../../../../../test/random-of.ts';
 import {
   ScriptedModel,
   type ScriptedReply,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
-import { randomOf } from '../../testing/random-of.ts';
+import { randomOf } from '../../../../../test/random-of.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import { ReplyReader } from './reply-reader.ts';
 

@@ -12,7 +12,7 @@ import { InMemoryMemory } from '../../../memory/in-memory-memory.ts';
 import { assistantMessage, userMessage } from '../../../message/create-message.ts';
 import { textOf } from '../../../message/message-text.ts';
 import type { ChatModel, ModelDelta } from '../../../model/chat-model.ts';
-import { randomOf } from '../../../testing/random-of.ts';
+import { randomOf } from '../../../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
 import { maskPii } from '../pii/mask-pii.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../../test/test-extent.ts';
-import { randomOf } from '../../../testing/random-of.ts';
+import { randomOf } from '../../../../../../test/random-of.ts';
 import { maskPii } from './mask-pii.ts';
 import { piiFinders, type PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from '../output/output-rule.ts';

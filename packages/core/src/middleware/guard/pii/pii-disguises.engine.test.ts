@@ -4,7 +4,7 @@ import type { ModelDelta } from '../../../model/chat-model.ts';
 import { textOf } from '../../../message/message-text.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
-import { randomOf } from '../../../testing/random-of.ts';
+import { randomOf } from '../../../../../../test/random-of.ts';
 import { inputGuards } from '../input/input-guards.ts';
 import { outputGuards } from '../output/output-guards.ts';
 import { replaceFindings } from '../output/output-rule.ts';

@@ -1,14 +1,9 @@
-import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
-import { summarizeHistory } from '../middleware/context/summary/summarize-history.ts';
-import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
-import type { Msg } from '../message/msg.ts';
-import type { Tool } from '../tool/tool.ts';
-import type { FaultScenario } from './fault-injection.ts';
-import { isSameButInterrupted } from './fault-injection.ts';
-import type { MortalProcess } from './mortal-process.ts';
-import type { ScriptedReply } from './scripted-model.ts';
+import { agentTool, ReActAgent } from '@isoloop/core';
+import type { AgentOptions, Msg, Tool } from '@isoloop/core';
+import { summarization } from '@isoloop/core/context';
+import { isSameButInterrupted } from '@isoloop/core/testing';
+import type { FaultScenario, MortalProcess, ScriptedReply } from '@isoloop/core/testing';
+import { textToolCalls } from '@isoloop/core/text-protocol';
 
 /** Returns the conversations that must survive the death of a process on every store. */
 export function faultScenarios(): readonly FaultScenario[] {
@@ -214,7 +209,7 @@ const summary: FaultScenario = {
     const model = process.model(script(calls('1', 'step'), answer));
     const summarizer = process.model(() => 'They talked.');
     const memory = process.memory('s');
-    const history = summarizeHistory({
+    const history = summarization({
       model: summarizer,
       store: memory.summaries,
       window: 500,
