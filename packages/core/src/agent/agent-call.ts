@@ -24,7 +24,7 @@ export async function runAgentCall(
   try {
     return await tellEnd(run, await resultFor(run, input, refusal), false);
   } catch (thrown) {
-    run.waits.lenient = true;
+    run.waits.toleratesHangs = true;
     const error = AgentError.from(thrown);
     const data = error.toJSON();
     if (!run.isClosed) await run.close('error').catch(() => {});
@@ -50,7 +50,7 @@ async function resultFor(
   if (refusal) run.refuse('rejected', refusal);
   // Wrappers do not run if the agent call is refused, for example because the agent is busy.
   const isRefused = run.end.how === 'rejected' || run.end.how === 'failed' || run.waits.abandoned;
-  const result = await (isRefused ? loop(run, undefined) : run.setup.call(input, run));
+  const result = await (isRefused || !input ? loop(run, undefined) : run.setup.call(input, run));
   const fields = 'reason:string text:string message:object';
   checkFields('CONFIGURATION', 'The result of `wrapRun`', result, fields);
   try {
@@ -103,7 +103,7 @@ async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promi
  * wrapper hangs after an abort, the returned function does not wait for the wrapper, so that outer
  * wrappers can end.
  */
-export function boundedCall(call: OuterStep<CallInput | undefined, AgentResult>): AgentCall {
+export function boundedCall(call: OuterStep<CallInput, AgentResult>): AgentCall {
   return async (input, context) => {
     const run = runOf(context);
     // A wrapper that hung may call `next` after the end of the run.
@@ -123,7 +123,7 @@ export function boundedCall(call: OuterStep<CallInput | undefined, AgentResult>)
  * not passed all wrappers. Rejects with the run's failure, if there is one.
  */
 async function cutOff(run: Run): Promise<AgentResult> {
-  run.waits.lenient = true;
+  run.waits.toleratesHangs = true;
   if (run.failure) throw run.failure;
   if (!run.isClosed) await run.close('aborted');
   return resultOf(run, { reason: 'aborted' });

@@ -330,7 +330,7 @@ async function jump(
  * the interrupt or the recovery message (AgentScope: `handleInterrupt`).
  */
 export async function recover(run: Run, partial?: Msg): Promise<Ending> {
-  if (run.signal.aborted) run.waits.lenient = true;
+  if (run.signal.aborted) run.waits.toleratesHangs = true;
   if (partial) await run.append([partial]);
   const last = run.messages.findLast(({ role }) => role !== 'tool');
   if (run.stopped === 'suspended')

@@ -24,8 +24,8 @@ export type OuterStep<Given, Made> = (
   steps: Steps,
 ) => Promise<Made>;
 
-/** Runs a whole agent call. `input` is `undefined` if it was aborted or failed before its turn. */
-export type AgentCall = Step<CallInput | undefined, AgentResult>;
+/** Runs a whole agent call. */
+export type AgentCall = Step<CallInput, AgentResult>;
 
 /** The next model request while middleware prepares it. */
 export interface RequestDraft {
@@ -129,12 +129,10 @@ export interface Middleware extends AgentHook {
    */
   mapEvent?(event: AgentEvent, context: RunContext): AgentEvent;
   /**
-   * Wraps every agent call. `run-start` comes before the outermost wrapper. `error` and `run-end`
-   * come after it and contain its result.
+   * Wraps every agent call, unless it was refused or aborted before its turn. `run-start` comes
+   * before the outermost wrapper. `error` and `run-end` come after it and contain its result.
    */
-  wrapRun?(
-    next: Step<CallInput | undefined, AgentResult>,
-  ): OuterStep<CallInput | undefined, AgentResult>;
+  wrapRun?(next: AgentCall): OuterStep<CallInput, AgentResult>;
   /**
    * Wraps what admits an input, before anything is stored. Injected messages pass it, too. Throw
    * `GUARD_REJECTED` to end the agent call with reason `rejected`. Users read the error's `message`.

@@ -25,7 +25,6 @@ import type {
 import type { CallInput } from '../event/call-input.ts';
 import type { Next } from './next.ts';
 import { runOf } from './run-context.ts';
-import { isBounded } from './use-list.ts';
 
 /** What all runs of an agent share. */
 export interface AgentParts {
@@ -77,9 +76,7 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
   const toSystemMessage = systemMessages(now);
   const bounds = { now, ...limits };
   const bounded = boundedModel(model, bounds);
-  const wrappedModel = wrapped(use, 'wrapModel', bounded, {
-    bound: (made: ChatModel) => boundedModel(made),
-  });
+  const wrappedModel = wrapped(use, 'wrapModel', bounded, (made: ChatModel) => boundedModel(made));
   return {
     ...parts,
     use,
@@ -88,23 +85,19 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     toSystemMessage,
     // Wrappers may use other models, whose replies count, too.
     model: wrappedModel === bounded ? bounded : boundedModel(wrappedModel, bounds),
-    call: wrapped(use, 'wrapRun', runLoop, { bound: boundedCall, pass: passedStep }),
-    admit: wrapped(use, 'wrapInput', async (input) => input, {
-      bound: boundedInput,
-      pass: passedStep,
-    }),
+    call: wrapped(use, 'wrapRun', step(runLoop), boundedCall),
+    admit: wrapped(use, 'wrapInput', async (input) => input, boundedInput),
     settle: wrappedStep(use, 'wrapSettle', settleInput),
     makeRequest: wrappedStep(use, 'wrapRequest', makeRequest),
     takeReply: wrappedStep(use, 'wrapReply', takeReply),
     runRound: wrappedStep(use, 'wrapRound', runRound),
-    runTool: wrapped(use, 'wrapTool', runCall as RunCall, { bound: boundedTool }),
+    runTool: wrapped(use, 'wrapTool', runCall as RunCall, boundedTool),
   };
 }
 
-const runLoop: AgentCall = (input, context) => {
-  const run = runOf(context);
-  return run.waits.hold(() => loop(run, input));
-};
+const runLoop: AgentCall = (input, context) => loop(runOf(context), input);
+
+type WrapperName = keyof Middleware & `wrap${string}`;
 
 /** Wraps a step of the loop. */
 function wrappedStep<Given, Made>(
@@ -112,54 +105,44 @@ function wrappedStep<Given, Made>(
   key: WrapperName,
   inner: Step<Given, Made>,
 ): Step<Given, Made> {
-  const held: Step<Given, Made> = (given, context) =>
-    runOf(context).waits.hold(() => inner(given, context));
-  const bound = (step: OuterStep<Given, Made>): Step<Given, Made> => boundedStep(key, step);
-  const needsBound = use.some((part) => part[key] && !isBounded(part));
-  return wrapped(use, key, needsBound ? held : inner, { bound, pass: passedStep });
+  const isWrapped = use.some((part) => part[key]);
+  return wrapped(use, key, isWrapped ? step(inner) : inner, (made: OuterStep<Given, Made>) =>
+    boundedStep(key, made),
+  );
 }
 
-type WrapperName = keyof Middleware & `wrap${string}`;
-
-interface Wrapping<Inner, Outer> {
-  /** Makes a wrapper end soon after an abort. */
-  readonly bound: (made: Outer) => Inner;
-  /** Passes on a wrapper that ends by itself. */
-  readonly pass?: (made: Outer) => Inner;
+/** Returns a step of the loop. The wrappers around it wait for its end. */
+function step<Given, Made>(inner: Step<Given, Made>): Step<Given, Made> {
+  return (given, context) => runOf(context).waits.step(() => inner(given, context));
 }
 
 /**
- * Wraps one part in the middleware. Each wrapper has its own bound: if it hangs after an abort, the
+ * Wraps one part in the middleware. `bound` bounds each wrapper: if it hangs after an abort, the
  * outer wrappers still end and can release their resources.
  */
 function wrapped<Inner, Outer>(
   use: readonly Middleware[],
   key: WrapperName,
   inner: Inner,
-  { bound, pass = (made) => made as unknown as Inner }: Wrapping<Inner, Outer>,
+  bound: (made: Outer) => Inner,
 ): Inner {
   const kind = typeof inner === 'function' ? 'function' : 'stream()';
   return use.reduceRight((next, part) => {
     const wrap = part[key] as ((next: Inner) => Outer) | undefined;
     if (!wrap) return next;
     const result = wrap.call(part, next);
-    if (isBounded(part)) return pass(result);
     checkFields('CONFIGURATION', `${key}()`, { result }, `result:${kind}`);
     return bound(result);
   }, inner);
 }
 
-function passedStep<Given, Made>(step: OuterStep<Given, Made>): Step<Given, Made> {
-  return (given, context) => step(given, context, runOf(context).steps);
-}
-
 function boundedStep<Given, Made>(
   key: WrapperName,
-  step: OuterStep<Given, Made>,
+  outer: OuterStep<Given, Made>,
 ): Step<Given, Made> {
   return async (given, context) => {
     const run = runOf(context);
-    const made = await run.waits.wrapper(() => step(given, context, run.steps));
+    const made = await run.waits.wrapper(() => outer(given, context, run.steps));
     checkMade(key, made);
     return made;
   };
@@ -177,8 +160,8 @@ function checkMade(key: WrapperName, made: unknown): void {
 }
 
 /** Bounds a wrapper of the input. Nothing is stored if the run was aborted meanwhile. */
-function boundedInput(step: OuterStep<CallInput, CallInput>): Step<CallInput, CallInput> {
-  const admit = boundedStep('wrapInput', step);
+function boundedInput(outer: OuterStep<CallInput, CallInput>): Step<CallInput, CallInput> {
+  const admit = boundedStep('wrapInput', outer);
   return async (given, context) => {
     const input = await admit(given, context);
     runOf(context).signal.throwIfAborted();

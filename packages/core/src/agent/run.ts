@@ -21,7 +21,7 @@ import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/c
 import { generateFields } from '../model/chat-model.ts';
 import { Pace } from '../model/pace.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
-import { Waits } from '../model/waits.ts';
+import { lostWrite, Waits } from '../model/waits.ts';
 import { allowTools } from '../tool/set/tool-set.ts';
 import { ToolList } from '../tool/set/tool-list.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
@@ -367,14 +367,14 @@ export class Run implements RunContext {
   async write(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
     if (!work) return;
     const { unwritten } = this.setup;
-    const isWritten = await this.waits.store(work);
-    if (!isWritten) {
+    const isLost = (await this.waits.write(work)) === lostWrite;
+    if (isLost) {
       const end = (): void => void unwritten.delete(work);
       unwritten.add(work);
       work.then(end, end);
     }
     done?.();
-    if (!isWritten) this.waits.endUnlessLenient();
+    if (isLost && !this.waits.toleratesHangs) throw this.signal.reason;
   }
 
   async loadState(): Promise<void> {

@@ -108,7 +108,7 @@ export function stepsOf(run: Run): Steps {
     return run;
   };
   // The wrapper that takes a step must not end before the step.
-  const step = async <T>(work: () => Promise<T>): Promise<T> => alive().waits.hold(work);
+  const step = async <T>(work: () => Promise<T>): Promise<T> => alive().waits.step(work);
   return {
     append: (messages, options) => step(() => append(run, messages, options)),
     prepend: (messages) => void alive().prepended.unshift(...messages),

@@ -5,22 +5,6 @@ import type { Middleware, UseList } from './middleware.ts';
 /** Parts of presets. A later part replaces them, even if the preset was spread into the list. */
 const presetParts = new WeakSet<Middleware>();
 
-/** Parts that wait only for `next`, for steps of the run, and for `steps.wait`. */
-const bounded = new WeakSet<Middleware>();
-
-/**
- * Marks middleware whose wrappers wait only for `next`, for steps of the run, and for `steps.wait`.
- * These end soon after an abort, so the run needs no further bound for the wrappers.
- */
-export function boundedPart(part: Middleware): Middleware {
-  bounded.add(part);
-  return part;
-}
-
-export function isBounded(part: Middleware): boolean {
-  return bounded.has(part);
-}
-
 /**
  * Marks middleware as the parts of a preset, and returns the list. A user's middleware then replaces
  * the part of the same name, also if the user spreads the preset into `use`.

@@ -3,6 +3,9 @@ import { onAbort } from './abortable.ts';
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
 
+/** Value of a wait for a write that has not ended a short time after an abort. */
+export const lostWrite: unique symbol = Symbol('lost write');
+
 interface WaitOptions {
   /**
    * Time between the abort and the end of the wait, in milliseconds. Default: 0, one turn of the
@@ -11,16 +14,20 @@ interface WaitOptions {
   readonly patienceMs?: number;
   /**
    * Whether the wait rejects with the signal's reason when its time is over. Default: it resolves
-   * with `undefined`.
+   * with `instead`.
    */
   readonly strict?: boolean;
+  readonly instead?: typeof lostWrite;
   /** Returns whether the wait must continue after its time, because inner code still runs. */
   readonly isHeld?: () => boolean;
+  /** Called once, when the wait ends in any way. */
+  readonly onEnd?: () => void;
 }
 
 /**
  * Waits of one run for external code: hooks, middleware and stores. External code may never settle,
- * so each wait ends a short time after an abort. Values and errors that come later are dropped.
+ * so each wait ends a short time after an abort. Values and errors that come later are dropped. Each
+ * method has the name of the code that it waits for.
  */
 export class Waits {
   readonly #signal: AbortSignal;
@@ -30,19 +37,19 @@ export class Waits {
   #depth = 0;
   /** Functions that start the timer of each open wait. */
   readonly #open: Set<() => void> = new Set();
-  /** Whether some code had not settled when its wait ended. */
+  /** Whether a wait for a write has ended before the write. Later writes then get no time. */
+  #hasLostWrite = false;
+  /** Whether a wait ended before its code, which may still run. */
   abandoned = false;
-  /** Whether a wait for a write ended before the write. */
-  lost = false;
-  /** Whether the run is ending. A hook or a write that hangs then no longer makes the run fail. */
-  lenient = false;
-
-  /** Stops listening to the signal. Call it if the signal lives longer than these waits. */
-  readonly end: () => void;
+  /**
+   * Whether a hook or a write that hangs no longer makes the run fail. The run sets this once it
+   * only carries out its end after an abort or a failure.
+   */
+  toleratesHangs = false;
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
-    this.end = onAbort(signal, () => {
+    onAbort(signal, () => {
       for (const start of this.#open) start();
     });
   }
@@ -56,22 +63,21 @@ export class Waits {
    * Same as `code`, for a wrapper. Does not end before the inner wrappers and the steps of the run
    * that they began have ended.
    */
-  async wrapper<T>(begin: () => Promise<T>): Promise<T> {
+  wrapper<T>(begin: () => Promise<T>): Promise<T> {
     this.#depth += 1;
     const depth = this.#depth;
-    try {
-      const isHeld = (): boolean => this.#depth > depth;
-      return (await this.#for(begin(), { strict: true, isHeld })) as T;
-    } finally {
-      this.#depth -= 1;
-    }
+    return this.#for(begunBy(begin), {
+      strict: true,
+      isHeld: () => this.#depth > depth,
+      onEnd: () => void (this.#depth -= 1),
+    }) as Promise<T>;
   }
 
   /** Runs a step of the run. The wrappers around it wait for its end, and for its error. */
-  async hold<T>(step: () => Promise<T>): Promise<T> {
+  async step<T>(begin: () => Promise<T>): Promise<T> {
     this.#depth += 1;
     try {
-      return await step();
+      return await begin();
     } catch (error) {
       this.#stepErrors.add(error);
       throw error;
@@ -85,7 +91,7 @@ export class Waits {
    * the hook's value.
    */
   hook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
-    return this.#for(work, { strict: !isNotice && !this.lenient });
+    return this.#for(work, { strict: !isNotice && !this.toleratesHangs }) as Promise<T | undefined>;
   }
 
   /** Same as `code`, for a read from a store. The store gets some time after an abort. */
@@ -93,17 +99,10 @@ export class Waits {
     return this.#for(work, { strict: true, patienceMs: storePatienceMs }) as Promise<T>;
   }
 
-  /**
-   * Waits for a write. Resolves with false if the write has not ended a short time after an abort.
-   */
-  async store(work: PromiseLike<unknown>): Promise<boolean> {
-    const patienceMs = this.lost ? 0 : storePatienceMs;
-    const isWritten = await this.#for(
-      work.then(() => true),
-      { patienceMs },
-    );
-    if (!isWritten) this.lost = true;
-    return isWritten === true;
+  /** Waits for a write. Resolves with `lostWrite` if the store hangs after an abort. */
+  write(work: PromiseLike<unknown>): Promise<unknown> {
+    const patienceMs = this.#hasLostWrite ? 0 : storePatienceMs;
+    return this.#for(work, { patienceMs, instead: lostWrite });
   }
 
   /** Returns whether `thrown` comes from the abort of the run, not from a failure. */
@@ -111,28 +110,28 @@ export class Waits {
     return this.#signal.aborted && thrown === this.#signal.reason;
   }
 
-  /** Throws the signal's reason, unless the run is ending. */
-  endUnlessLenient(): void {
-    if (!this.lenient) throw this.#signal.reason;
-  }
-
-  #for<T>(work: T | PromiseLike<T>, options: WaitOptions): Promise<T | undefined> {
-    const { patienceMs = 0, strict = false, isHeld } = options;
+  #for<T>(work: T | PromiseLike<T>, options: WaitOptions): Promise<unknown> {
+    const { patienceMs = 0, strict = false, instead, isHeld, onEnd } = options;
     const signal = this.#signal;
     return new Promise((resolve, reject) => {
+      let hasEnded = false;
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const cut = (): void => (strict ? reject(signal.reason) : resolve(undefined));
+      const cut = (): void => (strict ? reject(signal.reason) : resolve(instead));
       const wait = (): void => {
         timer = setTimeout(() => {
           if (isHeld?.()) return wait();
           this.abandoned = true;
+          if (instead) this.#hasLostWrite = true;
           end();
           cut();
         }, patienceMs);
       };
       const end = (): void => {
+        if (hasEnded) return;
+        hasEnded = true;
         this.#open.delete(wait);
         clearTimeout(timer);
+        onEnd?.();
       };
       const wasAborted = signal.aborted;
       if (wasAborted) wait();
@@ -153,5 +152,14 @@ export class Waits {
         },
       );
     });
+  }
+}
+
+/** Calls a function that may throw before it returns its promise. */
+function begunBy<T>(begin: () => Promise<T>): Promise<T> {
+  try {
+    return begin();
+  } catch (error) {
+    return Promise.reject(error);
   }
 }

@@ -1,5 +1,5 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { boundedPart, presetOf } from '../agent/use-list.ts';
+import { presetOf } from '../agent/use-list.ts';
 import { directAnswers } from '../middleware/answer/direct-answers.ts';
 import { decidedCalls } from '../middleware/approval/decided-calls.ts';
 import { runLimits } from '../middleware/limits/run-limits.ts';
@@ -13,6 +13,5 @@ import { steering } from '../middleware/steering/steering.ts';
  * `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
-  const parts = [decidedCalls(), steering(), directAnswers(), lastAnswer(), runLimits()];
-  return presetOf(parts.map(boundedPart));
+  return presetOf([decidedCalls(), steering(), directAnswers(), lastAnswer(), runLimits()]);
 }

@@ -25,12 +25,13 @@ export function concurrency(semaphore: Semaphore): Middleware {
     wrapRun: (next) => async (input, context, steps) => {
       const inside = runsWithPlace(semaphore);
       const above = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
-      if (!input || above.some((runId) => inside.has(runId))) return next(input, context);
+      if (above.some((runId) => inside.has(runId))) return next(input, context);
       const release = await enter(semaphore, context, steps);
       inside.add(context.runId);
       try {
-        // The agent call was aborted or failed during the wait, so its input must not be stored.
-        return await next(context.stopped === 'aborted' ? undefined : input, context);
+        // After an abort during the wait, nothing of the agent call is stored.
+        context.signal.throwIfAborted();
+        return await next(input, context);
       } finally {
         inside.delete(context.runId);
         release?.();

@@ -75,7 +75,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
       return api.context.with(opened.inside, () => next(call, options));
     },
     wrapRun: (next) => async (input, context) => {
-      const spans = new RunSpans(tracing, context, input?.messages ?? []);
+      const spans = new RunSpans(tracing, context, input.messages);
       runs.set(context.runId, spans);
       try {
         const result = await api.context.with(spans.inside, () => next(input, context));

@@ -178,7 +178,7 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
       );
     },
     wrapRun: (next) => async (input, context) => {
-      if (input) await load(context);
+      await load(context);
       for (const [name, key] of Object.entries(keys)) {
         if (!fits(key, context.state, name)) {
           throw new AgentError(
