@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { OTHER } from '../packages/core/src/tokens/features/character-class.ts';
+import { OTHER } from '../packages/core/src/tokens/text-features.ts';
 import { featureNames } from '../scripts/tokens/features.ts';
 import { fitProfiles } from '../scripts/tokens/fit-profiles.ts';
 import { renderWeights, weightsPath } from '../scripts/tokens/weights-file.ts';

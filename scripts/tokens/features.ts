@@ -3,7 +3,7 @@ import type { WeightPrior } from './fit-weights.ts';
 const free = -4;
 
 /**
- * The counters of `packages/core/src/tokens/features/text-features.ts`, in the same order. `value`
+ * The counters of `packages/core/src/tokens/text-features.ts`, in the same order. `value`
  * is the prior (the expected value) of the counter's weight. `min` is the lowest weight. Default:
  * 0.
  */

@@ -1,4 +1,4 @@
-import { countFeatures } from '../../packages/core/src/tokens/features/text-features.ts';
+import { countFeatures } from '../../packages/core/src/tokens/text-features.ts';
 import { readSegments, tokenizers, type Segment } from './corpus.ts';
 import { jamoWeight, weightPriors } from './features.ts';
 import { fitWeights } from './fit-weights.ts';

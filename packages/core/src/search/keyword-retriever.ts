@@ -99,7 +99,6 @@ export function keywordRetriever(
   return {
     threshold: 0.05,
     async retrieve(query, { topK = 10, signal, filters } = {}) {
-      checkSearch(query, topK);
       if (stored) {
         // Concurrent searches share one read of the store.
         const fresh = (refreshing ??= inTurn(() => stored.refresh(index)).finally(
@@ -118,7 +117,6 @@ export function keywordRetriever(
       for (const document of given) index.set(document);
     },
     async remove(ids) {
-      if (!Array.isArray(ids)) throw new AgentError('INVALID_INPUT', 'ids must be an array');
       if (stored) return inTurn(() => stored.remove(ids, index));
       for (const id of ids) index.remove(id);
     },
@@ -142,13 +140,6 @@ function oneAtATime(): (work: () => Promise<void>) => Promise<void> {
     turn = result.catch(() => {});
     return result;
   };
-}
-
-function checkSearch(query: string, topK: number): void {
-  if (typeof query !== 'string')
-    throw new AgentError('INVALID_INPUT', 'The query must be a string');
-  if (!(Number.isInteger(topK) && topK > 0))
-    throw new AgentError('INVALID_INPUT', 'topK must be a whole number above 0');
 }
 
 function raise(error: unknown, signal: AbortSignal): never {

@@ -1,6 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, MediaBlock, ToolUse } from '../message/content-block.ts';
-import { isBlock } from '../message/validation/is-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { writtenText } from '../message/written-reply.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
@@ -20,7 +18,6 @@ const countsOf: WeakMap<TokenProfile, Counts> = new WeakMap();
  * Estimates the tokens of a message: text, thinking, tool calls with their arguments, and tool
  * results. Adds the profile's fixed costs of the message and of each tool call. With `imagePixels`
  * in the profile, an inline image counts by its size in pixels. Other media count as `perMedia`.
- * Throws `INVALID_MESSAGE` if the content is not a list of blocks.
  */
 export function countMessage(message: Msg, profile: TokenProfile = arc): number {
   return Math.round(tokensOf(message, profile));
@@ -61,10 +58,7 @@ function tokensOf(message: Msg, profile: TokenProfile): number {
   return cached(message, profile, (one) => profile.perMessage + countContent(one, profile));
 }
 
-/**
- * Returns the cached count of a key. If there is none, calls `count` and stores its result. `count`
- * throws if the key is not an object, so such a key is never stored.
- */
+/** Returns the cached count of a key. If there is none, calls `count` and stores its result. */
 function cached<T extends object>(
   key: T,
   profile: TokenProfile,
@@ -84,15 +78,13 @@ function cached<T extends object>(
  * the next request repeats the text.
  */
 function countContent(message: Msg, profile: TokenProfile): number {
-  const written = message?.metadata?.['written'] && writtenText(message);
-  if (typeof written !== 'string') return countBlocks(message?.content, profile);
+  const written = message.metadata?.['written'] && writtenText(message);
+  if (typeof written !== 'string') return countBlocks(message.content, profile);
   const others = message.content.filter(({ type }) => type !== 'text' && type !== 'tool_use');
   return profile.countText(written) + countBlocks(others, profile);
 }
 
-function countBlocks(blocks: readonly ContentBlock[] | undefined, profile: TokenProfile): number {
-  if (!Array.isArray(blocks) || !blocks.every(isBlock))
-    throw new AgentError('INVALID_MESSAGE', 'A message has no content blocks.');
+function countBlocks(blocks: readonly ContentBlock[], profile: TokenProfile): number {
   return blocks.reduce((sum, block) => sum + countBlock(block, profile), 0);
 }
 

@@ -1,33 +1,26 @@
-import { countFeatures } from './features/text-features.ts';
+import { countFeatures } from './text-features.ts';
 import type { TokenProfile, ToolCosts } from './token-profile.ts';
+
+interface FittedProfile {
+  readonly name: string;
+  /** One character per counter, which `decodeWeight` converts to a number. */
+  readonly weights: string;
+  readonly tools: ToolCosts;
+  readonly perMedia?: number;
+  readonly imagePixels?: number;
+}
 
 /**
  * Creates a profile that estimates a text by the weighted sum of its feature counters
- * (`countFeatures`). `weights` has one character per counter, which `decodeWeight` converts to a
- * number.
+ * (`countFeatures`).
  *
  * The fixed costs of requests, messages and tool calls are those of the most expensive known chat
  * template. Media cost as much as a full-size image. These costs are high so that a request does
  * not have more tokens than estimated.
  */
-export function fittedProfile(
-  name: string,
-  weights: string,
-  tools: ToolCosts,
-  perMedia = 1600,
-  imagePixels?: number,
-): TokenProfile {
+export function fittedProfile({ weights, ...costs }: FittedProfile): TokenProfile {
   let decoded: Float64Array | undefined;
-  return {
-    name,
-    countText,
-    perRequest: 8,
-    perMessage: 5,
-    perToolCall: 14,
-    perMedia,
-    imagePixels,
-    tools,
-  };
+  return { countText, perRequest: 8, perMessage: 5, perToolCall: 14, perMedia: 1600, ...costs };
 
   function countText(text: string): number {
     if (text === '') return 0;

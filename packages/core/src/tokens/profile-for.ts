@@ -1,18 +1,6 @@
-import { AgentError } from '../error/agent-error.ts';
 import { fittedProfile } from './fitted-profile.ts';
-import { o200kWeights } from './profile-weights.ts';
-import {
-  cl100k,
-  claude3,
-  claude5,
-  deepseek3,
-  gemma3,
-  generic,
-  llama3,
-  mistral,
-  o200k,
-  qwen3,
-} from './profiles.ts';
+import { o200k } from './profile-weights.ts';
+import * as profiles from './profiles.ts';
 import type { TokenProfile } from './token-profile.ts';
 import { jsonTools } from './token-profile.ts';
 
@@ -20,7 +8,11 @@ import { jsonTools } from './token-profile.ts';
  * Profile of Grok. Grok's tokenizer is similar to that of `o200k`; its costs of tools and media
  * differ.
  */
-const grok: TokenProfile = /* @__PURE__ */ fittedProfile('grok', o200kWeights, jsonTools);
+const grok: TokenProfile = /* @__PURE__ */ fittedProfile({
+  name: 'grok',
+  weights: o200k,
+  tools: jsonTools,
+});
 
 /**
  * Returns the profile for a model name. The name may have a vendor's prefix: `gpt-5-mini`,
@@ -29,24 +21,23 @@ const grok: TokenProfile = /* @__PURE__ */ fittedProfile('grok', o200kWeights, j
  * bundle only one profile, import that profile instead.
  */
 export function profileFor(modelId: string): TokenProfile {
-  if (typeof modelId !== 'string')
-    throw new AgentError('INVALID_INPUT', 'profileFor() needs the name of a model.');
   const id = modelId.toLowerCase();
   // Matches claude-3-5, claude-opus-4, claude-opus-4-20250514 and claude-opus-4.6. Does not match
   // claude-opus-4-7 and claude-opus-5.
-  if (/claude\D{0,40}(?:[1-3]|4(?![.-](?:[7-9]|[1-9]\d)(?!\d)))(?!\d)/.test(id)) return claude3;
-  if (id.includes('claude')) return claude5;
+  if (/claude\D{0,40}(?:[1-3]|4(?![.-](?:[7-9]|[1-9]\d)(?!\d)))(?!\d)/.test(id))
+    return profiles.claude3;
+  if (id.includes('claude')) return profiles.claude5;
   // These models have older tokenizers, for which there is no profile.
-  if (/mixtral|mistral-7b|codellama|llama-?v?2/.test(id)) return generic;
+  if (/mixtral|mistral-7b|codellama|llama-?v?2/.test(id)) return profiles.generic;
   // The name of a distilled model also contains the name of its teacher, as in
   // DeepSeek-R1-Distill-Qwen. The families of such models are therefore tested first.
-  if (/qwen|qwq|qvq|glm/.test(id)) return qwen3;
-  if (id.includes('llama')) return llama3;
-  if (id.includes('deepseek')) return deepseek3;
-  if (/gemini|gemma/.test(id)) return gemma3;
-  if (/[sx]tral/.test(id)) return mistral;
+  if (/qwen|qwq|qvq|glm/.test(id)) return profiles.qwen3;
+  if (id.includes('llama')) return profiles.llama3;
+  if (id.includes('deepseek')) return profiles.deepseek3;
+  if (/gemini|gemma/.test(id)) return profiles.gemma3;
+  if (/[sx]tral/.test(id)) return profiles.mistral;
   if (id.includes('grok')) return grok;
   // Matches gpt-4 and gpt-4-1106. Does not match gpt-4o, gpt-4.1 and gpt-41.
-  if (/gpt-?(?:3|4(?![o.]|-?[15](?!\d)))/.test(id)) return cl100k;
-  return /gpt|codex|kimi|moonshot|(?:^|[/.:])o\d/.test(id) ? o200k : generic;
+  if (/gpt-?(?:3|4(?![o.]|-?[15](?!\d)))/.test(id)) return profiles.cl100k;
+  return /gpt|codex|kimi|moonshot|(?:^|[/.:])o\d/.test(id) ? profiles.o200k : profiles.generic;
 }

@@ -11,9 +11,9 @@ import {
   OTHER,
   SINHALA,
   THAI,
-} from './character-class.ts';
-import * as counter from './counter.ts';
-import { countFeatures } from './text-features.ts';
+  countFeatures,
+} from './text-features.ts';
+import * as counter from './text-features.ts';
 
 function counted(text: string, ...indices: readonly number[]): readonly number[] {
   const counts = countFeatures(text);
