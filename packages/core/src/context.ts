@@ -1,5 +1,5 @@
-export { clearToolResults } from './middleware/context/clearing/clear-tool-results.ts';
-export type { ClearToolResultsOptions } from './middleware/context/clearing/clear-tool-results.ts';
+export { clearToolResults } from './middleware/context/clear-tool-results.ts';
+export type { ClearToolResultsOptions } from './middleware/context/clear-tool-results.ts';
 export { fitContext } from './middleware/context/fit-context.ts';
 export type { FitContextOptions } from './middleware/context/fit-context.ts';
 export { answersOnly, lastTurns, successfulTurns } from './middleware/context/history-views.ts';
@@ -10,8 +10,6 @@ export type {
   HistorySummarizer,
   SummarizeHistoryOptions,
 } from './middleware/context/summary/summarize-history.ts';
-export { twoPhaseTrim } from './middleware/context/two-phase-trim.ts';
-export type { TrimOptions, Trimmed } from './middleware/context/two-phase-trim.ts';
 export { weightedHistory } from './middleware/context/weighted-history.ts';
 export type { WeightedHistoryOptions } from './middleware/context/weighted-history.ts';
 export { contextPolicy } from './middleware/context/context-policy.ts';

@@ -91,8 +91,6 @@ const entries: Readonly<Record<string, Entry>> = {
       clearToolResults: (wrong) => context.clearToolResults(wrong),
       fitContext: (wrong) => context.fitContext(wrong),
       summarization: (wrong) => context.summarization(wrong),
-      twoPhaseTrim: (wrong) =>
-        context.twoPhaseTrim([], given({ budget: 1, prompt: -1, count: () => 1 }, wrong)),
       weightedHistory: (wrong) => context.weightedHistory(wrong),
     },
     others: 'answersOnly contextPolicy lastTurns successfulTurns',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clearToolResults } from '../middleware/context/clearing/clear-tool-results.ts';
+import { clearToolResults } from '../middleware/context/clear-tool-results.ts';
 import { summarization } from '../middleware/context/summary/summarization.ts';
 import { piiGuard } from '../middleware/guard/pii/pii-guard.ts';
 import { positionHooks } from '../middleware/events/position-hooks.ts';
@@ -31,7 +31,6 @@ test.each<[make: Make, options: unknown, message: string]>([
   [summarization, { maxTokens: 'x' }, 'summarization(): maxTokens must be'],
   [summarization, { keep: 'x' }, 'summarization(): keep must be'],
   [clearToolResults, { keep: 1.5 }, 'clearToolResults(): keep must be a whole number'],
-  [clearToolResults, { every: 0 }, 'clearToolResults(): every must be'],
   [clearToolResults, { clearAtLeast: 'x' }, 'clearToolResults(): clearAtLeast must be'],
   [clearToolResults, { clearAtLeast: 1, above: 'x' }, 'clearToolResults(): above must be'],
   [oxygent, { shortWeight: -1 }, 'oxygent(): shortWeight must be'],

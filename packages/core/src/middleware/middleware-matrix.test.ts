@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
-import { contextEditing } from './context/clearing/context-editing.ts';
+import { clearToolResults } from './context/clear-tool-results.ts';
 import { summarization } from './context/summary/summarization.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { piiGuard } from './guard/pii/pii-guard.ts';
@@ -122,7 +122,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
   const order = new Map(all.map((extension) => [extension, random()]));
   const extensions = seed ? all.toSorted((a, b) => order.get(a)! - order.get(b)!) : all;
   const policies = [
-    contextEditing({ trigger: 300, keep: 2, clearToolInputs: true }),
+    clearToolResults({ above: 300, keep: 2, clearToolInputs: true }),
     summarization({ maxTokens: 3_000, keep: 4, model: small }),
   ];
   const agent = new ReActAgent({

@@ -9,7 +9,7 @@ import { randomOf } from '../../../../../test/random-of.ts';
 import { randomRequest, type RandomRequest } from '../../../test-support/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { inTurn } from '../../../test-support/in-turn.ts';
-import { clearToolResults } from './clearing/clear-tool-results.ts';
+import { clearToolResults } from './clear-tool-results.ts';
 import type { ContextPolicy, FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
@@ -143,14 +143,14 @@ const views: readonly (readonly [string, () => ContextPolicy])[] = [
     'weightedHistory by tokens',
     () => weightedHistory({ max: 300, unit: 'tokens', shortWeight: 1, reactWeight: 3 }),
   ],
-  ['clearToolResults', () => clearToolResults({ keep: 2, every: 1, exclude: ['kept'] })],
+  ['clearToolResults', () => clearToolResults({ above: 0, keep: 2, exclude: ['kept'] })],
   [
     'all of them',
     () =>
       inTurn(
         successfulTurns(),
         lastTurns(3),
-        clearToolResults({ keep: 0 }),
+        clearToolResults({ above: 0, keep: 0 }),
         weightedHistory(),
         answersOnly(),
       ),
@@ -178,7 +178,7 @@ test('a chain of clearing, views and a summary keeps the rules and fits the wind
     const window = 150 + Math.floor(randomOf(seed)() * 3000);
     const model = new ScriptedModel(Array.from({ length: 99 }, () => 'In short: nothing.'));
     const policy = inTurn(
-      clearToolResults(),
+      clearToolResults({ above: 0 }),
       successfulTurns(),
       summarizeHistory({ window, reserveOutput: 0, summaryTokens: 100, model }),
     );
@@ -196,7 +196,7 @@ test('policies give a request that grows message by message the same views as ea
       fitContext({ window: 500, reserveOutput: 0 }),
       answersOnly(),
       weightedHistory({ max: 999 }),
-      clearToolResults(),
+      clearToolResults({ above: 0 }),
     ];
     const grown = once();
     for (let length = prompt + 1; length <= request.messages.length; length++) {
@@ -229,7 +229,7 @@ test('one chain with failing summaries keeps the rules at each request of a grow
       model,
       onError,
     });
-    const policy = inTurn(clearToolResults({ keep: 2, every: 2 }), summarize);
+    const policy = inTurn(clearToolResults({ above: 0, keep: 2 }), summarize);
     let promptId = '';
     for (let length = whole.head + 1; length <= whole.messages.length; length++) {
       const messages = whole.messages.slice(0, length);

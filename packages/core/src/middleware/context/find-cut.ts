@@ -6,9 +6,9 @@ export interface CutOptions {
   readonly budget: number;
   /** Index of the current prompt, which always stays, or `start - 1` without a prompt. */
   readonly prompt: number;
-  /** See `TrimOptions`. Default 0. */
+  /** See `FitContextOptions`. Default 0: no rounding. */
   readonly step?: number;
-  /** See `TrimOptions`. Default false. */
+  /** See `FitContextOptions`. Default false. */
   readonly reference?: boolean;
   /** Index of the conversation's first message. Default 0. */
   readonly start?: number;
@@ -25,9 +25,11 @@ export interface Cut {
 }
 
 /**
- * Finds the cuts for the two phases of `twoPhaseTrim`. `sums[i]` is the number of tokens of the
- * first `i` messages. Each cut is found by binary search, so a long history costs little more than
- * a short history.
+ * Finds two cuts, as Arc Reactor does. The first leaves out messages before the current prompt,
+ * oldest first. If that is not enough, the second leaves out messages after the prompt, oldest
+ * first. All messages of a group stay, or none. `sums[i]` is the number of tokens of the first `i`
+ * messages. Each cut is found by binary search, so a long history costs little more than a short
+ * one.
  */
 export function findCut(
   messages: readonly Msg[],

@@ -11,7 +11,7 @@ import { arc } from '../../tokens/arc-profile.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { inTurn } from '../../../test-support/in-turn.ts';
-import { clearToolResults } from './clearing/clear-tool-results.ts';
+import { clearToolResults } from './clear-tool-results.ts';
 import type { FittedContext } from './context-policy.ts';
 import { fitContext, type FitContextOptions } from './fit-context.ts';
 import { successfulTurns } from './history-views.ts';

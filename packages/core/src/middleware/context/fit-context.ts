@@ -17,16 +17,19 @@ export interface FitContextOptions extends WindowOptions {
    */
   readonly step?: number;
   /**
-   * True: counts and cuts exactly as Arc Reactor does (see `TrimOptions`), and `step` defaults to
-   * 0. Arc Reactor does not count tools, media and thinking, so a request may be longer than the
-   * window. Default false.
+   * True: counts and cuts exactly as Arc Reactor does, and `step` defaults to 0. Arc Reactor does
+   * not count tools, media and thinking, so a request may be longer than the window. The remaining
+   * history may begin with an answer. Even the newest tool results may be left out; the model then
+   * repeats the tool calls. Default false: the history begins with a user's message, and the newest
+   * results stay.
    */
   readonly reference?: boolean;
 }
 
 /**
- * Leaves out old messages so that a request fits in the model's window. Works in two phases (see
- * `twoPhaseTrim`). The system prompt, recalled messages, the current prompt and the newest tool
+ * Leaves out old messages so that a request fits in the model's window. The oldest messages before
+ * the current prompt go first, then the oldest steps after it. A tool call and its results are left
+ * out together. The system prompt, recalled messages, the current prompt and the newest tool
  * results always stay. If these alone are too long, the model's server has to reject the request.
  * Each message is counted once, so a request costs only the count of its new messages.
  *

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { clearToolResults } from '../context/clearing/clear-tool-results.ts';
-import { contextEditing } from '../context/clearing/context-editing.ts';
+import { clearToolResults } from '../context/clear-tool-results.ts';
 import { lastTurns } from '../context/history-views.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
@@ -128,12 +127,13 @@ test('if a request does not contain the tool call, a message with the list prece
 
 test('if only the result is cleared, the arguments still show the list; if they are cleared too, a message shows it', async () => {
   for (const [context, times] of [
-    [clearToolResults({ keep: 0 }), 0],
-    [contextEditing({ trigger: 0, keep: 0, clearToolInputs: true }), 1],
+    [clearToolResults({ above: 0, keep: 0 }), 0],
+    [clearToolResults({ above: 0, keep: 0, clearToolInputs: true }), 1],
   ] as const) {
-    const { agent, model } = setUp([write(first), 'done'], {}, { use: [context] });
+    const { agent, model } = setUp([write(first), 'done', 'done'], {}, { use: [context] });
     await agent.call('Go');
-    expect(model.requests[1]!.messages.filter(({ id }) => id.startsWith('todos'))).toHaveLength(
+    await agent.call('Again');
+    expect(model.requests[2]!.messages.filter(({ id }) => id.startsWith('todos'))).toHaveLength(
       times,
     );
   }

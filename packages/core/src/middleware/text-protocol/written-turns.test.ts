@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { clearToolResults } from '../context/clearing/clear-tool-results.ts';
+import { clearToolResults } from '../context/clear-tool-results.ts';
 import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';

@@ -3,11 +3,10 @@ import vectors from '../../../../../test/fixtures/golden/arc-trim.json?raw';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
-import { countMessage } from '../../tokens/count-message.ts';
+import { arc } from '../../tokens/arc-profile.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
-import { twoPhaseTrim } from './two-phase-trim.ts';
 
 interface GoldenMessage {
   readonly id: string;
@@ -34,90 +33,57 @@ interface Golden {
 
 const golden: readonly Golden[] = JSON.parse(vectors);
 
-test.for(golden)(
-  'twoPhaseTrim() trims like Arc Reactor to a budget of $budget',
+test.for(
+  golden.filter(({ maxContextTokens, maxOutputTokens }) => maxContextTokens > maxOutputTokens),
+)(
+  'with `reference`, fitContext() trims like Arc Reactor to a budget of $budget',
   ({ maxContextTokens, maxOutputTokens, systemPrompt, budget, messages, keptIds, tokens }) => {
     expect(maxContextTokens - maxOutputTokens - estimateTokens(systemPrompt)).toBe(budget);
     const log = messages.map(fromGolden);
-    const prompt = log.findLastIndex((message) => message.role === 'user');
-    const trimmed = twoPhaseTrim(log, { budget, count: countMessage, prompt, reference: true });
-    expect(trimmed.messages.map((message) => message.id)).toEqual(keptIds);
-    expect(trimmed.after).toBe(tokens);
-
-    // fitContext() rejects a window without room, like Arc Reactor.
-    if (maxContextTokens <= maxOutputTokens) return;
+    const prompt = log.findLast((message) => message.role === 'user');
     const system = createMessage('system', systemPrompt, { id: 'system' });
     const policy = fitContext({
       window: maxContextTokens,
       reserveOutput: maxOutputTokens,
       reference: true,
     });
-    const fitted = policy.fit({
-      messages: [system, ...log],
-      tools: [],
-      promptId: log[prompt]?.id,
-    }) as FittedContext;
+    const request = { messages: [system, ...log], tools: [], promptId: prompt?.id };
+    const fitted = policy.fit(request) as FittedContext;
     expect(fitted.messages.map((message) => message.id)).toEqual(['system', ...keptIds]);
     expect(fitted.after).toBe(tokens + estimateTokens(systemPrompt));
   },
 );
 
-test('like Arc Reactor, twoPhaseTrim() never leaves only a part of the messages after the prompt', () => {
-  const log = conversation('u a u a');
-  expect(
-    idsOf(twoPhaseTrim(log, { budget: 1, count: () => 10, prompt: 2, reference: true }).messages),
-  ).toBe('2u 3a');
-  expect(
-    idsOf(twoPhaseTrim(log, { budget: 0, count: () => 10, prompt: 2, reference: true }).messages),
-  ).toBe('2u');
-});
-
 test('a tool call is removed together with all its results, which are one message each', () => {
   const log = conversation('u c2 t t a u c2 t t c1 t');
-  for (let budget = 0; budget <= 110; budget++) {
-    for (const reference of [true, false]) {
-      const { messages, after } = twoPhaseTrim(log, {
-        budget,
-        count: () => 10,
-        prompt: 5,
-        reference,
-      });
-      expect(orphans(messages)).toEqual([]);
-      expect(messages).toContain(log[5]);
-      expect(after).toBe(messages.length * 10);
-    }
+  for (let budget = 1; budget <= 110; budget++) {
+    const { messages, after } = trim(log, { budget, prompt: 5 });
+    expect(orphans(messages)).toEqual([]);
+    expect(messages).toContain(log[5]);
+    expect(after).toBe(messages.length * 10);
   }
 });
 
 test('the newest group of messages is kept, even if it exceeds the budget', () => {
   const log = conversation('u a u c1 t c2 t t');
-  const { messages, after } = twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 });
+  const { messages, after } = trim(log, { budget: 20, prompt: 2 });
   expect(idsOf(messages)).toBe('2u 5c 6t 7t');
   expect(after).toBe(40);
 });
 
 test('the history that is kept begins with a user message', () => {
   const log = conversation('u c1 t a u a u');
-  expect(idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6 }).messages)).toBe(
-    '4u 5a 6u',
-  );
-  expect(
-    idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6, reference: true }).messages),
-  ).toBe('1c 2t 3a 4u 5a 6u');
+  expect(idsOf(trim(log, { budget: 60, prompt: 6 }).messages)).toBe('4u 5a 6u');
 });
 
 test('the given prompt is kept, not the last user message', () => {
   const log = conversation('u a u a u');
-  expect(idsOf(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 }).messages)).toBe(
-    '2u 4u',
-  );
+  expect(idsOf(trim(log, { budget: 20, prompt: 2 }).messages)).toBe('2u 4u');
 });
 
 test('if the prompt is a tool result, its tool call is kept', () => {
   const log = conversation('u a c1 t a');
-  expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe(
-    '2c 3t 4a',
-  );
+  expect(idsOf(trim(log, { budget: 10, prompt: 3 }).messages)).toBe('2c 3t 4a');
 });
 
 test('if the prompt contains tool results, their tool call and the other results of that tool call are kept', () => {
@@ -140,16 +106,12 @@ test('if the prompt contains tool results, their tool call and the other results
     Msg,
   ];
   const log = [u, a, call, prompt, second, last];
-  expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe(
-    '2c 3t 4t 5a',
-  );
+  expect(idsOf(trim(log, { budget: 10, prompt: 3 }).messages)).toBe('2c 3t 4t 5a');
 });
 
-test('without a prompt, twoPhaseTrim() removes the oldest messages', () => {
+test('without a prompt, fitContext() removes the oldest messages', () => {
   const log = conversation('u a c1 t c1 t');
-  expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: -1 }).messages)).toBe(
-    '2c 3t 4c 5t',
-  );
+  expect(idsOf(trim(log, { budget: 40, prompt: -1 }).messages)).toBe('2c 3t 4c 5t');
 });
 
 test('with a step, the cut seldom moves while the history grows', () => {
@@ -157,9 +119,8 @@ test('with a step, the cut seldom moves while the history grows', () => {
   const first = new Set<string>();
   const cuts: number[] = [];
   for (let length = 101; length <= 201; length += 2) {
-    const { messages, after } = twoPhaseTrim(log.slice(0, length), {
+    const { messages, after } = trim(log.slice(0, length), {
       budget: 1000,
-      count: () => 10,
       prompt: length - 1,
       step: 200,
     });
@@ -174,18 +135,24 @@ test('with a step, the cut seldom moves while the history grows', () => {
 
 test('with a step, messages after the prompt are removed only if the budget cannot be met otherwise', () => {
   const log = conversation('u a u c1 t c1 t');
-  expect(
-    idsOf(twoPhaseTrim(log, { budget: 50, count: () => 10, prompt: 2, step: 60 }).messages),
-  ).toBe('2u 3c 4t 5c 6t');
-  expect(
-    idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: 2, step: 40 }).messages),
-  ).toBe('2u 5c 6t');
+  expect(idsOf(trim(log, { budget: 50, prompt: 2, step: 60 }).messages)).toBe('2u 3c 4t 5c 6t');
+  expect(idsOf(trim(log, { budget: 40, prompt: 2, step: 40 }).messages)).toBe('2u 5c 6t');
 });
 
-test('twoPhaseTrim() does not change a request that fits', () => {
+test('fitContext() does not change a request that fits', () => {
   const log = conversation('u a');
-  expect(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 0 }).messages).toBe(log);
+  expect(trim(log, { budget: 20, prompt: 0 }).messages).toBe(log);
 });
+
+/** Fits messages of 10 tokens each in a window of `budget` tokens. */
+function trim(
+  messages: readonly Msg[],
+  { budget, prompt, step = 0 }: { budget: number; prompt: number; step?: number },
+): FittedContext {
+  const profile = { ...arc, countText: () => 0, perMessage: 10, perToolCall: 0 };
+  const policy = fitContext({ window: budget, reserveOutput: 0, step, profile });
+  return policy.fit({ messages, tools: [], promptId: messages[prompt]?.id }) as FittedContext;
+}
 
 /**
  * Builds a history from letters: `u` is a user message, `a` an assistant message and `t` a tool

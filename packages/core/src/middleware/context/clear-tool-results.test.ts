@@ -4,12 +4,12 @@ import {
   systemMessage,
   toolMessage,
   userMessage,
-} from '../../../message/create-message.ts';
-import { toolResultsOf, toolUsesOf } from '../../../message/message-text.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { requestFaults } from '../../../testing/history-faults.ts';
-import { contextEditing, type ContextEditingOptions } from './context-editing.ts';
-import type { FittedContext } from '../context-policy.ts';
+} from '../../message/create-message.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { requestFaults } from '../../testing/history-faults.ts';
+import { clearToolResults, type ClearToolResultsOptions } from './clear-tool-results.ts';
+import type { FittedContext } from './context-policy.ts';
 
 /** A text of exactly 100 tokens. */
 const long = 'r'.repeat(400);
@@ -30,15 +30,29 @@ const log = (count: number): readonly Msg[] => [
   userMessage('u', { id: 'u' }),
   ...steps(count),
 ];
-const edit = (messages: readonly Msg[], options: ContextEditingOptions): FittedContext =>
-  contextEditing(options).fit({ messages, tools: [], promptId: 'u' }) as FittedContext;
+const edit = (messages: readonly Msg[], options: ClearToolResultsOptions): FittedContext =>
+  clearToolResults(options).fit({ messages, tools: [], promptId: 'u' }) as FittedContext;
+const pair = (n: number, name = 'look', output: string = long): readonly Msg[] => [
+  assistantMessage([{ type: 'tool_use', id: `c${n}`, name, input: {} }], { id: `a${n}` }),
+  toolMessage(
+    {
+      type: 'tool_result',
+      toolUseId: `c${n}`,
+      name,
+      output,
+      state: 'error',
+      providerMetadata: { k: n },
+    },
+    { id: `t${n}` },
+  ),
+];
 const outputs = ({ messages }: FittedContext): string =>
   messages
     .flatMap(toolResultsOf)
     .map(({ output }) => (output === long ? 'x' : output === '[cleared]' ? '-' : String(output)))
     .join('');
 
-test('by default contextEditing() clears all but the newest three results above 100,000 tokens', () => {
+test('by default clearToolResults() clears all but the newest three results above 100,000 tokens', () => {
   const short = log(20);
   expect(edit(short, {}).messages).toBe(short);
   const text = 'r'.repeat(160_000);
@@ -55,13 +69,13 @@ test('by default contextEditing() clears all but the newest three results above 
   expect(requestFaults(fitted.messages)).toEqual([]);
 });
 
-test('contextEditing() clears results only if the request is longer than `trigger`', () => {
+test('clearToolResults() clears results only if the request is longer than `above`', () => {
   const messages = log(6);
-  const { before } = edit(messages, { trigger: 0 });
-  expect(outputs(edit(messages, { trigger: before }))).toBe('xxxxxx');
-  expect(outputs(edit(messages, { trigger: before - 1 }))).toBe('---xxx');
-  expect(outputs(edit(messages, { trigger: 0, keep: 0 }))).toBe('------');
-  expect(outputs(edit(messages, { trigger: 0, keep: 9 }))).toBe('xxxxxx');
+  const { before } = edit(messages, { above: 0 });
+  expect(outputs(edit(messages, { above: before }))).toBe('xxxxxx');
+  expect(outputs(edit(messages, { above: before - 1 }))).toBe('---xxx');
+  expect(outputs(edit(messages, { above: 0, keep: 0 }))).toBe('-----x');
+  expect(outputs(edit(messages, { above: 0, keep: 9 }))).toBe('xxxxxx');
 });
 
 test('results of excluded tools are kept and do not count; a custom placeholder is accepted', () => {
@@ -73,15 +87,15 @@ test('results of excluded tools are kept and do not count; a custom placeholder 
     call(['d2']),
     result('d2'),
   ];
-  expect(outputs(edit(messages, { trigger: 0, keep: 1, excludeTools: ['plan'] }))).toBe('xxx-x');
-  expect(outputs(edit(messages, { trigger: 0, keep: 4, placeholder: '?' }))).toBe('?xxxx');
+  expect(outputs(edit(messages, { above: 0, keep: 1, exclude: ['plan'] }))).toBe('xxx-x');
+  expect(outputs(edit(messages, { above: 0, keep: 4, placeholder: '?' }))).toBe('?xxxx');
 });
 
 test('`clearAtLeast` clears the oldest results in batches until the request is short enough', () => {
   const messages = log(10);
-  const { before } = edit(messages, { trigger: 0 });
-  const at = (trigger: number, clearAtLeast: number): string =>
-    outputs(edit(messages, { trigger, clearAtLeast }));
+  const { before } = edit(messages, { above: 0 });
+  const at = (above: number, clearAtLeast: number): string =>
+    outputs(edit(messages, { above, clearAtLeast }));
   // Clearing one result saves 98 tokens.
   expect(at(before - 1, 98)).toBe('-xxxxxxxxx');
   expect(at(before - 1, 99)).toBe('--xxxxxxxx');
@@ -93,7 +107,7 @@ test('`clearAtLeast` clears the oldest results in batches until the request is s
 });
 
 test('between two batches, a request begins with the same messages as the previous request', () => {
-  const policy = contextEditing({ trigger: 1_000, clearAtLeast: 400 });
+  const policy = clearToolResults({ above: 1_000, clearAtLeast: 400 });
   const all = log(40);
   let [changes, longest] = [0, 0];
   let last: readonly Msg[] = [];
@@ -126,8 +140,8 @@ test('`clearToolInputs` clears only the arguments of tool calls whose results ar
       .flatMap(toolUsesOf)
       .map(({ input }) => (JSON.stringify(input) === '{}' ? '-' : 'x'))
       .join('');
-  expect(inputs(edit(messages, { trigger: 0, keep: 2 }))).toBe('xxxx');
-  const policy = contextEditing({ trigger: 0, keep: 2, clearToolInputs: true });
+  expect(inputs(edit(messages, { above: 0, keep: 2 }))).toBe('xxxx');
+  const policy = clearToolResults({ above: 0, keep: 2, clearToolInputs: true });
   const fitted = policy.fit({ messages, tools: [] }) as FittedContext;
   expect([inputs(fitted), outputs(fitted)]).toEqual(['--xx', '--xx']);
   expect(fitted.messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
@@ -136,7 +150,7 @@ test('`clearToolInputs` clears only the arguments of tool calls whose results ar
   const again = policy.fit({ messages, tools: [] }) as FittedContext;
   expect(again.messages.every((message, index) => message === fitted.messages[index])).toBe(true);
   expect(
-    inputs(edit(messages, { trigger: 0, keep: 2, clearToolInputs: true, excludeTools: ['look'] })),
+    inputs(edit(messages, { above: 0, keep: 2, clearToolInputs: true, exclude: ['look'] })),
   ).toBe('xxxx');
 });
 
@@ -145,8 +159,14 @@ test('`clearToolInputs` clears raw arguments, and a result without a tool call i
     [{ type: 'tool_use', id: 'a', name: 'look', input: null, raw: '{"broken' }],
     { id: 'a' },
   );
-  const messages = [userMessage('u', { id: 'u' }), result('lost'), raw, result('a')];
-  const fitted = edit(messages, { trigger: 0, keep: 0, clearToolInputs: true });
+  const messages = [
+    userMessage('u', { id: 'u' }),
+    result('lost'),
+    raw,
+    result('a'),
+    assistantMessage('Done.'),
+  ];
+  const fitted = edit(messages, { above: 0, keep: 0, clearToolInputs: true });
   expect(fitted.messages.flatMap(toolUsesOf)).toEqual([
     { type: 'tool_use', id: 'a', name: 'look', input: {} },
   ]);
@@ -154,17 +174,56 @@ test('`clearToolInputs` clears raw arguments, and a result without a tool call i
 });
 
 test.each([
-  { trigger: -1 },
+  { above: -1 },
   { keep: 'x' },
   { keep: 0.5 },
-  { excludeTools: [1] },
+  { exclude: [1] },
   { clearAtLeast: null },
   { clearToolInputs: 1 },
-  { excludeTools: 'plan' },
+  { exclude: 'plan' },
   { placeholder: 5 },
   null,
-])('contextEditing() rejects the options %o', (options) => {
-  expect(() => contextEditing(options as never)).toThrow(
+])('clearToolResults() rejects the options %o', (options) => {
+  expect(() => clearToolResults(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
+});
+
+test('clearToolResults() changes the request only, and keeps tool calls and all other fields', () => {
+  const given = [...steps(5), ...pair(9), assistantMessage('Done.')];
+  const fitted = edit(given, { above: 0, keep: 2 });
+  expect(outputs(fitted)).toBe('----xx');
+  expect(fitted).toMatchObject({ removed: 0, after: fitted.before - 4 * 98 });
+  const cleared = edit(given, { above: 0, keep: 0 });
+  expect(toolResultsOf(cleared.messages[11]!)).toEqual([
+    { ...toolResultsOf(given[11]!)[0], output: '[cleared]' },
+  ]);
+  expect(given.flatMap(toolResultsOf).every(({ output }) => output === long)).toBe(true);
+});
+
+test('a custom placeholder replaces results, except for shorter results', () => {
+  const messages = [...pair(1, 'look', 'ok'), ...pair(2), assistantMessage('Done.')];
+  const fitted = edit(messages, { above: 0, keep: 0, placeholder: '(gone)' });
+  expect(outputs(fitted)).toBe('ok(gone)');
+});
+
+test('results that no model has answered yet are kept, even if there are more than `keep`', () => {
+  const ids = Array.from({ length: 9 }, (_, n) => `p${n}`);
+  const messages = [...log(1), call(ids), ...ids.map((id) => result(id))];
+  expect(outputs(edit(messages, { above: 0 }))).toBe('-xxxxxxxxx');
+  expect(outputs(edit(messages, { above: 0, keep: 0 }))).toBe('-xxxxxxxxx');
+  expect(outputs(edit([...messages, assistantMessage('Done.')], { above: 0 }))).toBe('-------xxx');
+});
+
+test('a result in a user message is cleared, but the text beside the result is kept', () => {
+  const [asking, { content }] = pair(1) as [Msg, Msg];
+  const messages = [
+    asking,
+    userMessage([...content, { type: 'text', text: 'And now?' }]),
+    assistantMessage('Done.'),
+  ];
+  expect(edit(messages, { above: 0, keep: 0 }).messages[1]!.content).toMatchObject([
+    { output: '[cleared]' },
+    { text: 'And now?' },
+  ]);
 });

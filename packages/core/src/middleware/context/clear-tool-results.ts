@@ -1,0 +1,137 @@
+import { checkNames, checkOptions, checkWhole } from '../../error/check-fields.ts';
+import type { ContentBlock } from '../../message/content-block.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import { countMessage } from '../../tokens/count-message.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+import { contextPolicy, headOf, type ContextMiddleware } from './context-policy.ts';
+import { requestCounter } from './meter/request-counter.ts';
+
+export interface ClearToolResultsOptions {
+  /**
+   * Maximum number of estimated tokens that a request may have before results are cleared. Default
+   * 100,000.
+   */
+  readonly above?: number;
+  /** Number of newest results that stay as they are. Default 3. */
+  readonly keep?: number;
+  /**
+   * Minimum number of tokens to free at a time. The oldest results are cleared in batches of at
+   * least this size, until the request has at most `above` tokens. A batch that would free fewer
+   * tokens is not cleared. Requests between two batches begin with the same text, which keeps
+   * prompt caches valid. Default 0: clears all results except the newest `keep`.
+   */
+  readonly clearAtLeast?: number;
+  /**
+   * Whether a cleared result also clears its tool call: the arguments become `{}`. Default false.
+   */
+  readonly clearToolInputs?: boolean;
+  /** Text that replaces a cleared result. Default `[cleared]`. */
+  readonly placeholder?: string;
+  /** Names of tools whose results are never cleared and do not count toward `keep`. */
+  readonly exclude?: readonly string[];
+  /** Token profile that counts the request. Default `arc`. */
+  readonly profile?: TokenProfile;
+}
+
+/**
+ * Replaces old tool results with a placeholder if a request has become too long. The session log
+ * does not change, and each tool call keeps a result. A text result that is no longer than the
+ * placeholder stays. So does a result that the model has not replied to yet. The request may still
+ * be too long: put `fitContext` or `summarization` after this policy. The defaults are those of
+ * Spring AI Alibaba's context editing. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function clearToolResults(options: ClearToolResultsOptions = {}): ContextMiddleware {
+  const fields =
+    'above:count|? keep:count|? clearAtLeast:count|? clearToolInputs:boolean|? placeholder:string|? exclude:array|? profile:countText()|?';
+  checkOptions('CONFIGURATION', 'clearToolResults()', options, fields);
+  checkNames('clearToolResults(): each of exclude', options.exclude);
+  checkWhole('clearToolResults()', { keep: options.keep });
+  const { above = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
+  const { placeholder = '[cleared]', exclude = [], profile = arc } = options;
+  const countGiven = requestCounter(profile);
+  const countCleared = requestCounter(profile);
+  const clear = clearer(placeholder);
+  const idsAt = ({ content }: Msg): readonly string[] =>
+    content.flatMap((block) =>
+      block.type === 'tool_result' && !exclude.includes(block.name) ? block.toolUseId : [],
+    );
+
+  return contextPolicy({
+    name: 'clearToolResults',
+    fit(request) {
+      const { messages } = request;
+      const before = countGiven(request);
+      const same = { messages, removed: 0, before, after: before };
+      if (before <= above) return same;
+      const start = headOf(request);
+      const seen = messages.findLastIndex(({ role }) => role === 'assistant');
+      const results = messages.flatMap((message, index) =>
+        index >= start && idsAt(message).length ? index : [],
+      );
+      const old = results.slice(0, Math.max(0, results.length - keep));
+      const fitted = [...messages];
+      const ids = new Set<string>();
+      /** Cleared messages, by index. They enter the request when they free enough tokens. */
+      let batch = new Map<number, Msg>();
+      let [total, freed] = [before, 0];
+      const take = (index: number): void => {
+        const cleared = clear(messages[index]!, ids);
+        const given = batch.get(index) ?? fitted[index]!;
+        freed += countMessage(given, profile) - countMessage(cleared, profile);
+        batch.set(index, cleared);
+      };
+      for (const index of old.filter((at) => at < seen)) {
+        for (const id of idsAt(messages[index]!)) ids.add(id);
+        take(index);
+        const call = clearToolInputs ? callBefore(messages, index) : -1;
+        if (call >= start) take(call);
+        if (freed < clearAtLeast) continue;
+        for (const [at, message] of batch) fitted[at] = message;
+        total -= freed;
+        freed = 0;
+        batch = new Map();
+        if (clearAtLeast && total <= above) break;
+      }
+      if (fitted.every((message, index) => message === messages[index])) return same;
+      const after = countCleared({ ...request, messages: fitted });
+      return { messages: fitted, removed: 0, before, after };
+    },
+  });
+}
+
+/** Returns the index of the message before the results at `index`, or -1 if there is none. */
+function callBefore(messages: readonly Msg[], index: number): number {
+  let at = index - 1;
+  while (at >= 0 && toolResultsOf(messages[at]!).length) at -= 1;
+  return at;
+}
+
+/**
+ * Makes a function that clears the results and the arguments of the tool calls with these ids. For
+ * the same calls of a message, it returns the same object each time. The token count and the JSON
+ * for the provider are cached on that object.
+ */
+function clearer(placeholder: string): (message: Msg, ids: ReadonlySet<string>) => Msg {
+  const known = new WeakMap<Msg, Map<string, Msg>>();
+  const clearBlock = (block: ContentBlock, ids: ReadonlySet<string>): ContentBlock => {
+    if (block.type === 'tool_use' && ids.has(block.id)) {
+      const { raw: _raw, ...rest } = block;
+      return { ...rest, input: {} };
+    }
+    if (block.type !== 'tool_result' || !ids.has(block.toolUseId)) return block;
+    const isShort = typeof block.output === 'string' && block.output.length <= placeholder.length;
+    return isShort ? block : { ...block, output: placeholder };
+  };
+  return (message, ids) => {
+    const content = message.content.map((block) => clearBlock(block, ids));
+    const key = content.flatMap((block, at) => (block === message.content[at] ? [] : at)).join();
+    if (!key) return message;
+    const versions = known.get(message) ?? new Map<string, Msg>();
+    known.set(message, versions);
+    const version = versions.get(key) ?? { ...message, content };
+    versions.set(key, version);
+    return version;
+  };
+}
