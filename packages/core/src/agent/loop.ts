@@ -205,7 +205,7 @@ async function reason(run: Run, isAsked = false): Promise<Next> {
   const reply = await readReply(run, made);
   if (reply.type === 'incomplete') return recover(run, reply.message);
   run.unsaved = reply.message;
-  return run.setup.takeReply({ message: reply.message, reason: 'stop' }, run);
+  return run.setup.takeReply({ message: reply.message, request: made, reason: 'stop' }, run);
 }
 
 function draft(run: Run, isAsked: boolean): RequestDraft {

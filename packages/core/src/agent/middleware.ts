@@ -61,6 +61,8 @@ export interface SettledInput extends CallInput {
 /** A reply of the model, or a message that takes its place. */
 export interface Reply {
   readonly message: Msg;
+  /** The request that the model answered. Absent if no model wrote the message. */
+  readonly request?: ModelRequest;
   /** Reason with which the agent call ends if this is the answer. `stop` for a model's reply. */
   readonly reason: StopReason;
 }

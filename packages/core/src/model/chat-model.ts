@@ -63,6 +63,11 @@ export interface ModelRequest extends GenerateOptions {
    * for the model. Only wrappers of models use this field. Providers do not get it.
    */
   readonly replyIs?: 'value' | 'note';
+  /**
+   * Whether the agent call ends with the reply, so that the model cannot correct it. Only wrappers of
+   * models use this field.
+   */
+  readonly isLast?: boolean;
 }
 
 interface DeltaBase {

@@ -1,10 +1,9 @@
-import type { EventOf } from '../event/agent-event.ts';
-import { perRun } from '../agent/per-run.ts';
 import type { Middleware } from '../agent/middleware.ts';
-import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
-import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
+import type { Msg } from '../message/msg.ts';
 import { outputToolName } from '../message/output-tool.ts';
 import { metadataOf, wordsBesideCall } from '../middleware/text-protocol/corrections.ts';
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 
 /**
  * Makes the reply to a request without tools final (Arc Reactor: `activeTools.isEmpty()`). Removes
@@ -12,53 +11,46 @@ import { metadataOf, wordsBesideCall } from '../middleware/text-protocol/correct
  * answer.
  */
 export function finalWithoutTools(): Middleware & ModelMiddleware {
-  const stateOf = perRun(() => ({ isFinal: false }));
   return {
     name: 'finalWithoutTools',
-    onError: 'fail',
     wrapModel: (model) =>
       withStream(model, (request, context) =>
         hasNoTools(request)
           ? withoutCalls(model, request, context)
           : model.stream(request, context),
       ),
-    // Tool calls written in the text of a reply are known only in `post-reasoning`, not in the
-    // wrapped model.
-    on: {
-      'pre-reasoning': {
-        handle(event, _control, context) {
-          stateOf(context).isFinal = hasNoTools(event);
-        },
-        priority: 10_000,
-      },
-      'post-reasoning': {
-        handle: (event, _control, context) =>
-          stateOf(context).isFinal ? withoutTextCalls(event) : undefined,
-        // Before all other hooks, so that they see the answer.
-        priority: -10_000,
-      },
+    // Only the whole reply shows which tool calls its text contains.
+    wrapReply: (next) => async (reply, context, steps) => {
+      const { request, reason } = reply;
+      if (!request || !hasNoTools(request)) return next(reply, context);
+      const message = withoutTextCalls(reply.message);
+      const isChanged = message !== reply.message;
+      if (isChanged) await steps.emit('step-reset', { reason: 'final', replacement: message });
+      // Without its request, no middleware asks the model to correct what is left of the reply.
+      const isFinal = isChanged || !message.content.length;
+      return next(isFinal ? { message, reason } : reply, context);
     },
   };
 }
 
 function hasNoTools({ tools }: Pick<ModelRequest, 'tools'>): boolean {
-  return tools.every(({ name }) => name === outputToolName);
+  return tools.every(isOutputTool);
+}
+
+function isOutputTool({ name }: { readonly name: string }): boolean {
+  return name === outputToolName;
 }
 
 /**
  * Removes the tool calls from the reply. Also removes the metadata that makes the text protocol ask
  * the model for a correction.
  */
-function withoutTextCalls(event: EventOf<'post-reasoning'>): EventOf<'post-reasoning'> | undefined {
-  const { message } = event;
+function withoutTextCalls(message: Msg): Msg {
   const words = wordsBesideCall(message)?.trim();
-  const kept = message.content.filter(
-    (block) => block.type !== 'tool_use' || block.name === outputToolName,
-  );
-  if (words === undefined && kept.length === message.content.length) return undefined;
+  const kept = message.content.filter((block) => block.type !== 'tool_use' || isOutputTool(block));
+  if (words === undefined && kept.length === message.content.length) return message;
   const said = words ? [{ type: 'text', text: words } as const] : [];
-  const metadata = metadataOf(message);
-  return { ...event, message: { ...message, content: [...kept, ...said], metadata } };
+  return { ...message, content: [...kept, ...said], metadata: metadataOf(message) };
 }
 
 async function* withoutCalls(

@@ -136,7 +136,7 @@ async function answerAt(
       stopped = next;
       if (next) return { type: 'incomplete' };
       const { toolChoice: _toolChoice, ...generate } = context.generate;
-      const request = adapt({ ...generate, messages: event.messages, tools: [] });
+      const request = adapt({ ...generate, messages: event.messages, tools: [], isLast: true });
       return steps.ask(request, toSummaryChunk);
     },
   };

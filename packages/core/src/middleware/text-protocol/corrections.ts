@@ -1,13 +1,16 @@
+import type { Middleware, Reply } from '../../agent/middleware.ts';
+import { isNewAnswer } from '../../agent/next.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import type { EventOf } from '../../event/agent-event.ts';
-import type { ControlOf } from '../../event/hook.ts';
-import type { Middleware } from '../../agent/middleware.ts';
-import { assistantMessage, userMessage } from '../../message/create-message.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
+import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/own-message.ts';
 import { outputToolName } from '../../message/output-tool.ts';
+import { writtenText } from '../../message/written-reply.ts';
+import { abortable } from '../../model/abortable.ts';
+import { offersTools } from '../../model/chat-model.ts';
 import type { Reflect, ReplyContext } from './parsed-reply.ts';
 
 /**
@@ -16,8 +19,10 @@ import type { Reflect, ReplyContext } from './parsed-reply.ts';
  */
 export type CorrectionPart = 'reply' | 'message';
 
-interface Invalid {
+/** Value of `metadata.invalidReply`. The message itself has no text, except white space. */
+interface InvalidReply {
   readonly text: string;
+  /** The correction for the model. */
   readonly message: string;
   /**
    * Text of the reply without its tool call. Present if the reply calls a tool although the request
@@ -31,14 +36,109 @@ export function refuseEmpty(reply: string): string | undefined {
   return reply.trim() ? undefined : 'Your reply is empty. Answer, or call a tool.';
 }
 
+/** How answers are checked. */
+interface Checks {
+  readonly reflect?: Reflect | undefined;
+  /** Whether a reply may make several tool calls. Default: true. */
+  readonly parallel?: boolean;
+}
+
+/**
+ * Returns a wrapper that checks each answer of the model, and asks the model to correct an invalid
+ * one. The log gets the reply and the correction. A reply that is already invalid keeps its
+ * correction. A reply with tool calls is no answer, unless it has a structured value.
+ */
+export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']> {
+  return (next) => async (reply, context, steps) => {
+    const { stopSignal } = context;
+    let { message } = reply;
+    try {
+      const problem = await abortable(problemIn(reply, stopSignal, checks), stopSignal);
+      if (problem) message = await refuse(message, problem, steps);
+    } catch (error) {
+      if (!context.stopped) throw error;
+      return steps.recover(partOf(message, context.stopped));
+    }
+    const made = await next({ ...reply, message }, context);
+    if (!isNewAnswer(made, context)) return made;
+    const invalid = invalidIn(made.message);
+    if (!invalid) return made;
+    await steps.append(correctionOf(made.message, invalid, steps));
+    return { to: 'model' };
+  };
+}
+
+/**
+ * Returns the text without the tool call of an invalid reply that calls a tool although its request
+ * offered none. Returns `undefined` for any other reply.
+ */
+export function wordsBesideCall(message: Msg): string | undefined {
+  return invalidIn(message)?.words;
+}
+
+/** Returns the metadata of the reply without the field `invalidReply`. */
+export function metadataOf({ metadata }: Msg): JsonObject {
+  const { invalidReply: _invalid, ...rest } = metadata ?? {};
+  return rest;
+}
+
+interface Problem {
+  /** The refused answer, as the model reads it. */
+  readonly text: string;
+  /** The correction for the model. */
+  readonly message: string;
+}
+
+/** Returns why the answer in a reply is not accepted, or `undefined` if nothing is wrong. */
+async function problemIn(
+  { message, request }: Reply,
+  signal: AbortSignal,
+  { reflect, parallel = true }: Checks,
+): Promise<Problem | undefined> {
+  // If no model wrote the message, no model can correct it.
+  if (!request || invalidIn(message)) return undefined;
+  const { content } = message;
+  const calls = toolUsesOf(message);
+  const value = valueIn(calls);
+  if (calls.length && value === undefined) return undefined;
+  const text = value ?? textOf(message);
+  // A reply with media is not empty, even without text.
+  if (!text.trim() && content.some((block) => 'source' in block)) return undefined;
+  const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
+  const correction = await correctionFor(text, reflect, {
+    messages: request.messages,
+    tools: offersTools(request) ? request.tools : [],
+    thinking: thinking.join(''),
+    finishReason: finishReasonOf(message),
+    replyIs: value === undefined ? request.replyIs : 'value',
+    parallel,
+    signal,
+  });
+  return correction ? { text: writtenText(message) ?? text, message: correction } : undefined;
+}
+
+/**
+ * Returns the JSON of a structured value, if the reply calls the tool for structured values. A list
+ * or a text is in the field `response`. Returns `undefined` for any other reply.
+ */
+function valueIn(calls: ReturnType<typeof toolUsesOf>): string | undefined {
+  const input = calls.findLast(({ name }) => name === outputToolName)?.input ?? undefined;
+  return input === undefined ? undefined : JSON.stringify(input);
+}
+
+function finishReasonOf({ metadata }: Msg): string {
+  const { finishReason } = metadata ?? {};
+  return typeof finishReason === 'string' ? finishReason : 'stop';
+}
+
 /**
  * Returns a correction for an answer that is not accepted. An empty answer is never accepted;
  * `reflect` may return its own correction for an empty answer.
  */
-export async function problemWith(
+async function correctionFor(
   answer: string,
-  context: ReplyContext,
   reflect: Reflect | undefined,
+  context: ReplyContext,
 ): Promise<string | undefined> {
   const problem: unknown = (await reflect?.(answer, context)) ?? undefined;
   if (problem !== undefined && typeof problem !== 'string')
@@ -49,76 +149,38 @@ export async function problemWith(
   return problem || refuseEmpty(answer);
 }
 
-/**
- * Returns whether middleware closer to the model has already refused the reply. The correction of
- * that middleware stays.
- */
-export function isRefused({ metadata }: { readonly metadata?: JsonObject | undefined }): boolean {
-  return isInvalid(metadata?.['invalidReply']);
+/** Marks a reply as invalid, and takes its text back from the readers. */
+async function refuse(message: Msg, problem: Problem, steps: Steps): Promise<Msg> {
+  const invalid = { ...message, metadata: { ...message.metadata, invalidReply: { ...problem } } };
+  if (!problem.text.trim()) return invalid;
+  await steps.emit('step-reset', { reason: 'protocol' });
+  return { ...invalid, content: [] };
 }
 
-/**
- * Returns the JSON of a structured value, if the reply calls the tool for structured values. A
- * reply with such a value is an answer. A list or a text is in the field `response`. Returns
- * `undefined` for any other reply.
- */
-export function valueIn(
-  calls: readonly { readonly name: string; readonly input: unknown }[],
-): string | undefined {
-  const input = calls.findLast(({ name }) => name === outputToolName)?.input ?? undefined;
-  return input === undefined ? undefined : JSON.stringify(input);
+/** Returns the part of a reply to store after an interrupt: everything except the tool calls. */
+function partOf(message: Msg, partial: NonNullable<RunContext['stopped']>): Msg {
+  const content = message.content.filter(({ type }) => type !== 'tool_use');
+  return { ...message, content, metadata: { ...message.metadata, partial } };
 }
 
-/**
- * Returns hooks that ask the model to correct an invalid reply. `last` collects the last message of
- * each summary request. The reply to a summary request ends the agent call, so the model cannot
- * correct that reply.
- */
-export function corrections(last: WeakSet<Msg>): NonNullable<Middleware['on']> {
-  return {
-    // Runs after other hooks, because only the first hook's `gotoReasoning` takes effect.
-    'post-reasoning': { handle: correct, priority: 10_000 },
-    'pre-summary': {
-      handle: ({ messages }) => void messages.slice(-1).map((asked) => last.add(asked)),
-      priority: 10_000,
-    },
+/** Returns the messages for the log: the reply, unless it is empty, and its correction. */
+function correctionOf(reply: Msg, { text, message }: InvalidReply, steps: Steps): readonly Msg[] {
+  const said: Msg = {
+    ...reply,
+    content: [{ type: 'text', text }],
+    metadata: { ...metadataOf(reply), correction: 'reply' satisfies CorrectionPart },
   };
-}
-
-/**
- * Returns the text without the tool call of an invalid reply that calls a tool although its request
- * offered none. Returns `undefined` for any other reply.
- */
-export function wordsBesideCall({ metadata }: Msg): string | undefined {
-  const { invalidReply: invalid } = metadata ?? {};
-  return isInvalid(invalid) ? invalid.words : undefined;
-}
-
-/** Returns the metadata of the reply without the field `invalidReply`. */
-export function metadataOf({ metadata }: Msg): JsonObject {
-  const { invalidReply: _invalid, ...rest } = metadata ?? {};
-  return rest;
-}
-
-function correct(
-  { message, at }: EventOf<'post-reasoning'>,
-  control: ControlOf<'post-reasoning'>,
-): void {
-  const invalid = message.metadata?.['invalidReply'];
-  if (!isInvalid(invalid)) return;
-  const about = (part: CorrectionPart) => ({
-    id: `${message.id}:${part}`,
-    now: () => at,
-    metadata: { ...(part === 'reply' && metadataOf(message)), correction: part },
+  const correction = steps.message('user', message, {
+    metadata: { correction: 'message' satisfies CorrectionPart },
   });
-  const speaker = message.name !== undefined && { name: message.name };
-  const said = { ...about('reply'), ...speaker };
-  const reply = invalid.text.trim() ? [assistantMessage(invalid.text, said)] : [];
-  control.gotoReasoning([...reply, asOwn(userMessage(invalid.message, about('message')))]);
+  return text.trim() ? [said, correction] : [correction];
 }
 
-function isInvalid(value: unknown): value is Invalid {
-  return (
-    isRecord(value) && typeof value['text'] === 'string' && typeof value['message'] === 'string'
-  );
+function invalidIn({ metadata }: Msg): InvalidReply | undefined {
+  const invalid = metadata?.['invalidReply'];
+  const isInvalid =
+    isRecord(invalid) &&
+    typeof invalid['text'] === 'string' &&
+    typeof invalid['message'] === 'string';
+  return isInvalid ? (invalid as unknown as InvalidReply) : undefined;
 }

@@ -1,23 +1,18 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import type { Msg } from '../../message/msg.ts';
 import { writtenReply } from '../../message/written-reply.ts';
 import { abortable } from '../../model/abortable.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import type { Scan } from './call-scanner.ts';
-import { isRefused, problemWith, valueIn } from './corrections.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';
-import type { ParsedReply, ParseReply, Reflect, ReplyContext, TextCall } from './parsed-reply.ts';
+import type { ParsedReply, ParseReply, ReplyContext, TextCall } from './parsed-reply.ts';
 import { offersTools } from '../../model/chat-model.ts';
 import { TextReply } from './text-reply.ts';
 
 interface DecodeOptions {
   readonly parse: ParseReply;
-  readonly reflect: Reflect | undefined;
   readonly parallel: boolean;
-  /** Last message of each request whose reply ends the agent call. */
-  readonly last: WeakSet<Msg>;
   readonly signal: AbortSignal;
 }
 
@@ -44,14 +39,11 @@ export async function* decodeReply(
   if (deltas.length) yield deltas;
   const { text, finish = { type: 'finish' as const, reason: 'stop' } } = reply;
   const context = contextOf(request, reply, options);
-  const ended: EndedReply = { reply, words, ...(scans && { scan }), context, options };
+  const { parse } = options;
+  const ended: EndedReply = { reply, words, ...(scans && { scan }), context, parse };
   try {
-    const { parsed, triesCall } = await abortable(judge(ended), options.signal);
-    const isCallWithoutTools = triesCall && !context.tools.length;
-    const metadata = {
-      ...finish.metadata,
-      ...aboutReply(text, parsed, isCallWithoutTools ? { words } : {}),
-    };
+    const parsed = await abortable(meaningOf(ended, request.isLast), options.signal);
+    const metadata = { ...finish.metadata, ...aboutReply(text, parsed) };
     yield [
       ...reply.settle(parsed),
       Object.keys(metadata).length ? { ...finish, metadata } : finish,
@@ -70,8 +62,11 @@ interface EndedReply {
   /** Tool calls in the text. Absent if the text was not scanned. */
   readonly scan?: Scan;
   readonly context: ReplyContext;
-  readonly options: DecodeOptions;
+  readonly parse: ParseReply;
 }
+
+/** A reply's meaning. `words`: text of an invalid reply that calls a tool without tools. */
+type Meaning = ParsedReply & { readonly words?: string };
 
 function contextOf(
   request: ModelRequest,
@@ -89,29 +84,26 @@ function contextOf(
   };
 }
 
-/** Returns the meaning of a reply, and whether a reply that is checked tries to call a tool. */
-async function judge(
-  ended: EndedReply,
-): Promise<{ readonly parsed: ParsedReply; readonly triesCall: boolean }> {
-  const { reply, words, context, options } = ended;
-  const { text, finish, callsNatively } = reply;
+/**
+ * Returns the meaning of a reply. The model cannot correct a reply that ends the agent call, so
+ * everything in such a reply that is not a tool call is the answer.
+ */
+async function meaningOf(ended: EndedReply, isLast = false): Promise<Meaning> {
+  const { reply, words, context } = ended;
+  const { text, callsNatively } = reply;
   const answer: ParsedReply = { type: 'answer', text };
-  // The agent requests a note for itself, such as a summary. A note is not an answer, so it is
-  // not checked.
-  if (callsNatively || context.replyIs === 'note' || (finish && isRefused(finish)))
-    return { parsed: answer, triesCall: false };
+  // The agent requests a note for itself, such as a summary. A note calls no tools.
+  if (callsNatively || context.replyIs === 'note') return answer;
   const parsed = await parsedReply(ended);
-  if (context.messages.some((message) => options.last.has(message))) {
-    // The agent call ends now, so a tool call cannot run. Only the text beside it is left.
-    if (parsed.type === 'calls' && !context.tools.length)
-      return { parsed: { type: 'answer', text: parsed.text ?? words.trim() }, triesCall: false };
-    return { parsed: parsed.type === 'invalid' ? answer : parsed, triesCall: false };
+  if (parsed.type === 'answer') return parsed;
+  const hasTools = context.tools.length > 0;
+  if (isLast) {
+    if (parsed.type === 'invalid') return answer;
+    return hasTools ? parsed : { type: 'answer', text: parsed.text ?? words.trim() };
   }
-  const message = await problemOf(parsed, ended);
-  return {
-    parsed: message ? { type: 'invalid', message } : parsed,
-    triesCall: parsed.type !== 'answer',
-  };
+  const message = problemOf(parsed, context);
+  if (message === undefined) return parsed;
+  return { type: 'invalid', message, ...(!hasTools && { words }) };
 }
 
 async function parsedReply({
@@ -119,7 +111,7 @@ async function parsedReply({
   words,
   scan,
   context,
-  options: { parse },
+  parse,
 }: EndedReply): Promise<ParsedReply> {
   if (parse === parseToolCalls)
     return scan ? readScan(scan, text, words, context) : { type: 'answer', text };
@@ -130,33 +122,28 @@ async function parsedReply({
     : parsed;
 }
 
-/** Returns a correction for a reply that is not accepted. */
-async function problemOf(
-  parsed: ParsedReply,
-  { reply, context, options: { parallel, reflect } }: EndedReply,
-): Promise<string | undefined> {
-  if (parsed.type === 'invalid') return undefined;
-  if (parsed.type === 'calls') {
-    if (!context.tools.length)
-      return 'No tool can be called any more. Answer in words, with what you know.';
-    if (!parallel && parsed.calls.length > 1)
-      return 'Only one tool can be called at a time, so none was called. Call one.';
-    const value = valueIn(usesIn(parsed.calls));
-    return value && problemWith(value, { ...context, replyIs: 'value' }, reflect);
-  }
-  // A reply with media may have no words.
-  if (reply.hasMedia && !parsed.text.trim()) return undefined;
-  return problemWith(parsed.text, context, reflect);
+/** Returns a correction for tool calls that cannot run. */
+function problemOf(
+  parsed: Exclude<ParsedReply, { type: 'answer' }>,
+  { tools, parallel }: ReplyContext,
+): string | undefined {
+  if (parsed.type === 'invalid') return parsed.message;
+  if (!tools.length) return 'No tool can be called any more. Answer in words, with what you know.';
+  return !parallel && parsed.calls.length > 1
+    ? 'Only one tool can be called at a time, so none was called. Call one.'
+    : undefined;
 }
 
 /**
  * Returns metadata for the reply's message. For an invalid reply, the metadata says what is wrong.
  * For tool calls, it has the text that the model wrote.
  */
-function aboutReply(text: string, parsed: ParsedReply, more: JsonObject): JsonObject | undefined {
-  if (parsed.type === 'invalid')
-    return { invalidReply: { text, message: parsed.message, ...more } };
+function aboutReply(text: string, parsed: Meaning): JsonObject | undefined {
   if (parsed.type === 'answer') return undefined;
+  if (parsed.type === 'invalid') {
+    const { message, words } = parsed;
+    return { invalidReply: { text, message, ...(words !== undefined && { words }) } };
+  }
   return writtenReply(text, parsed.text ?? '', usesIn(parsed.calls));
 }
 

@@ -782,7 +782,7 @@ test('a fallback model without tool calling gets the tools as text', async () =>
     { error: new Error('down') },
     { error: new Error('down') },
   ]);
-  const parts = [{ on: protocol.on! }, fallback([wrapModel(text, protocol)])];
+  const parts = [{ wrapReply: protocol.wrapReply! }, fallback([wrapModel(text, protocol)])];
   const mixed = new ReActAgent({ name: 'a', model: native, tools: [add], use: parts });
   expect((await mixed.call('go')).text).toBe('three');
   expect(native.requests[0]!.tools).toHaveLength(1);

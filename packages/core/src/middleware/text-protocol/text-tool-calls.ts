@@ -1,6 +1,5 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { corrections } from './corrections.ts';
 import { decodeReply } from './decode-reply.ts';
@@ -55,8 +54,6 @@ export function textToolCalls(
   const where = 'textToolCalls()';
   checkOptions('CONFIGURATION', where, options, protocolFields);
   const { parse = parseToolCalls, reflect, parallel = true, prompt = toolsPrompt } = options;
-  const last = new WeakSet<Msg>();
-  const protocol = { parse, reflect, parallel, last };
   return {
     name: 'textToolCalls',
     onError: 'fail',
@@ -68,11 +65,12 @@ export function textToolCalls(
         features: { ...next.features, tools: true },
         stream: (request, context) =>
           decodeReply(request, next.stream(tell(request), context), {
-            ...protocol,
+            parse,
+            parallel,
             signal: context.signal,
           }),
       };
     },
-    on: corrections(last),
+    wrapReply: corrections({ reflect, parallel }),
   };
 }
