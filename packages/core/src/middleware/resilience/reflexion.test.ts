@@ -152,7 +152,7 @@ test('a check that fails ends the call, and a check that waits does not block an
 
 test('a direct answer of a tool is not checked, because no model can correct it', async () => {
   const checked: string[] = [];
-  const direct = tool({ ...look, input: {}, returnDirect: true, execute: () => 'TBD' });
+  const direct = { ...look, returnDirect: true, execute: () => 'TBD' };
   const { agent } = setUp([looks], (reply) => (checked.push(reply), 'Never.'), { tools: [direct] });
   expect(await agent.call('go')).toMatchObject({ reason: 'return-direct', text: 'TBD' });
   expect(checked).toEqual([]);

@@ -85,8 +85,8 @@ function contextOf(
 }
 
 /**
- * Returns the meaning of a reply. The model cannot correct a reply that ends the agent call, so
- * everything in such a reply that is not a tool call is the answer.
+ * Returns the meaning of a reply. With `isLast`, the model cannot correct the reply, so an invalid
+ * text is the answer, too.
  */
 async function meaningOf(ended: EndedReply, isLast = false): Promise<Meaning> {
   const { reply, words, context } = ended;
