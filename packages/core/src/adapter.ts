@@ -18,7 +18,7 @@ export { EchoMemory, echoFields } from './memory/branch/echo-memory.ts';
 export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memory.ts';
 export type { StoreFeatures } from './memory/key-value-store.ts';
 export { BatchCache } from './memory/log/batch-cache.ts';
-export type { LogRecord, RunNote } from './memory/log/format/log-record.ts';
+export type { LogRecord, RunNote } from './memory/log/log-record.ts';
 export { isCutOff, messagesBefore, resumptionOf } from './memory/log/resumption.ts';
 export type { LogEnd, Resumption } from './memory/log/resumption.ts';
 export type { SessionView } from './memory/log/session-view.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import type { LogRecord } from '../memory/log/format/log-record.ts';
+import type { LogRecord } from '../memory/log/log-record.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';

@@ -7,7 +7,7 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { Awaitable, ControlOf } from '../event/hook.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { WriteOptions } from '../memory/memory.ts';
-import type { RunNote } from '../memory/log/format/log-record.ts';
+import type { RunNote } from '../memory/log/log-record.ts';
 import { takeNote } from '../memory/log/call-notes.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import { Conversation, keepConversation, openConversation } from '../message/conversation.ts';

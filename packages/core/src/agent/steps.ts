@@ -1,8 +1,8 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { StopReason } from '../event/agent-result.ts';
-import { replaceMessage, rewriteMessages } from '../memory/change-messages.ts';
-import type { RunNote } from '../memory/log/format/log-record.ts';
+import { replaceMessage, rewriteMessages } from '../memory/memory.ts';
+import type { RunNote } from '../memory/log/log-record.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { Msg, Role } from '../message/msg.ts';

@@ -1,3 +1,6 @@
+/** A key with the value to write. */
+export type Entry = readonly [key: string, value: string];
+
 export interface StoreFeatures {
   /** Whether `setMany` writes all entries or none. */
   readonly atomic: boolean;
@@ -26,7 +29,7 @@ export interface KeyValueStore {
    * Writes several values. A store that is not `atomic` writes them in this order and stops at the
    * first failure.
    */
-  setMany(entries: readonly (readonly [key: string, value: string])[]): Promise<void>;
+  setMany(entries: readonly Entry[]): Promise<void>;
   /** Deletes keys. Ignores keys that do not exist. */
   delete(keys: readonly string[]): Promise<void>;
   /**
@@ -47,7 +50,7 @@ export interface KeyValueStore {
   setManyIf?(
     key: string,
     expected: string | undefined,
-    entries: readonly (readonly [key: string, value: string])[],
+    entries: readonly Entry[],
   ): Promise<boolean>;
 }
 

@@ -1,23 +1,24 @@
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import { parseHead, sessionHeads } from './log/format/session-format.ts';
+import { parseHead } from './log/stored-head.ts';
+import { keyPrefix } from './storage-keys.ts';
 
 /** A session as `listSessions` returns it. */
 export interface SessionInfo {
   readonly sessionId: string;
   readonly title?: string;
-  /**
-   * Times of the first and the last write, in milliseconds since 1970. Both are 0 if an early
-   * version of the library wrote the session.
-   */
+  /** Time of the first write, in milliseconds since 1970. */
   readonly createdAt: number;
+  /** Time of the last write, in milliseconds since 1970. */
   readonly updatedAt: number;
   /** Number of writes to the session's log so far. */
   readonly version: number;
 }
 
+const headEnd = ':head';
+
 /**
- * Returns the sessions in a store whose ids start with `startsWith` (default: all), ordered by id.
+ * Lists the sessions in a store whose ids start with `startsWith` (default: all), ordered by id.
  * If the session's main record is damaged, or of a newer version of the library, `version` is -1
  * and both times are 0. Rejects with the errors of the store, and with `INVALID_INPUT` if `store` is
  * not a store.
@@ -28,14 +29,25 @@ export async function listSessions(
 ): Promise<readonly SessionInfo[]> {
   checkFields('INVALID_INPUT', 'listSessions(): the store', store, 'keys,getMany:function');
   checkOptions('INVALID_INPUT', 'listSessions()', options, 'startsWith:string|?');
-  const { startsWith = '' } = options;
-  const heads = await sessionHeads(store, startsWith);
-  return heads.map(([sessionId, text, key]) => {
-    try {
-      const { title, createdAt, updatedAt, version } = parseHead(text, key);
-      return { sessionId, createdAt, updatedAt, version, ...(title !== undefined && { title }) };
-    } catch {
-      return { sessionId, createdAt: 0, updatedAt: 0, version: -1 };
-    }
+  // `encodeURIComponent` cannot encode half a surrogate pair at the end.
+  const start = (options.startsWith ?? '').replace(/[\ud800-\udbff]$/, '');
+  // The encoded beginning of an id is a beginning of the key.
+  const found = await store.keys(keyPrefix.session + encodeURIComponent(start));
+  const keys = found.filter((key) => key.endsWith(headEnd));
+  const heads = await store.getMany(keys);
+  return keys.flatMap((key) => {
+    const text = heads.get(key);
+    return text === undefined ? [] : [sessionInfo(key, text)];
   });
+}
+
+function sessionInfo(key: string, text: string): SessionInfo {
+  const encoded = key.slice(keyPrefix.session.length, -headEnd.length);
+  const sessionId = decodeURIComponent(encoded);
+  try {
+    const { title, createdAt, updatedAt, version } = parseHead(text, key);
+    return { sessionId, createdAt, updatedAt, version, ...(title !== undefined && { title }) };
+  } catch {
+    return { sessionId, createdAt: 0, updatedAt: 0, version: -1 };
+  }
 }

@@ -4,7 +4,7 @@ import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { KeptReply } from '../model/chat-model.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
-import type { RunNote } from './log/format/log-record.ts';
+import type { RunNote } from './log/log-record.ts';
 
 /** The end of a run, and the state of the tool calls that the run left open. */
 export interface RunEnd {
@@ -94,4 +94,28 @@ export interface Memory {
   readonly openCalls?: 'run' | 'interrupt';
   /** Number that grows with every write to the log. Absent if the memory has no log. */
   readonly sessionVersion?: number;
+}
+
+/** Replaces the message that has the same id, also in a memory without `replace`. */
+export async function replaceMessage(memory: Memory, message: Msg): Promise<void> {
+  if (memory.replace) return memory.replace(message);
+  const log = await memory.read();
+  const [found, ...later] = log.slice(log.findIndex(({ id }) => id === message.id));
+  if (found?.id !== message.id) return;
+  await memory.delete([found, ...later].map(({ id }) => id));
+  await memory.append([message, ...later]);
+}
+
+/**
+ * Removes messages and appends others. A memory with `rewrite` does both in one write. A crash then
+ * cannot lose results of finished tool calls that the removed messages contain.
+ */
+export async function rewriteMessages(
+  memory: Memory,
+  gone: readonly string[],
+  messages: readonly Msg[],
+): Promise<void> {
+  if (memory.rewrite && messages.length) return memory.rewrite(gone, messages);
+  await memory.delete(gone);
+  if (messages.length) await memory.append(messages);
 }

@@ -1,23 +1,24 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { SummaryStore, KeyValueStore, StoreFeatures } from './key-value-store.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
-import { checkOptions } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validation/validate-message.ts';
-import { notedSummaries, notedReplies } from './log-notes.ts';
-import { KeptGroups } from './log/kept-groups.ts';
-import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
-import type { WriteOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
-import { recordsOf } from './log/format/log-record.ts';
-import type { Flushes, LogRecord, RunNote } from './log/format/log-record.ts';
+import type { KeyValueStore, StoreFeatures, SummaryStore } from './key-value-store.ts';
+import { suspendedNote } from './log/call-notes.ts';
+import { KeptGroups } from './log/kept-groups.ts';
+import { recordsOf, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
+import { notedReplies, notedSummaries } from './log/noted-stores.ts';
 import {
   SessionLog,
-  type Log,
   type FlushContext,
+  type Log,
   type SessionLogOptions,
 } from './log/session-log.ts';
-import { checkRecords, LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
+import { trackValues, valuesIn, type Values } from './log/session-values.ts';
+import { checkRecords, LogFold, type SessionView } from './log/session-view.ts';
+import type { Memory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
+import { groupsKey, titleKey, valuesKey } from './storage-keys.ts';
 
 export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 'random'> {
   /**
@@ -137,10 +138,7 @@ export class SessionMemory implements Memory {
 
   /** Rejects with `INVALID_MESSAGE`, and appends nothing, if a message is invalid. */
   append(messages: readonly Msg[], { later = false }: WriteOptions = {}): Promise<void> {
-    return this.run(async () => {
-      parseMessages(messages);
-      await (later ? this.#take(recordsOf(messages)) : this.#add(recordsOf(messages)));
-    });
+    return this.run(() => this.#add(recordsOf(parseMessages(messages)), later));
   }
 
   /**
@@ -150,9 +148,9 @@ export class SessionMemory implements Memory {
   replace(message: Msg): Promise<void> {
     return this.run(async () => {
       parseMessages([message]);
-      if (!(await this.#load()).messages.some(({ id }) => id === message.id)) {
+      const { messages } = await this.#load();
+      if (!messages.some(({ id }) => id === message.id))
         throw new AgentError('INVALID_INPUT', `There is no message "${message.id}" to replace.`);
-      }
       return this.#add([{ kind: 'replace', message }]);
     });
   }
@@ -168,8 +166,7 @@ export class SessionMemory implements Memory {
     { later = false }: WriteOptions = {},
   ): Promise<void> {
     return this.run(async () => {
-      parseMessages(messages);
-      const records = recordsOf(messages);
+      const records = recordsOf(parseMessages(messages));
       const removed = new Set(gone);
       const view = await this.#load();
       const ids = view.messages.map(({ id }) => id).filter((id) => removed.has(id));
@@ -177,7 +174,7 @@ export class SessionMemory implements Memory {
       if (later && !messages.length) {
         this.#removals = [...this.#removals, ...records];
         view.add(records);
-      } else if (records.length) await (later ? this.#take(records) : this.#add(records));
+      } else if (records.length) await this.#add(records, later);
     });
   }
 
@@ -210,7 +207,7 @@ export class SessionMemory implements Memory {
     status.interrupted = view.ended === 'interrupted';
     if (status.state !== this.state) this.#values.take(status);
     if (!this.#groups?.isOf(status)) this.#groups = new KeptGroups(status, tools);
-    this.#groups.restore(view.state['groups']);
+    this.#groups.restore(view.state[groupsKey]);
   }
 
   /** Returns the session's current state. The object changes with later appends and notes. */
@@ -260,7 +257,7 @@ export class SessionMemory implements Memory {
 
   /** Adds records in one write. */
   write(records: readonly LogRecord[]): Promise<void> {
-    return this.run(() => this.#take(records).then(() => this.#flush()));
+    return this.run(() => this.#write(records));
   }
 
   /**
@@ -272,14 +269,12 @@ export class SessionMemory implements Memory {
       if ((await this.#load()).messages.length)
         throw new AgentError('INVALID_STATE', 'The session has messages already.');
       checkRecords(records);
-      if (records.length) await this.#take(records).then(() => this.#flush());
+      if (records.length) await this.#write(records);
     });
   }
 
   /** Sets the session's title for lists. An empty title removes it. */
   async rename(title: string): Promise<void> {
-    if (typeof title !== 'string')
-      throw new AgentError('INVALID_INPUT', 'A title must be a string.');
     await this.note([{ kind: 'state', state: { [titleKey]: title || null } }]);
     await this.flush();
   }
@@ -361,9 +356,14 @@ export class SessionMemory implements Memory {
     this.#removals = [];
   }
 
-  async #add(records: readonly LogRecord[]): Promise<void> {
+  async #add(records: readonly LogRecord[], later = false): Promise<void> {
     await this.#take(records);
-    if (this.#durability === 'step') await this.#flush();
+    if (!later && this.#durability === 'step') await this.#flush();
+  }
+
+  async #write(records: readonly LogRecord[]): Promise<void> {
+    await this.#take(records);
+    await this.#flush();
   }
 
   async #take(records: readonly LogRecord[]): Promise<void> {
@@ -397,10 +397,13 @@ export class SessionMemory implements Memory {
    * Adds a note about the session's values and active tool groups, if they differ from the log's.
    */
   #noteState(): void {
-    const values = this.#values.changes(this.#view?.state['values']);
+    const values = this.#values.changes(this.#view?.state[valuesKey]);
     const groups = this.#groups?.changes();
     if (!values && !groups) return;
-    const state = { ...(values && { values }), ...(groups && { groups }) };
+    const state = {
+      ...(values && { [valuesKey]: values }),
+      ...(groups && { [groupsKey]: groups }),
+    };
     const records = [{ kind: 'state', state } as const];
     this.#log.add(records);
     this.#view?.add(records);
@@ -434,8 +437,6 @@ export class SessionMemory implements Memory {
     return result;
   }
 }
-
-const titleKey = 'title';
 
 /** Returns a random name for written records. */
 function shortId(): string {

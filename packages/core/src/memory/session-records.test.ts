@@ -3,7 +3,7 @@ import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import type { RunNote } from './log/format/log-record.ts';
+import type { RunNote } from './log/log-record.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { listSessions } from './list-sessions.ts';

@@ -3,8 +3,8 @@ import { isRecord } from '../message/json/is-record.ts';
 import { parseJson } from '../message/json/parse-json.ts';
 import type { DocumentIndex, SearchDocument } from './document-index.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
-import { encode, maxEncoded } from '../memory/log/format/record-format.ts';
-import { joinValue, splitValue } from '../memory/log/format/split-value.ts';
+import { encode, maxEncoded } from './record-format.ts';
+import { joinValue, splitValue } from '../memory/split-value.ts';
 
 const formatVersion = 1;
 

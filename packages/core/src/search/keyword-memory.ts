@@ -11,15 +11,10 @@ import type {
   LongTermRecordOptions,
   LongTermRetrieveOptions,
 } from './long-term-contract.ts';
-import {
-  formatVersion,
-  parseRecord,
-  RecordKeys,
-  type StoredRecord,
-} from '../memory/log/format/record-format.ts';
+import { formatVersion, parseRecord, RecordKeys, type StoredRecord } from './record-format.ts';
 import { RecordIndex } from './record-index.ts';
 import { searchTerms } from './search-terms.ts';
-import { splitValue } from '../memory/log/format/split-value.ts';
+import { splitValue } from '../memory/split-value.ts';
 import { stopWords } from './stop-words.ts';
 
 export interface KeywordMemoryOptions {

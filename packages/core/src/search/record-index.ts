@@ -1,5 +1,5 @@
 import type MiniSearch from 'minisearch';
-import type { StoredRecord } from '../memory/log/format/record-format.ts';
+import type { StoredRecord } from './record-format.ts';
 import type { SearchTerms } from './search-terms.ts';
 import { termIndex, type IndexedText } from './term-index.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import type { RunNote } from '../memory/log/format/log-record.ts';
+import type { RunNote } from '../memory/log/log-record.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import type { Msg } from '../message/msg.ts';

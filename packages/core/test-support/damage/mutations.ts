@@ -1,5 +1,5 @@
 import { randomOf } from '../../../../test/random-of.ts';
-import { seal } from '../../src/memory/log/format/seal.ts';
+import { seal } from '../../src/memory/log/seal.ts';
 
 /** Stored values by key. */
 export type Values = ReadonlyMap<string, string>;

@@ -4,14 +4,13 @@ import { mergeTurns, mergeWidth, type Merged } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
 import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-judge.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import type { Flushes, LogRecord } from '../log/format/log-record.ts';
-import { fullLevels, takeOver } from '../log/format/place-ref.ts';
+import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { formatVersion, makeTurnRef, SessionKeys } from '../log/format/session-format.ts';
-import type { Batch, Head } from '../log/format/session-format.ts';
-import { digest } from '../log/format/digest.ts';
-import { seal } from '../log/format/seal.ts';
-import { nextHead, sealBatch, type SealedBatch } from '../log/write-batch.ts';
+import { makeTurnRef, SessionKeys } from '../log/session-keys.ts';
+import { formatVersion, sealBatch, type Batch, type SealedBatch } from '../log/stored-batch.ts';
+import { fullLevels, nextHead, takeOver, type Head } from '../log/stored-head.ts';
+import { digest } from './digest.ts';
+import { seal } from '../log/seal.ts';
 import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
 
 export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {

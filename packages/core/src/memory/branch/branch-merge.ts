@@ -1,5 +1,5 @@
-import { fullLevels } from '../log/format/place-ref.ts';
-import type { LogRecord } from '../log/format/log-record.ts';
+import { fullLevels } from '../log/stored-head.ts';
+import type { LogRecord } from '../log/log-record.ts';
 import { levelWidth } from '../log/session-log.ts';
 import { inOrder } from '../log/batch-reader.ts';
 import { standsFor, type Branch } from './branch.ts';

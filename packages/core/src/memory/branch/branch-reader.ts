@@ -2,25 +2,21 @@ import type { AgentError } from '../../error/agent-error.ts';
 import type { BatchCache } from '../log/batch-cache.ts';
 import { readBatches, readValues, type KnownBatches, replacedBy } from '../log/batch-reader.ts';
 import { nameOf, type Branch } from './branch.ts';
-import { digest } from '../log/format/digest.ts';
+import { digest } from './digest.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import { takeOver } from '../log/format/place-ref.ts';
 import type { Tip } from './session-echo.ts';
-import { readHead } from '../log/read-head.ts';
+import { joinValue } from '../split-value.ts';
+import { makeTurnRef, suffixOf, turnOf, type SessionKeys } from '../log/session-keys.ts';
 import {
   damaged,
   formatVersion,
   isDamage,
-  makeTurnRef,
   parseBatch,
-  parseTurn,
-  suffixOf,
-  turnOf,
+  parseSealed,
   type Batch,
-  type Head,
-  type SessionKeys,
-} from '../log/format/session-format.ts';
-import { joinValue } from '../log/format/split-value.ts';
+  type StoredBatch,
+} from '../log/stored-batch.ts';
+import { readHead, takeOver, type Head } from '../log/stored-head.ts';
 
 export interface BranchReaderOptions {
   readonly now: () => number;
@@ -157,7 +153,7 @@ export class BranchReader {
       if (next === undefined) break;
       values.push(next);
     }
-    const batch = parseTurn(this.#keys, id, values);
+    const batch = parseSealed<StoredBatch>(this.#keys.turn(id), values);
     const name = makeTurnRef(batch.head?.version ?? 0, id);
     const ref = name + suffixOf(batch.sum, values.length);
     return this.#endingWith(ref, batch, await digest(joinValue(values)));

@@ -1,7 +1,9 @@
 import type { UnreadBatch } from '../log/batch-reader.ts';
-import type { Flushes } from '../log/format/log-record.ts';
+import type { Flushes } from '../log/log-record.ts';
 import type { Tip } from './session-echo.ts';
-import { turnOf, type Batch, type Head } from '../log/format/session-format.ts';
+import { turnOf } from '../log/session-keys.ts';
+import type { Batch } from '../log/stored-batch.ts';
+import type { Head } from '../log/stored-head.ts';
 import { flushesOf, replacedBy } from '../log/batch-reader.ts';
 
 /** A session's log as one head describes it. */

@@ -2,7 +2,8 @@ import type { AgentError } from '../../error/agent-error.ts';
 import { has, nameOf, type Branch } from './branch.ts';
 import type { BranchReader } from './branch-reader.ts';
 import type { Echo, Tip } from './session-echo.ts';
-import { isDamage, turnOf } from '../log/format/session-format.ts';
+import { turnOf } from '../log/session-keys.ts';
+import { isDamage } from '../log/stored-batch.ts';
 
 /**
  * Two branches that continue the session in different ways. `yours`: the branch of the client's

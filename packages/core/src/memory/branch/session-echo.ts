@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { toUtf8 } from '../log/format/digest.ts';
+import { toUtf8 } from './digest.ts';
 
 /**
  * A state of a session, given by its last batch of records. The last batch and all batches that it

@@ -1,7 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import { parseBatch, versionOf, type Batch, type SessionKeys } from './format/session-format.ts';
-import type { Flushes } from './format/log-record.ts';
+import type { Flushes } from './log-record.ts';
+import { versionOf, type SessionKeys } from './session-keys.ts';
+import { parseBatch, type Batch } from './stored-batch.ts';
 
 /** A batch of a log that could not be read, with the reason. */
 export interface UnreadBatch {

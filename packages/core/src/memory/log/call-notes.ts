@@ -1,6 +1,6 @@
 import type { CallState } from '../../event/call-state.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { RunNote } from './format/log-record.ts';
+import type { Decision } from '../../event/pending-call.ts';
+import type { LogRecord, RunNote } from './log-record.ts';
 
 /**
  * Applies a note to the states of the open tool calls. The log and a running agent use the same
@@ -9,7 +9,7 @@ import type { RunNote } from './format/log-record.ts';
 export function takeNote(calls: Map<string, CallState>, note: RunNote): void {
   const update = (id: string, change: (state: CallState) => CallState): void => {
     const state = calls.get(id);
-    if (isRecord(state)) calls.set(id, change(state as CallState));
+    if (state) calls.set(id, change(state));
   };
   switch (note.kind) {
     case 'call-started':
@@ -37,4 +37,46 @@ export function takeNote(calls: Map<string, CallState>, note: RunNote): void {
         }));
       }
   }
+}
+
+/** Returns the ids of the tool calls that are open according to a note. */
+export function callsOf(record: LogRecord): readonly string[] {
+  switch (record.kind) {
+    case 'call-started':
+      return [record.toolUseId];
+    case 'decision':
+      return [record.decision.toolUseId];
+    case 'suspended':
+      return record.calls.map(({ pending }) => pending.toolUseId);
+    default:
+      return [];
+  }
+}
+
+/** Returns a note about the pending tool calls. Returns an empty list if there are none. */
+export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly RunNote[] {
+  const waiting = [...calls.values()].flatMap(({ pending, toolUse }) =>
+    pending ? [{ pending, ...(toolUse && { toolUse }) }] : [],
+  );
+  return waiting.length > 0 ? [{ kind: 'suspended', calls: waiting }] : [];
+}
+
+/**
+ * Returns the notes that restore the state of a tool call: its approval, its start, what it waits
+ * for, and its next decision.
+ */
+export function notesOf(
+  toolUseId: string,
+  { started, toolUse, approved, decision, waited, pending = waited }: CallState,
+): readonly RunNote[] {
+  const notes: RunNote[] = [];
+  const yes: Decision = { toolUseId, type: 'approve' };
+  const use = toolUse && { toolUse };
+  if (approved) notes.push({ kind: 'decision', decision: yes });
+  if (approved || started) notes.push({ kind: 'call-started', toolUseId, ...use });
+  if (pending) notes.push({ kind: 'suspended', calls: [{ pending, ...use }] });
+  // The tool call was approved, but its tool did not run.
+  const left = decision ?? (approved && !started && !pending ? yes : undefined);
+  if (left) notes.push({ kind: 'decision', decision: left });
+  return notes;
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { LogRecord } from './format/log-record.ts';
+import type { LogRecord } from './log-record.ts';
 import { isCutOff, messagesBefore, resumptionOf, type Resumption } from './resumption.ts';
 import { LogFold } from './session-view.ts';
 

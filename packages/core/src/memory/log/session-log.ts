@@ -9,16 +9,14 @@ import {
   readValues,
 } from './batch-reader.ts';
 import { maxAttempts, pause } from '../contention.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
-import type { Flushes, LogRecord } from './format/log-record.ts';
-import { fullLevels, takeOver } from './format/place-ref.ts';
-import { readHead } from './read-head.ts';
-import { formatVersion, makeRef, SessionKeys } from './format/session-format.ts';
-import type { Batch, Head } from './format/session-format.ts';
-import { seal } from './format/seal.ts';
+import type { Entry, KeyValueStore } from '../key-value-store.ts';
+import type { Flushes, LogRecord } from './log-record.ts';
+import { seal } from './seal.ts';
+import { makeRef, SessionKeys } from './session-keys.ts';
 import { StoreReads } from './store-reads.ts';
 import { UnsureWrites } from './unsure-writes.ts';
-import { lostWrite, nextHead, sealBatch, writeBatch, type SealedBatch } from './write-batch.ts';
+import { formatVersion, sealBatch, type Batch, type SealedBatch } from './stored-batch.ts';
+import { fullLevels, nextHead, readHead, takeOver, type Head } from './stored-head.ts';
 import type { ContentionOptions } from '../contention.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 
@@ -466,4 +464,42 @@ function secondWriterWarning(onWarning: ((warning: AgentError) => void) | undefi
       'Another writer changed the session. The store has no compareAndSet, so records can be lost.';
     reportFailure('SessionMemory:', onWarning, new AgentError('SESSION_CONFLICT', message));
   };
+}
+
+/** A batch and the head that names it, as they are stored. */
+interface BatchWrite {
+  readonly entries: readonly Entry[];
+  readonly headEntry: Entry;
+  /** Text of the head that the write replaces. */
+  readonly expected: string | undefined;
+}
+
+/**
+ * Writes a batch, then the head. Returns false if the store refuses the write. Rejects with
+ * `STORAGE_FAILED` if the store has acknowledged the first head of a session and does not have it.
+ */
+async function writeBatch(
+  store: KeyValueStore,
+  { entries, headEntry, expected }: BatchWrite,
+): Promise<boolean> {
+  const [key, text] = headEntry;
+  if (!store.compareAndSet) {
+    await store.setMany([...entries, headEntry]);
+    return true;
+  }
+  if (store.setManyIf) {
+    if (!(await store.setManyIf(key, expected, [...entries, headEntry]))) return false;
+  } else {
+    await store.setMany(entries);
+    if (!(await store.compareAndSet(key, expected, text))) return false;
+  }
+  // Later, a first head that was never written looks like a session that was cleared.
+  if (expected === undefined && (await store.get(key)) === undefined) throw lostWrite(key);
+  return true;
+}
+
+/** Returns the error for a write that the store acknowledged but does not have. */
+function lostWrite(key: string): AgentError {
+  const text = `The store acknowledged a write of ${key} and does not have it.`;
+  return new AgentError('STORAGE_FAILED', text, { retryable: true });
 }

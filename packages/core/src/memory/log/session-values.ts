@@ -1,7 +1,8 @@
 import type { AgentStatus } from '../../event/agent-status.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import type { Flushes } from './format/log-record.ts';
+import { valuesKey } from '../storage-keys.ts';
+import type { Flushes } from './log-record.ts';
 
 /** Named values of a session; plain JSON. */
 export type Values = Record<string, JsonValue>;
@@ -177,7 +178,7 @@ export function updateValues(values: Values, update: ValueUpdate, names: readonl
 /** Returns the values that records set. */
 export function valuesIn(records: Flushes[number]): readonly JsonObject[] {
   return records.flatMap((record) => {
-    const values = record.kind === 'state' ? record.state['values'] : undefined;
+    const values = record.kind === 'state' ? record.state[valuesKey] : undefined;
     return isRecord(values) ? [values as JsonObject] : [];
   });
 }

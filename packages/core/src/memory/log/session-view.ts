@@ -1,20 +1,20 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/call-state.ts';
-import type { Decision } from '../../event/pending-call.ts';
 import type { JsonValue } from '../../message/json/json.ts';
+import { toolMessage } from '../../message/create-message.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validation/validate-message.ts';
-import { closedCall, holds, withoutResults } from './lost-records.ts';
+import { interruptedResult } from '../../tool/tool-result.ts';
 import {
   isLogRecord,
   messagesIn,
   type Flushes,
   type LogRecord,
   type RunNote,
-} from './format/log-record.ts';
-import { takeNote } from './call-notes.ts';
+} from './log-record.ts';
+import { callsOf, notesOf, takeNote } from './call-notes.ts';
 import { endsWithAnswer } from './resumption.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
@@ -75,9 +75,8 @@ export class LogFold implements SessionView {
     return this.#ordered;
   }
 
-  /** Applies records. Throws `INVALID_MESSAGE`, and applies nothing, if a message is invalid. */
+  /** Applies records. */
   add(records: readonly LogRecord[]): this {
-    parseMessages(messagesIn(records));
     for (const record of records) this.#apply(record);
     return this;
   }
@@ -225,24 +224,10 @@ export function checkRecords(records: readonly LogRecord[]): void {
   if (!Array.isArray(records) || !records.every(isLogRecord))
     throw new AgentError('INVALID_STATE', 'These are not records of a session.');
   try {
-    new LogFold().add(records);
+    parseMessages(messagesIn(records));
   } catch (cause) {
     const message = `The session has an invalid message: ${messageOf(cause)}`;
     throw new AgentError('INVALID_STATE', message, { cause });
-  }
-}
-
-/** Returns the ids of the tool calls that are open according to a note. */
-function callsOf(record: LogRecord): readonly string[] {
-  switch (record.kind) {
-    case 'call-started':
-      return [record.toolUseId];
-    case 'decision':
-      return [record.decision.toolUseId];
-    case 'suspended':
-      return record.calls.map(({ pending }) => pending.toolUseId);
-    default:
-      return [];
   }
 }
 
@@ -262,30 +247,43 @@ export function standingNotes({
   ];
 }
 
-/** Returns a note about the pending tool calls. Returns an empty list if there are none. */
-export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly RunNote[] {
-  const waiting = [...calls.values()].flatMap(({ pending, toolUse }) =>
-    pending ? [{ pending, ...(toolUse && { toolUse }) }] : [],
+/**
+ * Returns the message without the tool results for which `isStray` returns true. Returns
+ * `undefined` if no content is left.
+ */
+function withoutResults(message: Msg, isStray: (toolUseId: string) => boolean): Msg | undefined {
+  const content = message.content.filter(
+    (block) => block.type !== 'tool_result' || !isStray(block.toolUseId),
   );
-  return waiting.length > 0 ? [{ kind: 'suspended', calls: waiting }] : [];
+  if (content.length === message.content.length) return message;
+  return content.length > 0 ? { ...message, content } : undefined;
 }
 
 /**
- * Returns the notes that restore the state of a tool call: its approval, its start, what it waits
- * for, and its next decision.
+ * Returns a message with an `interrupted` result for a tool call. Returns `undefined` if the
+ * messages do not contain the tool call.
  */
-function notesOf(
+function closedCall(
+  messages: readonly Msg[],
   toolUseId: string,
-  { started, toolUse, approved, decision, waited, pending = waited }: CallState,
-): readonly RunNote[] {
-  const notes: RunNote[] = [];
-  const yes: Decision = { toolUseId, type: 'approve' };
-  const use = toolUse && { toolUse };
-  if (approved) notes.push({ kind: 'decision', decision: yes });
-  if (approved || started) notes.push({ kind: 'call-started', toolUseId, ...use });
-  if (pending) notes.push({ kind: 'suspended', calls: [{ pending, ...use }] });
-  // The tool call was approved, but its tool did not run.
-  const left = decision ?? (approved && !started && !pending ? yes : undefined);
-  if (left) notes.push({ kind: 'decision', decision: left });
-  return notes;
+  state: CallState | undefined,
+): Msg | undefined {
+  const message = messages.findLast((each) => toolUsesOf(each).some(({ id }) => id === toolUseId));
+  const toolUse = message && toolUsesOf(message).find(({ id }) => id === toolUseId);
+  if (!toolUse) return undefined;
+  const result = interruptedResult(toolUse, { ...state, started: true });
+  // The id and the time are fixed, so that each read returns the same message.
+  return { ...toolMessage(result, { id: `lost ${toolUseId}` }), createdAt: message.createdAt };
+}
+
+/**
+ * Returns whether the messages still contain the `count` messages from `first` to `last` that a
+ * summary describes.
+ */
+function holds(
+  messages: readonly Msg[],
+  { first, last, count }: { readonly first: string; readonly last: string; readonly count: number },
+): boolean {
+  const start = messages.findIndex(({ id }) => id === first);
+  return start >= 0 && messages[start + count - 1]?.id === last;
 }

@@ -1,7 +1,7 @@
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
-import { joinValue, splitValue } from '../../memory/log/format/split-value.ts';
+import { joinValue, splitValue } from '../../memory/split-value.ts';
 
 /**
  * Maximum number of sessions whose keys are remembered, because a server can have many sessions.

@@ -3,7 +3,7 @@ import { checkFields } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { RunNote } from '../../memory/log/format/log-record.ts';
+import type { RunNote } from '../../memory/log/log-record.ts';
 import { standingNotes } from '../../memory/log/session-view.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validation/validate-message.ts';

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import type { LogRecord } from '../../memory/log/format/log-record.ts';
+import type { LogRecord } from '../../memory/log/log-record.ts';
 import { LogFold, standingNotes, type SessionView } from '../../memory/log/session-view.ts';
 import type { SessionMemory } from '../../memory/session-memory.ts';
 import { toolUsesOf } from '../../message/message-text.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { digest } from '../../../memory/log/format/digest.ts';
+import { digest } from '../../../memory/branch/digest.ts';
 import { sha256 } from './sha256.ts';
 
 test('sha256() returns the same hash as crypto.subtle', async () => {

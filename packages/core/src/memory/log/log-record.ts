@@ -1,8 +1,8 @@
-import type { Decision, PendingCall } from '../../../event/pending-call.ts';
-import type { ToolUse } from '../../../message/content-block.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
-import type { JsonObject } from '../../../message/json/json.ts';
-import type { Msg } from '../../../message/msg.ts';
+import type { Decision, PendingCall } from '../../event/pending-call.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import type { Msg } from '../../message/msg.ts';
 
 /** A log entry about the progress of a run or a tool call, or about other state of the session. */
 export type RunNote =

@@ -1,8 +1,8 @@
-import type { JsonObject } from '../message/json/json.ts';
-import type { RunNote } from './log/format/log-record.ts';
-import type { SessionView } from './log/session-view.ts';
-import type { ReplyStore } from './memory.ts';
-import type { SummaryStore } from './key-value-store.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import type { RunNote } from './log-record.ts';
+import type { SessionView } from './session-view.ts';
+import type { ReplyStore } from '../memory.ts';
+import type { SummaryStore } from '../key-value-store.ts';
 
 type SummaryNote = Extract<RunNote, { kind: 'summary' }>;
 

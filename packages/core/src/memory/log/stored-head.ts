@@ -1,17 +1,96 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { findBatches } from './batch-reader.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import {
-  formatVersion,
-  parseHead,
-  versionOf,
-  isSealed,
-  makeMissingRef,
-  type Batch,
-  type Head,
-  type SessionKeys,
-} from './format/session-format.ts';
-import type { ReadBatches } from './batch-reader.ts';
+import { findBatches, type ReadBatches } from './batch-reader.ts';
+import { isSealed, makeMissingRef, versionOf, type SessionKeys } from './session-keys.ts';
+import { formatVersion, parseSealed, type Batch } from './stored-batch.ts';
+
+/** The value that names the batches of a session. The only value that is overwritten. */
+export interface Head {
+  readonly v: typeof formatVersion;
+  /** Number of flushes so far. */
+  readonly version: number;
+  /** Id of the writer: one `SessionMemory`. */
+  readonly writer: string;
+  /** Id of the log. A session that was cleared gets a new log with a new id. */
+  readonly chain: string;
+  /**
+   * Name of the last batch, which contains its checksum. The `prev` of each batch links all batches
+   * to a chain. In logs with echoes: the SHA-256 of the last batch's text.
+   */
+  readonly hash: string;
+  /** Names of batches by level. See `fullLevels`. */
+  readonly refs: readonly (readonly string[])[];
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly title?: string;
+  /** Id of the writer that has claimed the session. Writers without a claim copy this field. */
+  readonly leader?: string;
+}
+
+/** Parses a head. Throws `STORAGE_FAILED` if the head is damaged or has another format. */
+export function parseHead(text: string, key: string): Head {
+  const { sum: _sum, ...head } = parseSealed<Head & { readonly sum: number }>(key, [text]);
+  return head;
+}
+
+/** The writer of a head, and what it knows. */
+export interface Writing {
+  readonly writer: string;
+  readonly title: string | undefined;
+  readonly generateId: () => string;
+  readonly now: () => number;
+}
+
+/** Returns the head after `before`. Its refs are still those of `before`. */
+export function nextHead(
+  before: Head | undefined,
+  { writer, title, generateId, now }: Writing,
+): Omit<Head, 'hash'> {
+  const at = now();
+  return {
+    v: formatVersion,
+    version: (before?.version ?? 0) + 1,
+    writer,
+    chain: before?.chain ?? generateId(),
+    refs: before?.refs ?? [],
+    createdAt: before?.createdAt || at,
+    // `updatedAt` must not decrease when the clock moves back.
+    updatedAt: Math.max(at, before?.updatedAt ?? 0),
+    ...(title !== undefined && { title }),
+  };
+}
+
+/**
+ * Returns the names of earlier batches that the next batch must contain. The head names batches in
+ * levels. A head that named every batch would grow with the session. When a level is full, the next
+ * batch takes over the names of that level and moves one level up (`takeOver`). That level is then
+ * empty. The head stays small, and the head or one other batch names each batch. To find all
+ * batches, a reader needs one read per level.
+ */
+export function fullLevels(
+  levels: readonly (readonly string[])[],
+  width: number,
+): readonly string[] {
+  const open = levels.findIndex((names) => names.length < width);
+  return levels.slice(0, open === -1 ? levels.length : open).flat();
+}
+
+/**
+ * Returns the levels after the new batch `ref` has taken over the `taken` batches, as names or as
+ * copies of their records. The new batch moves above the levels that it emptied. Works with any
+ * width, because writers may use different widths.
+ */
+export function takeOver(
+  levels: readonly (readonly string[])[],
+  taken: readonly string[],
+  ref: string,
+): readonly (readonly string[])[] {
+  const gone = new Set(taken);
+  const left = levels.map((level) => level.filter((each) => !gone.has(each)));
+  const place = levels.findLastIndex((each, level) => each.length > 0 && !left[level]!.length) + 1;
+  return [...left.slice(0, place), [...(left[place] ?? []), ref], ...left.slice(place + 1)];
+}
 
 export interface HeadReading {
   /** The head in the store. */

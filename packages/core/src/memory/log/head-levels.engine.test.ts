@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fullLevels, takeOver } from './place-ref.ts';
+import { fullLevels, takeOver } from './stored-head.ts';
 
 test('the head stays small, and all batches are found in few rounds of reads', () => {
   const width = 4;

@@ -1,6 +1,6 @@
-import { AgentError } from '../../../error/agent-error.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
-import { joinValue } from './split-value.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import { joinValue } from '../memory/split-value.ts';
 
 /** One record of long-term memory, as the store has it in JSON. */
 export interface StoredRecord {

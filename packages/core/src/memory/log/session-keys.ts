@@ -1,0 +1,96 @@
+import { encodeForKey, keyPrefix, valueKeys } from '../storage-keys.ts';
+
+/**
+ * Maximum length of a percent-encoded session id. Cloudflare KV limits keys to 512 bytes, and the
+ * rest of a key needs less than 100.
+ */
+const maxEncodedId = 400;
+
+const refPattern = /^\d{8}[-.][\w-]+(?:=\w+)?(?:~\d+)?$/;
+
+/**
+ * The keys of a session's values: `s:<id>:head`, `s:<id>:r:<ref>` and, for turns, `s:<id>:t:<turn
+ * id>`. A ref is the name of a batch. The keys of further values end with `:1`, `:2` and so on.
+ */
+export class SessionKeys {
+  readonly prefix: string;
+  readonly head: string;
+
+  constructor(sessionId: string) {
+    const id = encodeForKey(sessionId, 'session id', maxEncodedId);
+    this.prefix = `${keyPrefix.session}${id}:`;
+    this.head = `${this.prefix}head`;
+  }
+
+  /** Returns the keys of a batch's values, the first one first. */
+  batch(ref: string): readonly string[] {
+    const turnId = turnOf(ref);
+    const first = turnId === undefined ? `${this.prefix}r:${ref}` : this.turn(turnId);
+    return valueKeys(first, Number(ref.split('~')[1] ?? 1));
+  }
+
+  /**
+   * Returns the place that a batch's checksum includes: the first key, without the suffix that
+   * contains the checksum.
+   */
+  place(ref: string): string {
+    return this.batch(ref.split('=')[0]!)[0]!;
+  }
+
+  /** Returns the first key of a turn's batch. */
+  turn(turnId: string): string {
+    return `${this.prefix}t:${turnId}`;
+  }
+
+  /** Returns the refs of the batches among these keys, without the batches of turns. */
+  refs(keys: readonly string[]): readonly string[] {
+    const start = `${this.prefix}r:`;
+    return keys
+      .flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : []))
+      .filter((ref) => refPattern.test(ref));
+  }
+}
+
+/** Returns the name of a batch without its suffix. Names sort by version. */
+export function makeRef(version: number, id: string): string {
+  return `${String(version).padStart(8, '0')}-${id}`;
+}
+
+/** Returns one name for all missing batches from version `first` to version `last`. */
+export function makeMissingRef(first: number, last: number): string {
+  return makeRef(first, `to-${makeRef(last, 'gone')}`);
+}
+
+/**
+ * Returns the name of a turn's batch. The key of the batch contains only the turn's id, so that
+ * readers find the batch without its version.
+ */
+export function makeTurnRef(version: number, turnId: string): string {
+  return `${String(version).padStart(8, '0')}.${turnId}`;
+}
+
+/** Returns the id of the turn that wrote the batch; `undefined` if the ref has none. */
+export function turnOf(ref: string): string | undefined {
+  return ref.includes('.') ? /^\d{8}\.([\w-]+)/.exec(ref)?.[1] : undefined;
+}
+
+export function versionOf(ref: string): number {
+  return Number.parseInt(ref, 10);
+}
+
+/**
+ * Length of the checksum in the name of a batch, in characters. Short, because heads contain many
+ * names.
+ */
+const nameSum = 6;
+
+/** Returns the end of a batch's name: a part of the checksum, and the number of stored values. */
+export function suffixOf(sum: number, values: number): string {
+  const short = (sum % 36 ** nameSum).toString(36).padStart(nameSum, '0');
+  return `=${short}${values > 1 ? `~${values}` : ''}`;
+}
+
+/** Returns whether a text is the name of a batch with its checksum. Hashes of turns have none. */
+export function isSealed(ref: string): boolean {
+  return ref.includes('=');
+}

@@ -1,0 +1,115 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { Entry } from '../key-value-store.ts';
+import { joinValue, splitValue } from '../split-value.ts';
+import type { LogRecord } from './log-record.ts';
+import { checkSeal, seal } from './seal.ts';
+import { suffixOf, type SessionKeys } from './session-keys.ts';
+import type { Head } from './stored-head.ts';
+
+/** The records of one flush (one write), as they are stored. */
+export interface Batch {
+  readonly v: typeof formatVersion;
+  /** The `hash` of the previous head. Empty in the first batch. */
+  readonly prev: string;
+  readonly records: readonly LogRecord[];
+  /** Names of earlier batches, which the head no longer contains. See `fullLevels`. */
+  readonly index?: readonly string[];
+  /** In a snapshot: the names of the batches that the snapshot replaces. */
+  readonly replaces?: readonly string[];
+  /**
+   * The head after this batch, without its hash and with the refs of the previous head. Only in a
+   * log with echoes (signed session tokens of clients).
+   */
+  readonly head?: Omit<Head, 'hash'>;
+  /** Id of the writer that led the session. See `Head`. */
+  readonly leader?: string;
+}
+
+/** A batch from the store. */
+export interface StoredBatch extends Batch {
+  /** Checksum of the text before this field. */
+  readonly sum: number;
+}
+
+/**
+ * Version of the stored format. Other formats are refused. Another format must keep the checksum as
+ * its last field, or have no checksum.
+ */
+export const formatVersion = 4;
+
+/** A batch as it is stored. */
+export interface SealedBatch {
+  readonly ref: string;
+  /** The batch as JSON with its checksum. */
+  readonly text: string;
+  /** The batch's values, the first one first. */
+  readonly entries: readonly Entry[];
+}
+
+/** Returns the stored form of a batch. `name`: its ref without the suffix. */
+export function sealBatch(
+  keys: SessionKeys,
+  name: string,
+  batch: Batch,
+  maxValueBytes: number,
+): SealedBatch {
+  const { text, sum } = seal(batch, keys.place(name));
+  const values = splitValue(text, maxValueBytes);
+  const ref = name + suffixOf(sum, values.length);
+  const entries = keys.batch(ref).map((key, part): Entry => [key, values[part] ?? '']);
+  return { ref, text, entries };
+}
+
+/** Parses a named batch from its values. Throws the errors of `parseSealed`. */
+export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): StoredBatch {
+  const [key = ''] = keys.batch(ref);
+  const batch = parseSealed<StoredBatch>(keys.place(ref), values, key);
+  if (!ref.endsWith(suffixOf(batch.sum, values.length))) throw damaged(key);
+  return batch;
+}
+
+/**
+ * Parses the values of a sealed object that is stored at `place`. A correct checksum proves that
+ * this library wrote the object, so its fields are not checked. Throws `STORAGE_FAILED` if the
+ * values are damaged or have another format. `key`: the key in the error.
+ */
+export function parseSealed<T extends object>(
+  place: string,
+  values: readonly string[],
+  key: string = place,
+): T {
+  let value: unknown;
+  let isSealed: boolean;
+  try {
+    const text = joinValue(values);
+    isSealed = checkSeal(text, place);
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw damaged(key, cause);
+  }
+  const format = isRecord(value) ? value['v'] : undefined;
+  if (Number.isSafeInteger(format) && format !== formatVersion) throw otherFormat(key, format);
+  if (!isSealed) throw damaged(key);
+  return value as T;
+}
+
+function otherFormat(key: string, format: unknown): AgentError {
+  const ours = `this version of the library reads ${formatVersion}`;
+  const message = `The session's record ${key} has format ${String(format)}; ${ours}`;
+  return new AgentError('STORAGE_FAILED', message, { details: { key, format: Number(format) } });
+}
+
+/** Returns the error for a damaged value. */
+export function damaged(key: string, cause?: unknown): AgentError {
+  return new AgentError(
+    'STORAGE_FAILED',
+    `The session's record ${key} in the store is damaged; repair() continues with the rest`,
+    { cause, details: { key } },
+  );
+}
+
+/** Returns whether an error reports a value in the store, not a failure of the store. */
+export function isDamage(error: unknown): error is AgentError {
+  return AgentError.is(error) && error.details?.['key'] !== undefined;
+}

@@ -1,0 +1,38 @@
+import { AgentError } from '../error/agent-error.ts';
+
+/** Beginning of the keys of each kind of stored value. One store may hold all kinds. */
+export const keyPrefix = {
+  session: 's:',
+  longTerm: 'ltm:',
+  documents: 'docs:',
+  result: 'result:',
+  summary: 'summary:',
+  rate: 'rate:',
+  spend: 'spend:',
+} as const;
+
+/** Keys in the `state` of a session's log. */
+export const titleKey = 'title';
+export const valuesKey = 'values';
+export const groupsKey = 'groups';
+
+/** Returns the keys of `count` values that belong together: `first`, `first:1`, `first:2`, … */
+export function valueKeys(first: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => (index ? `${first}:${index}` : first));
+}
+
+/**
+ * Percent-encodes text for a key. Throws `INVALID_INPUT` if the text is empty, malformed or,
+ * encoded, longer than `limit` characters.
+ */
+export function encodeForKey(text: string, what: string, limit: number): string {
+  let encoded = '';
+  try {
+    encoded = encodeURIComponent(text);
+  } catch {
+    // The text has a lone surrogate; the error below rejects it.
+  }
+  if (encoded.length > 0 && encoded.length <= limit) return encoded;
+  const rule = `well-formed text of 1 to ${limit} characters, percent-encoded`;
+  throw new AgentError('INVALID_INPUT', `The ${what} must be ${rule}`);
+}
