@@ -5,11 +5,10 @@ export type { FitContextOptions } from './middleware/context/fit-context.ts';
 export { answersOnly, lastTurns, successfulTurns } from './middleware/context/history-views.ts';
 export type { TokenRatios, WindowOptions } from './middleware/context/meter/request-meter.ts';
 export { summarization } from './middleware/context/summary/summarization.ts';
-export type { SummarizationOptions } from './middleware/context/summary/summarization.ts';
 export type {
   HistorySummarizer,
-  SummarizeHistoryOptions,
-} from './middleware/context/summary/summarize-history.ts';
+  SummarizationOptions,
+} from './middleware/context/summary/summarization.ts';
 export { weightedHistory } from './middleware/context/weighted-history.ts';
 export type { WeightedHistoryOptions } from './middleware/context/weighted-history.ts';
 export { contextPolicy } from './middleware/context/context-policy.ts';

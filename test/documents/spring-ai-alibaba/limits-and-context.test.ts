@@ -91,7 +91,6 @@ describe('limits and the context', () => {
           summaryTokens: 50,
           keep: 2,
           model: new ScriptedModel(Array.from({ length: 5 }, () => '概要')),
-          heading: '## 前情',
         }),
       ],
     });
@@ -101,7 +100,7 @@ describe('limits and the context', () => {
     await agent.call('第三个问题');
 
     const last = sent(model.requests.at(-1));
-    expect(last.join('\n')).toContain('## 前情');
+    expect(last.join('\n')).toContain('<conversation_summary>');
     expect(last.find((line) => line.includes('概要'))).toMatch(/^user: /);
     expect(last.filter((line) => line.includes('最初的问题'))).toHaveLength(1);
     expect(last.filter((line) => line.includes('look'))).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summarizeHistory } from '../context/summary/summarize-history.ts';
+import { summarization } from '../context/summary/summarization.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { userMessage } from '../../message/create-message.ts';
@@ -79,7 +79,7 @@ test('metrics() names the error of a failed summary at a limit, and that of a fa
   expect(limited.of('execution')).toMatchObject([
     { reason: 'max-iterations', error: 'MODEL_SERVER' },
   ]);
-  const summaries = summarizeHistory({
+  const summaries = summarization({
     window: 150,
     reserveOutput: 0,
     summaryTokens: 40,
@@ -360,7 +360,7 @@ test('the request for a history summary belongs to the run', async () => {
     model,
     use: [
       metrics({ modelRequest: (metric) => recorded.push(metric) }),
-      summarizeHistory({ window: 600, reserveOutput: 50, summaryTokens: 100 }),
+      summarization({ window: 600, reserveOutput: 50, summaryTokens: 100 }),
     ],
   });
   await agent.call('many words '.repeat(100));

@@ -1,6 +1,7 @@
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { RecentMap } from '../../state/recent-map.ts';
 
 /** The complete reply of a model, as plain JSON. */
 export interface CachedReply {
@@ -32,22 +33,10 @@ export interface ResponseStore {
 export function memoryResponses(options: { readonly maxEntries?: number } = {}): ResponseStore {
   checkOptions('CONFIGURATION', 'memoryResponses()', options, 'maxEntries:count|?');
   const { maxEntries = 1000 } = options;
-  const replies = new Map<string, CachedReply>();
-  const touch = (reply: CachedReply): CachedReply => {
-    // Moves the reply to the end, because the first reply is removed when the store is full.
-    replies.delete(reply.key);
-    replies.set(reply.key, reply);
-    return reply;
-  };
+  const replies = new RecentMap<string, CachedReply>(maxEntries);
   return {
-    get(key) {
-      const reply = replies.get(key);
-      return reply && touch(reply);
-    },
-    set(reply) {
-      touch(reply);
-      if (replies.size > maxEntries) replies.delete(replies.keys().next().value!);
-    },
+    get: (key) => replies.get(key),
+    set: (reply) => replies.set(reply.key, reply),
   };
 }
 

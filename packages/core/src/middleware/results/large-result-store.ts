@@ -2,6 +2,7 @@ import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import { joinValue, splitValue } from '../../memory/split-value.ts';
+import { RecentMap } from '../../state/recent-map.ts';
 
 /**
  * Maximum number of sessions whose keys are remembered, because a server can have many sessions.
@@ -19,7 +20,7 @@ export class LargeResultStore {
    * Keys that this process has written, by session. They are needed because the key list of an
    * eventually consistent store may be out of date.
    */
-  readonly #written: Map<string, Set<string>> = new Map();
+  readonly #written: RecentMap<string, Set<string>> = new RecentMap(maxSessions);
 
   constructor(store: KeyValueStore) {
     this.#store = store;
@@ -35,9 +36,7 @@ export class LargeResultStore {
         ? [[key, values[0]!] as const]
         : [...pieces, [key, JSON.stringify({ v: 1, pieces: values.length })] as const];
     const written = this.#written.get(sessionId) ?? new Set();
-    this.#written.delete(sessionId);
     this.#written.set(sessionId, written);
-    if (this.#written.size > maxSessions) this.#written.delete(this.#written.keys().next().value!);
     for (const [name] of entries) written.add(name);
     await this.#store.setMany(entries);
   }

@@ -1,38 +1,363 @@
 import { AgentError } from '../../../error/agent-error.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
+import { reportFailure } from '../../../error/report-failure.ts';
+import { checkOptions, checkWhole } from '../../../error/check-fields.ts';
+import type { Msg } from '../../../message/msg.ts';
+import { generateFields, type ChatModel, type GenerateOptions } from '../../../model/chat-model.ts';
+import { Deadline } from '../../../model/deadline.ts';
+import { addUsage, noUsage, type Usage } from '../../../model/usage.ts';
+import { arc } from '../../../tokens/arc-profile.ts';
 import {
-  summarizeHistory,
-  summaryFields,
-  usualSummaryTokens,
-  type HistorySummarizer,
-  type SummarizeHistoryOptions,
-} from './summarize-history.ts';
+  headOf,
+  contextPolicy,
+  type ContextMiddleware,
+  type ContextRequest,
+  type FittedContext,
+} from '../context-policy.ts';
+import { findCut, groupOf } from '../find-cut.ts';
+import { trimRequest } from '../fit-context.ts';
+import {
+  RequestMeter,
+  windowFields,
+  type Measured,
+  type WindowOptions,
+} from '../meter/request-meter.ts';
+import { requestSummary, summaryInstruction } from './summary-request.ts';
+import {
+  covers,
+  makeSummary,
+  SummaryState,
+  type SessionSummary,
+  type Summary,
+} from './summary-state.ts';
+import type { SummaryStore } from '../../../memory/key-value-store.ts';
 
-export interface SummarizationOptions extends SummarizeHistoryOptions {
+export interface SummarizationOptions extends WindowOptions {
   /**
    * Maximum number of estimated tokens of a request; a longer request is summarized. This option
    * replaces `window` and sets `reserveOutput` to 0. It also changes two defaults: `keep` is 20 and
    * `keepFirst` is true (Spring AI Alibaba: `SummarizationHook`).
    */
   readonly maxTokens?: number;
+  /** Model that writes the summaries. Default: the agent's model. */
+  readonly model?: ChatModel;
+  /**
+   * Instruction for the model. Default: asks the model to keep what the assistant needs to
+   * continue, in the conversation's language.
+   */
+  readonly prompt?: string;
+  /**
+   * Number of tokens to keep free for the summary. Default 1000. A summary that has more than twice
+   * as many tokens is an error.
+   */
+  readonly summaryTokens?: number;
+  /**
+   * Step of summaries, in tokens: each summary covers a multiple of this number. Default: a quarter
+   * of the window.
+   */
+  readonly step?: number;
+  /**
+   * Number of newest messages that a summary does not cover, if they fit. Default: as many as fit.
+   */
+  readonly keep?: number;
+  /**
+   * Whether the user's message at the beginning of the conversation always stays in the request.
+   * Default false.
+   */
+  readonly keepFirst?: boolean;
+  /** Maximum time, in milliseconds, that summaries may delay one request. Default 30 000. */
+  readonly timeoutMs?: number;
+  /** Options of the summary request: `maxTokens`, `temperature`, … */
+  readonly generate?: GenerateOptions;
+  /**
+   * Store that keeps summaries after the process ends. Default: none. `forget` deletes a session's
+   * summary from the store.
+   */
+  readonly store?: SummaryStore;
+  /**
+   * Function that gets the error if a summary fails or cannot be stored. The agent call continues.
+   * Default: logs the error with `console.warn`.
+   */
+  readonly onError?: (error: AgentError) => void;
+}
+
+export interface HistorySummarizer extends ContextMiddleware {
+  /**
+   * Deletes a session's summary from memory and from the store. Call `forget` when you delete the
+   * session's log.
+   */
+  forget(sessionId: string): Promise<void>;
 }
 
 /**
- * Replaces old messages with a summary when a request has become too long. The session log does not
- * change. The summary is used until a request is too long again. If no summary arrives before
- * `timeoutMs`, the oldest messages are left out. `onError`, the event `context-fitted` and the
- * result's `warnings` get the error. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Replaces the oldest messages with a summary so that a request fits in the model's window. The
+ * summary covers the messages that `fitContext` would leave out. A message with tool calls and its
+ * results are always summarized together. System messages at the beginning and the newest messages
+ * stay as they are. The current prompt stays even if the summary covers its turn.
+ *
+ * A summary is reused until one of its messages is cut from the session log, or the messages after
+ * it no longer fit. In the second case, the model writes the next summary from the old summary and
+ * the messages after it. If a summary fails or takes too long, messages are left out as by
+ * `fitContext`. `onError`, the event `context-fitted` and the result's `warnings` get the error. The
+ * same agent call does not ask for a summary again. An abort stops the wait at once. The usage of
+ * summaries counts toward the usage of the agent call.
+ *
+ * Throws `CONFIGURATION` for an option of the wrong kind. Also throws it if the window has no room
+ * besides `reserveOutput` and `summaryTokens`.
  */
 export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
-  checkOptions('CONFIGURATION', 'summarization()', options, `maxTokens:count|? ${summaryFields}`);
-  const { maxTokens, ...rest } = options;
-  if (maxTokens === undefined) return summarizeHistory(rest);
-  const { summaryTokens = usualSummaryTokens } = rest;
-  if (maxTokens <= summaryTokens) {
-    const room = `leaves no room beside summaryTokens: ${summaryTokens}`;
-    throw new AgentError('CONFIGURATION', `summarization(): maxTokens: ${maxTokens} ${room}.`);
+  checkOptions('CONFIGURATION', where, options, summaryFields);
+  checkOptions('CONFIGURATION', `${where}: generate`, options.generate ?? {}, generateFields);
+  checkWhole(where, { keep: options.keep });
+  const settings = settingsOf(options);
+  const summarizer = new Summarizer(settings);
+  return contextPolicy({
+    name: 'summarization',
+    fit: (request) => summarizer.fit(settings.keepFirst ? withFirst(request) : request),
+    forget: (sessionId: string) => summarizer.forget(sessionId),
+  });
+}
+
+const where = 'summarization()';
+
+const summaryFields =
+  'maxTokens:count|? model:stream()|? prompt:string|? summaryTokens:count|? step:count|? ' +
+  `keep:count|? keepFirst:boolean|? timeoutMs:count|? generate:object|? store:get()|? onError:function|? ${windowFields}`;
+
+type Settings = SummarizationOptions &
+  Required<Pick<SummarizationOptions, 'summaryTokens' | 'timeoutMs' | 'prompt' | 'profile'>>;
+
+/** Fills in the defaults. Throws `CONFIGURATION` if `maxTokens` has no room for a summary. */
+function settingsOf({ maxTokens, ...options }: SummarizationOptions): Settings {
+  const { summaryTokens = 1000, timeoutMs = 30_000, profile = arc } = options;
+  const { prompt = summaryInstruction(summaryTokens) } = options;
+  const settings = { ...options, summaryTokens, timeoutMs, profile, prompt };
+  if (maxTokens === undefined) return settings;
+  if (maxTokens > summaryTokens)
+    return { keep: 20, keepFirst: true, ...settings, window: maxTokens, reserveOutput: 0 };
+  const room = `leaves no room beside summaryTokens: ${summaryTokens}`;
+  throw new AgentError('CONFIGURATION', `${where}: maxTokens: ${maxTokens} ${room}.`);
+}
+
+/** A request that does not fit, and what its summary has brought and cost so far. */
+interface Work {
+  readonly request: ContextRequest;
+  readonly measured: Measured;
+  /** Model that writes the summary. */
+  readonly model: ChatModel;
+  /** Signal of the agent call. */
+  readonly signal: AbortSignal;
+  session?: SessionSummary;
+  /** Summary of the beginning of the conversation. */
+  summary?: Summary;
+  usage?: Usage;
+  error?: AgentError;
+}
+
+/** Fits requests with the summaries of their sessions. */
+class Summarizer {
+  readonly #settings: Settings;
+  readonly #meter: RequestMeter;
+  /**
+   * A meter is fast only if each request begins like the previous request. A request with a summary
+   * begins differently, so it needs its own meter.
+   */
+  readonly #viewMeter: RequestMeter;
+  readonly #state: SummaryState;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    this.#meter = new RequestMeter(where, settings);
+    this.#viewMeter = new RequestMeter(where, settings);
+    this.#state = new SummaryState(settings.store);
   }
-  const heading = '## Summary of the conversation so far';
-  const defaults = { keep: 20, keepFirst: true, heading };
-  return summarizeHistory({ ...defaults, ...rest, window: maxTokens, reserveOutput: 0 });
+
+  forget(sessionId: string): Promise<void> {
+    return this.#state.delete(sessionId);
+  }
+
+  async fit(request: ContextRequest): Promise<FittedContext> {
+    const { messages, signal = new AbortController().signal } = request;
+    const { model = request.model, summaryTokens } = this.#settings;
+    if (!model)
+      throw new AgentError('CONFIGURATION', `${where}: set model when no agent makes the request.`);
+    const given = this.#meter.measure(request, summaryTokens);
+    // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
+    const measured = { ...given, sums: [...given.sums] };
+    const { start, sums, fixed, budget, corrected } = measured;
+    const conversation = sums[messages.length]! - sums[start]!;
+    const before = corrected(fixed + conversation);
+    if (conversation <= budget) return { messages, removed: 0, before, after: before };
+    const work: Work = { request, measured, model, signal };
+    await this.#summarize(work);
+    const { usage, error } = work;
+    return { ...this.#view(work, before), ...(usage && { usage }), ...(error && { error }) };
+  }
+
+  /** Finds or writes the summary of a request, within the time limit. Reports a failure. */
+  async #summarize(work: Work): Promise<void> {
+    const { request, signal } = work;
+    const deadline = new Deadline(signal, this.#settings.timeoutMs, tooLate);
+    try {
+      await deadline.wait(() => this.#update(work, deadline.signal));
+    } catch (error) {
+      this.#fail(work, error);
+      if (work.session && !signal.aborted) work.session.failedFor = request.promptId;
+    } finally {
+      deadline.end();
+    }
+  }
+
+  async #update(work: Work, signal: AbortSignal): Promise<void> {
+    const { messages, promptId, sessionId = '' } = work.request;
+    const session = await this.#state.of(sessionId).catch((error: unknown) => {
+      this.#fail(work, error);
+      return this.#state.of(sessionId);
+    });
+    work.session = session;
+    const { summary: known, failedFor } = session;
+    if (known && covers(known, messages, work.measured.start)) work.summary = known;
+    if (promptId !== undefined && failedFor === promptId) return;
+    const { from, end } = this.#rangeOf(work);
+    if (end === from) return;
+    const summary = await this.#write(work, { from, end }, signal);
+    work.summary = summary;
+    await this.#state.set(sessionId, summary).catch((error: unknown) => this.#fail(work, error));
+  }
+
+  /** Returns the range of messages to summarize. It is empty if what the model sees fits. */
+  #rangeOf({ request: { messages }, measured, summary }: Work): Range {
+    const { start, sums, budget } = measured;
+    const { summaryTokens, step, keep } = this.#settings;
+    const from = start + (summary?.count ?? 0);
+    const size = summary ? this.#meter.countMessage(summary.message) : 0;
+    const room = promptShown(summary, messages, measured).reduce(
+      (left, message) => left - this.#meter.countMessage(message),
+      budget,
+    );
+    if (sums[messages.length]! - sums[from]! <= room - size) return { from, end: from };
+    const left = room - Math.max(size, summaryTokens);
+    return { from, end: endOf(messages, measured, { from, room: left, step, keep }) };
+  }
+
+  async #write(work: Work, { from, end }: Range, signal: AbortSignal): Promise<Summary> {
+    const { request, measured, model, summary } = work;
+    const { summaryTokens, prompt, generate, profile } = this.#settings;
+    const text = await requestSummary({
+      model,
+      instruction: prompt,
+      summary: summary?.text,
+      messages: request.messages.slice(from, end),
+      partTokens: partTokens(model, measured, summaryTokens),
+      profile,
+      generate,
+      signal,
+      run: request.run,
+      onUsage: (more) => void (work.usage = addUsage(work.usage ?? noUsage, more)),
+    });
+    const made = makeSummary(request.messages.slice(measured.start, end), text);
+    const tokens = this.#meter.countMessage(made.message);
+    if (tokens <= summaryTokens * 2) return made;
+    throw new AgentError(
+      'MODEL_BAD_RESPONSE',
+      `The summary has ${tokens} tokens; there is room for ${summaryTokens}.`,
+    );
+  }
+
+  #fail(work: Work, thrown: unknown): void {
+    if (work.signal.aborted) return;
+    work.error = AgentError.from(thrown);
+    reportFailure(
+      'The history could not be summarized. The call continues without a summary.',
+      this.#settings.onError,
+      work.error,
+    );
+  }
+
+  /** Returns the request with its summary, trimmed if it still does not fit. */
+  #view({ request, measured, summary }: Work, before: number): FittedContext {
+    if (!summary) return trimRequest(request, this.#viewMeter);
+    const { messages } = request;
+    const { start } = measured;
+    const view = [
+      ...messages.slice(0, start),
+      summary.message,
+      ...promptShown(summary, messages, measured),
+      ...messages.slice(start + summary.count),
+    ];
+    const head = start + 1;
+    const fitted = trimRequest({ ...request, messages: view, head }, this.#viewMeter);
+    const removed = messages.length - fitted.messages.length + 1;
+    return { ...fitted, removed, before, head };
+  }
+}
+
+/** Messages from the index `from` to the one before `end`. */
+interface Range {
+  readonly from: number;
+  readonly end: number;
+}
+
+/**
+ * Returns the index after the last message to summarize. The range covers the messages that
+ * trimming would leave out. If trimming would cut the prompt's turn, the range includes the prompt.
+ * The range is extended if more than `keep` messages would stay.
+ */
+function endOf(
+  messages: readonly Msg[],
+  { window, prompt, sums }: Measured,
+  {
+    from,
+    room,
+    step = Math.floor(window / 4),
+    keep,
+  }: { from: number; room: number; step: number | undefined; keep: number | undefined },
+): number {
+  const { history, held, turn } = findCut(messages, sums, {
+    start: from,
+    prompt: Math.max(prompt, from - 1),
+    budget: room,
+    step,
+  });
+  const end = turn > held ? turn : history;
+  if (keep === undefined || messages.length - end <= keep) return end;
+  // Messages of one group stay together, and the newest group always stays.
+  const [wished] = groupOf(messages, Math.min(messages.length - keep, messages.length - 1), from);
+  return Math.max(end, wished);
+}
+
+/** Counts the user's first message as part of the head: the messages that always stay. */
+function withFirst(request: ContextRequest): ContextRequest {
+  const first = headOf(request);
+  return request.messages[first]?.role === 'user' ? { ...request, head: first + 1 } : request;
+}
+
+/**
+ * Returns the current prompt and its tool results if the summary covers the prompt. The model
+ * always sees the prompt of the current agent call.
+ */
+function promptShown(
+  summary: Summary | undefined,
+  messages: readonly Msg[],
+  { start, prompt }: Measured,
+): readonly Msg[] {
+  if (!summary || prompt < start || prompt >= start + summary.count) return [];
+  const [first, end] = groupOf(messages, prompt, start);
+  return messages.slice(first, end);
+}
+
+/** Returns how many tokens of the conversation fit in one summary request. */
+function partTokens(
+  model: ChatModel,
+  { window, reserveOutput, factor }: Measured,
+  summaryTokens: number,
+): number {
+  const { contextWindow = window } = model.features;
+  const around = reserveOutput + summaryTokens * 2 + 500;
+  return Math.max(500, Math.floor((contextWindow - around) / factor));
+}
+
+function tooLate(timeoutMs: number): AgentError {
+  return new AgentError('MODEL_TIMEOUT', `The summary took longer than ${timeoutMs} ms`, {
+    retryable: true,
+  });
 }

@@ -7,7 +7,7 @@ import { ReActAgent } from '../../../preset/react-agent.ts';
 import type { AgentOptions } from '../../../preset/react-agent.ts';
 import type { AgentEvent } from '../../../event/agent-event.ts';
 import type { JsonValue } from '../../../message/json/json.ts';
-import { summarizeHistory } from '../../context/summary/summarize-history.ts';
+import { summarization } from '../../context/summary/summarization.ts';
 import { InMemoryMemory } from '../../../memory/in-memory-memory.ts';
 import { assistantMessage, userMessage } from '../../../message/create-message.ts';
 import { textOf } from '../../../message/message-text.ts';
@@ -541,7 +541,7 @@ test('no output rule applies to a summary of the history, which only the model s
     'A long enough answer.',
     'Another forbidden answer.',
   ]);
-  const context = summarizeHistory({ window: 500, reserveOutput: 50, summaryTokens: 50 });
+  const context = summarization({ window: 500, reserveOutput: 50, summaryTokens: 50 });
   const extensions = [outputGuards([never, outputLength({ min: 21, mode: 'fail' })])];
   const agent = new ReActAgent({
     name: 'a',
