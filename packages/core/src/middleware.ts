@@ -117,5 +117,5 @@ export { withStream, wrapModel } from './model/wrap-model.ts';
 export type { ModelMiddleware } from './model/wrap-model.ts';
 export { toolMedia } from './model/tool-media.ts';
 export type { ReadyCall } from './tool/prepare-call.ts';
-export { isSuspension } from './tool/run-call.ts';
-export type { Suspension } from './tool/run-call.ts';
+export { isResult } from './tool/tool-outcome.ts';
+export type { NotStarted, Suspension, ToolOutcome } from './tool/tool-outcome.ts';

@@ -18,7 +18,9 @@ import {
   type Next,
 } from './next.ts';
 import { readReply, releasedPart } from './read-reply.ts';
-import { closeCalls, openCallsOf, pendingCallsOf, runCalls, startsNoTool } from './round.ts';
+import { closeCalls } from './conclude.ts';
+import { openCallsOf, pendingCallsOf } from './open-calls.ts';
+import { ToolRound } from './round.ts';
 import { liveRunOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
 
@@ -282,15 +284,8 @@ async function act(run: Run): Promise<Next> {
 /** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */
 export async function runRound(round: Round, context: RunContext): Promise<Next> {
   const run = liveRunOf(context);
-  const asked = [...run.asked, ...(await runCalls(run, round))];
-  run.asked = [];
+  const instead = await new ToolRound(run).run(round);
   run.signal.throwIfAborted();
-  const instead = firstOf(asked);
-  const isHalted = startsNoTool(run) || instead?.to === 'stop' || pendingCallsOf(run).length > 0;
-  if (round.isPart && run.openCalls.length && !isHalted) {
-    run.asked = asked;
-    return { to: 'tools' };
-  }
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');
   if (instead) return jump(run, instead, message);

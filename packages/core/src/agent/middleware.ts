@@ -6,7 +6,8 @@ import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import type { ReadyCall } from '../tool/prepare-call.ts';
-import type { ExecuteOptions, Suspension } from '../tool/run-call.ts';
+import type { ExecuteOptions } from '../tool/run-call.ts';
+import type { ToolOutcome } from '../tool/tool-outcome.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
@@ -87,11 +88,6 @@ export interface Round {
   readonly calls: readonly OpenCall[];
   /** Maximum number of calls at the same time. Default: `limits.parallelTools`. */
   readonly parallelTools?: number;
-  /**
-   * Whether the other open calls run after these, unless one of them then waits for somebody. What
-   * hooks ask for waits for their end, except `stop`.
-   */
-  readonly isPart?: boolean;
 }
 
 /** A tool call's values from the run, as a wrapper of the call gets them. Pass all of them on. */
@@ -101,10 +97,7 @@ export interface RunCallOptions extends ExecuteOptions {
 }
 
 /** Runs a tool call whose arguments are valid. */
-export type RunCall = (
-  call: ReadyCall,
-  options: RunCallOptions,
-) => Promise<ToolResult | Suspension>;
+export type RunCall = (call: ReadyCall, options: RunCallOptions) => Promise<ToolOutcome>;
 
 /** A hook of an agent. */
 export type AgentHook = Hook<RunContext>;

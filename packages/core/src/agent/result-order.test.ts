@@ -205,3 +205,35 @@ test('results of pending tool calls are placed after their tool calls, whenever 
   expect(order(await agent.messages())).toEqual(all);
   expect(order(model.requests[1]!.messages)).toEqual(all);
 });
+
+test('after an abort, results of tools that had finished enter the log, except one that a hook still judges', async () => {
+  const names = ['first', 'second', 'third'];
+  const tools = names.map((name) =>
+    tool({ name, description: '', input: {}, execute: () => `${name} is done` }),
+  );
+  const controller = new AbortController();
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([round]),
+    tools,
+    use: [
+      {
+        on: {
+          'post-acting'({ toolUse }) {
+            if (toolUse.name !== 'first' || controller.signal.aborted) return;
+            controller.abort();
+            return new Promise<never>(() => {});
+          },
+        },
+      },
+    ],
+  });
+  const { reason, toolsUsed } = await agent.call('Go', { signal: controller.signal });
+  expect([reason, toolsUsed]).toEqual(['aborted', names]);
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ name, state, output }) => [name, state, output])).toEqual([
+    ['first', 'interrupted', expect.stringContaining('its effect is unknown')],
+    ['second', 'success', 'second is done'],
+    ['third', 'success', 'third is done'],
+  ]);
+});

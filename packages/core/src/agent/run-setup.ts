@@ -5,7 +5,8 @@ import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { boundedModel } from '../model/bounded-model.ts';
 import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
-import { isSuspension, runCall } from '../tool/run-call.ts';
+import { runCall } from '../tool/run-call.ts';
+import { isNotStarted, isSuspension, notStarted } from '../tool/tool-outcome.ts';
 import { interruptedResult, wrappedResult } from '../tool/tool-result.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import { boundedCall } from './agent-call.ts';
@@ -91,7 +92,7 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     makeRequest: wrappedStep(use, 'wrapRequest', makeRequest),
     takeReply: wrappedStep(use, 'wrapReply', takeReply),
     runRound: wrappedStep(use, 'wrapRound', runRound),
-    runTool: wrapped(use, 'wrapTool', runCall as RunCall, boundedTool),
+    runTool: wrapped(use, 'wrapTool', runCall, boundedTool),
   };
 }
 
@@ -175,11 +176,13 @@ function boundedTool(made: RunCall): RunCall {
     const { toolUse } = call;
     try {
       const outcome = await waits.code(made(call, options));
-      return isSuspension(outcome) ? outcome : wrappedResult(toolUse, outcome);
+      return isSuspension(outcome) || isNotStarted(outcome)
+        ? outcome
+        : wrappedResult(toolUse, outcome);
     } catch (error) {
       if (!waits.isAbort(error)) throw error;
       const hasStarted = setup.status.calls.get(toolUse.id)?.started;
-      return hasStarted ? interruptedResult(toolUse) : { suspended: '', kind: 'nothing' };
+      return hasStarted ? interruptedResult(toolUse) : notStarted;
     }
   };
 }

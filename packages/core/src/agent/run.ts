@@ -31,7 +31,6 @@ import { interruptRun, type Interruption } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
 import { mappedEvents } from './mapped-events.ts';
 import type { AgentHook } from './middleware.ts';
-import type { Jump } from './next.ts';
 import type { RunContext, Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type EventFields, type Steps } from './steps.ts';
@@ -99,8 +98,6 @@ export class Run implements RunContext {
   usage: Usage = noUsage;
   /** Names of the tools that were called, by the id of the tool call. */
   readonly toolsUsed: Map<string, string> = new Map();
-  /** What hooks asked for in the first part of a round. */
-  asked: readonly Jump[] = [];
   /** Errors after which the run continued. */
   readonly warnings: AgentErrorData[] = [];
   readonly onInterrupt: TakeRequest[] = [];

@@ -13,7 +13,7 @@ import type { Interruption } from './interruption.ts';
 import { recover } from './loop.ts';
 import { controlOf, firstOf, type Ending, type Jump, type Next } from './next.ts';
 import { readReply, type ModelReply, type ToEvent } from './read-reply.ts';
-import { conclude } from './round.ts';
+import { conclude } from './conclude.ts';
 import type { RunContext } from './run-context.ts';
 import type { Revisable, Run, TakeRequest } from './run.ts';
 

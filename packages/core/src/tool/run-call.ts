@@ -2,30 +2,17 @@ import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import type { ToolUse } from '../message/content-block.ts';
 import { jsonForm } from '../message/json/json-form.ts';
-import type { JsonObject, JsonValue } from '../message/json/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import type { ContextToken } from './context-token.ts';
 import type { Prepared, ReadyCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
+import { isSuspension, notStarted, type ToolOutcome } from './tool-outcome.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
-
-/** Outcome of a tool call that has no result yet. */
-export interface Suspension {
-  /** Reason for the wait. Empty if there is none. */
-  readonly suspended: string;
-  /**
-   * What the tool call waits for. Default: `suspended`, because the tool asked to wait. `nothing`:
-   * its tool has not started, and the tool call stays open.
-   */
-  readonly kind?: PendingCall['kind'] | 'nothing';
-  /** Whether the tool is a child agent that waits only for approvals. */
-  readonly forApproval?: true;
-  readonly details?: JsonObject;
-}
 
 /** The run that makes a tool call, as the tool sees it. */
 export interface ToolRun extends RunInfo {
@@ -72,15 +59,12 @@ export interface ExecuteOptions extends RunInfo {
  * Runs one prepared tool call and returns its result. The call of an external tool is suspended.
  * Rejects only if the tool throws an `AgentError` with code `TOOL_ERROR`, which ends the agent call.
  */
-export async function runCall(
-  call: ReadyCall,
-  options: ExecuteOptions,
-): Promise<ToolResult | Suspension> {
+export async function runCall(call: ReadyCall, options: ExecuteOptions): Promise<ToolOutcome> {
   const { tool, toolUse, input } = call;
   const { signal } = options;
   if (options.isExternal) return { suspended: '', kind: 'external' };
   const mayStart = await options.begin(toolUse);
-  if (!mayStart) return { suspended: '', kind: 'nothing' };
+  if (!mayStart) return notStarted;
   const toError = (ms: number): AgentError =>
     new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
   const deadline = new Deadline(signal, tool.timeoutMs, toError);
@@ -130,12 +114,4 @@ function toolContext(
       throw jsonForm({ suspended: String(reason), details }, tool.name);
     },
   };
-}
-
-export function isSuspension(value: unknown): value is Suspension {
-  try {
-    return typeof (value as Suspension | undefined)?.suspended === 'string';
-  } catch {
-    return false;
-  }
 }

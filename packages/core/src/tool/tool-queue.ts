@@ -1,11 +1,8 @@
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import type { ToolUse } from '../message/content-block.ts';
 import { jsonForm } from '../message/json/json-form.ts';
 import type { JsonValue } from '../message/json/json.ts';
-import type { Suspension } from './run-call.ts';
-
-/** `undefined` if the tool has not started and its call stays open. */
-export type ToolOutcome = ToolResult | Suspension | undefined;
+import type { ToolOutcome } from './tool-outcome.ts';
 
 export type ToolQueueItem =
   | { readonly type: 'progress'; readonly toolUse: ToolUse; readonly chunk: JsonValue }

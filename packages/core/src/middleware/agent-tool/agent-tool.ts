@@ -13,7 +13,7 @@ import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
 import { provide } from '../../tool/context-token.ts';
 import { parentRuns, runsAboveChild } from '../../tool/parent-runs.ts';
-import type { Suspension } from '../../tool/run-call.ts';
+import type { Suspension } from '../../tool/tool-outcome.ts';
 import { mayAskApproval } from '../approval/approval-policy.ts';
 import type { Agent } from '../../agent/agent.ts';
 

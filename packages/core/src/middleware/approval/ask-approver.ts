@@ -11,7 +11,7 @@ import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
-import { isSuspension } from '../../tool/run-call.ts';
+import { isSuspension } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult } from '../../tool/tool-result.ts';
 import { editCall } from './edit-call.ts';
 

@@ -11,9 +11,8 @@ import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { messageOf } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { ToolResult } from '../../message/content-block.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
-import type { Suspension } from '../../tool/run-call.ts';
+import type { ToolOutcome } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
 import { isUndecided, toolNeeds, type NeedsApproval } from './approval-policy.ts';
 import { decidedInput } from './decided-input.ts';
@@ -127,7 +126,7 @@ async function runUnlessNeeded(
   call: ReadyCall,
   given: RunCallOptions,
   { isNeeded, next }: Needed,
-): Promise<ToolResult | Suspension> {
+): Promise<ToolOutcome> {
   const { run, steps } = given;
   let reason: boolean | string;
   try {

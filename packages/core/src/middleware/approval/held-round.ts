@@ -1,9 +1,10 @@
-import type { Next } from '../../agent/next.ts';
+import { isEnding, type Next } from '../../agent/next.ts';
 import type { OpenCall, Round, RunCall, Step } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
+import { notStarted } from '../../tool/tool-outcome.ts';
 import { isUndecided, type NeedsApproval } from './approval-policy.ts';
 
 interface Holding {
@@ -46,7 +47,7 @@ export function heldRounds(needs: NeedsApproval): HeldRounds {
     },
     wrapTool: (next) => async (call, given) => {
       const isRunning = holdingOf(given.run).mode === 'run';
-      return isRunning ? next(call, given) : { suspended: '', kind: 'nothing' };
+      return isRunning ? next(call, given) : notStarted;
     },
   };
 }
@@ -65,9 +66,9 @@ async function runHeld(
   const undecided = await Promise.all(given.map((call) => isUndecided(call, context, needs)));
   const asks = undecided.includes(true) || given.some(({ state }) => state.decision);
   // No tool of the round has started. Its only results are rejections.
-  const calls = asks && !hasRun(context) ? given.map(notStarted) : given;
+  const calls = asks && !hasRun(context) ? given.map(withoutStart) : given;
   const waiting = calls.filter((_call, index) => undecided[index]);
-  const fresh = calls.filter(({ state, result }) => !state.toolUse || result);
+  const fresh = calls.filter(({ state, result }) => !state.toolUse && !result);
   const first = waiting.length ? waiting : fresh;
   if (!first.length) {
     for (const { toolUse } of calls) holding.cleared.add(toolUse.id);
@@ -75,7 +76,9 @@ async function runHeld(
   }
   holding.mode = 'decide';
   try {
-    return await next({ calls: first, parallelTools: Infinity, isPart: true }, context);
+    const made = await next({ calls: first, parallelTools: Infinity }, context);
+    // The tools start in the next round.
+    return isEnding(made) || !context.openCalls.length ? made : { to: 'tools' };
   } finally {
     holding.mode = 'run';
   }
@@ -88,6 +91,6 @@ function hasRun({ messages }: RunContext): boolean {
   return results.some(({ state }) => state !== 'denied');
 }
 
-function notStarted(call: OpenCall): OpenCall {
+function withoutStart(call: OpenCall): OpenCall {
   return call.isKnown ? call : { ...call, state: { ...call.state, started: false } };
 }

@@ -12,7 +12,7 @@ import type { Fallback } from '../resilience/fallback.ts';
 import type { CacheLookup } from '../resilience/response-cache.ts';
 import type { Usage } from '../../model/usage.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
-import { isSuspension } from '../../tool/run-call.ts';
+import { isResult } from '../../tool/tool-outcome.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import type { Middleware, RunCall } from '../../agent/middleware.ts';
@@ -242,7 +242,7 @@ function measuredTools(next: RunCall, recorder: Metrics, now: () => number): Run
     };
     try {
       const outcome = await next({ ...call, tool: { ...tool, execute } }, options);
-      const state = isSuspension(outcome) ? 'suspended' : outcome.state;
+      const state = isResult(outcome) ? outcome.state : 'suspended';
       if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
       return outcome;
     } catch (error) {

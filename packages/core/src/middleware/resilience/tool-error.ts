@@ -4,7 +4,7 @@ import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/message-text.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
-import { isSuspension } from '../../tool/run-call.ts';
+import { isResult } from '../../tool/tool-outcome.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 
@@ -55,7 +55,7 @@ export function toolError(options: ToolErrorOptions = {}): Middleware {
       if (name === outputToolName || (tools && !tools.includes(name))) return next(call, context);
       const seen: Seen = {};
       const outcome = await next(watched(call, seen), context);
-      if (isSuspension(outcome) || outcome.state !== 'error') return outcome;
+      if (!isResult(outcome) || outcome.state !== 'error') return outcome;
       const error =
         errorOf(seen) ??
         new AgentError('TOOL_ERROR', outputText(outcome.output).replace(/^Error: /, ''));

@@ -4,7 +4,7 @@ import { backoff, backoffFields, type BackoffOptions, type FailedTry } from './b
 import type { RunInfo } from '../../model/chat-model.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { ToolContext } from '../../tool/tool.ts';
-import { isSuspension } from '../../tool/run-call.ts';
+import { isSuspension } from '../../tool/tool-outcome.ts';
 import type { Middleware, RunCallOptions } from '../../agent/middleware.ts';
 
 export interface ToolRetryOptions extends BackoffOptions {

@@ -1,7 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { dataPartKey, isDataPart, withDataParts, type DataPart } from '../../message/data-part.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
-import { isSuspension } from '../../tool/run-call.ts';
+import { isResult } from '../../tool/tool-outcome.ts';
 
 /**
  * Stores the data parts that tools emit with the results of their calls, so that `toUiMessages`
@@ -23,7 +23,7 @@ export function keepDataParts(): Middleware {
           kept.set(dataPartKey(part), jsonForm(part, 'A data part') as DataPart);
         },
       });
-      return isSuspension(outcome) ? outcome : withDataParts(outcome, [...kept.values()]);
+      return isResult(outcome) ? withDataParts(outcome, [...kept.values()]) : outcome;
     },
   };
 }

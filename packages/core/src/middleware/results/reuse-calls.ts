@@ -5,7 +5,7 @@ import { asOwn } from '../../message/own-message.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { isSuspension } from '../../tool/run-call.ts';
+import { isResult } from '../../tool/tool-outcome.ts';
 
 export interface ReuseCallsOptions {
   /** Names of the tools whose results are reused. Default: all tools. */
@@ -45,7 +45,7 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
         return { ...known, toolUseId: toolUse.id };
       }
       const outcome = await next(call, about);
-      if (!isSuspension(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);
+      if (isResult(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);
       return outcome;
     },
     on: {

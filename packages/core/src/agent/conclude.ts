@@ -1,0 +1,97 @@
+import type { EventOf } from '../event/agent-event.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import { errorResult, interruptedResult } from '../tool/tool-result.ts';
+import { controlOf, type Jump } from './next.ts';
+import type { Run } from './run.ts';
+
+/** Number of steps of the run's pace that a tool call counts for. */
+const stepsOfCall = 10;
+
+interface ConcludeOptions {
+  /** List that gets the jumps which the hooks ask for. */
+  readonly jumps?: Jump[];
+  /** Whether the next write may store the result. */
+  readonly later?: boolean;
+}
+
+/**
+ * Ends a tool call: passes its result through the `post-acting` hooks, and appends it to the log.
+ */
+export async function conclude(
+  run: Run,
+  toolUse: ToolUse,
+  result: ToolResult,
+  { jumps = [], later = false }: ConcludeOptions = {},
+): Promise<void> {
+  const turn = run.pace.step(run.now(), stepsOfCall);
+  if (turn) await turn;
+  const event = await reviewResult(run, { toolUse, result }, jumps);
+  const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);
+  try {
+    await run.append([message], { later });
+  } catch (error) {
+    // The memory may have kept the result.
+    if (!run.waits.isAbort(error)) await reload(run);
+    throw error;
+  }
+  await run.push([event]);
+}
+
+/**
+ * Passes a result through the `post-acting` hooks. If they fail, the agent call fails, and the
+ * result becomes an error, because a hook might have removed something from it. The hooks then only
+ * observe the error.
+ */
+async function reviewResult(
+  run: Run,
+  fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
+  jumps: Jump[],
+): Promise<EventOf<'post-acting'>> {
+  try {
+    return await run.modify('post-acting', fields, controlOf(jumps, 'post-acting'));
+  } catch (error) {
+    if (!run.failure && run.waits.isAbort(error)) throw error;
+    const { toolUse, result: given } = fields;
+    const failed = failCall(run, toolUse, error, 'A hook failed after this call ended.');
+    const result = given.state === 'interrupted' ? given : failed;
+    const event = run.event('post-acting', { toolUse, result });
+    await run.hooks.notify(event).catch(() => {});
+    return event;
+  }
+}
+
+async function reload(run: Run): Promise<void> {
+  const log = await run.waits.read(run.setup.memory.read()).catch(() => run.messages);
+  run.conversation.replace(log);
+}
+
+/**
+ * Makes the agent call fail because of a tool call. Returns the result of the tool call for the
+ * model. `message` must not quote an exception that did not come from the tool.
+ */
+export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: string): ToolResult {
+  run.fail(error);
+  return errorResult(toolUse, message);
+}
+
+/**
+ * Gives each open tool call an `interrupted` result. Then sorts the conversation as models require:
+ * each result follows its tool call. If the agent call fails, pending tool calls stay pending,
+ * except after a timeout, which also ends the wait for a decision. Rejects with the first failure,
+ * after it has tried to close all tool calls.
+ */
+export async function closeCalls(run: Run): Promise<void> {
+  const { calls } = run.setup.status;
+  const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
+  let failure: unknown;
+  for (const toolUse of run.conversation.openCalls()) {
+    const state = calls.get(toolUse.id);
+    if (keepsPending && state?.pending) continue;
+    await conclude(run, toolUse, interruptedResult(toolUse, state)).catch((error: unknown) => {
+      failure ??= error;
+    });
+  }
+  run.conversation.sort();
+  failure = run.failure ?? failure;
+  if (failure) throw failure;
+}

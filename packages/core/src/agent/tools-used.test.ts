@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { approvals } from '../middleware/approval/approvals.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { deniedResult, toolResult } from '../tool/tool-result.ts';
+import type { Middleware } from './middleware.ts';
+
+const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+const external = tool({ name: 'external', description: '', input: {} });
+const pay = tool({ ...look, name: 'pay', description: '', input: {}, needsApproval: true });
+
+async function usedWith(names: readonly string[], use: readonly Middleware[] = []) {
+  const toolCalls = names.map((name) => ({ name, id: name }));
+  const model = new ScriptedModel([{ toolCalls }, 'Done.']);
+  const tools = [look, external, pay];
+  const agent = new ReActAgent({ name: 'a', model, tools, use });
+  return (await agent.call('Go')).toolsUsed;
+}
+
+test('`toolsUsed` has the tools that started, and not those that wait for an approval or a result', async () => {
+  expect(await usedWith(['look', 'external', 'pay', 'unknown'])).toEqual(['look']);
+  const approving = approvals({ decide: () => ({ type: 'approve' }) });
+  expect(await usedWith(['pay', 'look'], [approving])).toEqual(['pay', 'look']);
+  const rejecting = approvals({ decide: () => ({ type: 'reject' }) });
+  expect(await usedWith(['pay', 'look'], [rejecting])).toEqual(['look']);
+});
+
+test('`toolsUsed` has a tool whose result a wrapper gives, and none that a wrapper denies', async () => {
+  const answers: Middleware = {
+    wrapTool:
+      () =>
+      async ({ toolUse }) =>
+        toolResult(toolUse, 'kept', 'success'),
+  };
+  expect(await usedWith(['look'], [answers])).toEqual(['look']);
+  const denies: Middleware = { wrapTool: () => async (call) => deniedResult(call.toolUse) };
+  expect(await usedWith(['look'], [denies])).toEqual([]);
+});
