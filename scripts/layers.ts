@@ -35,12 +35,24 @@ interface LayerException {
   readonly reason: string;
 }
 
-/** What a folder may import from a later folder, or a feature from another feature. */
+/** What a folder may import from a later folder, a feature from another one, a provider from another one. */
 const exceptions: readonly LayerException[] = [
   {
     from: 'core/src/error',
     to: 'core/src/message/json/json.ts',
     reason: 'details of an error are JSON',
+  },
+  {
+    from: 'core/src/model/responses',
+    to: 'core/src/model/openai',
+    values: true,
+    reason: 'both are APIs of the same servers',
+  },
+  {
+    from: 'core/src/model/dashscope',
+    to: 'core/src/model/openai',
+    values: true,
+    reason: 'its messages are those of chat completions, in another envelope',
   },
   {
     from: 'core/src/middleware/agent-tool/agent-tool.ts',
@@ -129,15 +141,21 @@ function violation(path: string, { specifier, typeOnly }: ModuleImport): string 
     return named === from && isTest(path) ? undefined : packageViolation(from, named);
   if (!specifier.startsWith('.')) return undefined;
   const target = posix.join(posix.dirname(path), specifier);
-  if (!target.startsWith(`packages/${from}/src/`)) {
-    const isSupport =
-      target.startsWith('test/') || target.startsWith(`packages/${from}/test-support/`);
-    return isTest(path) && isSupport
-      ? undefined
-      : `${from} must not import ${target}, which is outside its sources`;
-  }
+  if (!target.startsWith(`packages/${from}/src/`)) return outsideViolation(path, from, target);
   if (isTest(path) || isException(path, { target, typeOnly })) return undefined;
-  return folderViolation(from, path, { target, typeOnly }) ?? featureViolation(path, target);
+  return (
+    folderViolation(from, path, { target, typeOnly }) ??
+    featureViolation(path, target) ??
+    providerViolation(path, target)
+  );
+}
+
+function outsideViolation(path: string, from: string, target: string): string | undefined {
+  const isSupport =
+    target.startsWith('test/') || target.startsWith(`packages/${from}/test-support/`);
+  return isTest(path) && isSupport
+    ? undefined
+    : `${from} must not import ${target}, which is outside its sources`;
 }
 
 function packageViolation(from: string, to: string): string | undefined {
@@ -179,6 +197,14 @@ function featureViolation(path: string, target: string): string | undefined {
   return `middleware/${own} must not import middleware/${other}, another feature`;
 }
 
+/** A provider is independent: only its own folder and an entry file know it. */
+function providerViolation(path: string, target: string): string | undefined {
+  const provider = providerOf(target);
+  if (provider === undefined || folderOf(path) === undefined || providerOf(path) === provider)
+    return undefined;
+  return `${posix.dirname(path).replace(/^.*?src\//, '')} must not import model/${provider}, a provider`;
+}
+
 function isException(path: string, { target, typeOnly }: Imported): boolean {
   return exceptions.some(
     ({ from, to, values }) => (typeOnly || values) && isIn(path, from) && isIn(target, to),
@@ -197,6 +223,11 @@ function folderOf(path: string): string | undefined {
 /** Returns what lies directly in `middleware/` of core: the folder of a feature, or a file. */
 function featureOf(path: string): string | undefined {
   return /^packages\/core\/src\/middleware\/([^/]+)/.exec(path)?.[1];
+}
+
+/** Returns the folder of a provider in `model/` of core. `http/` is shared by the providers. */
+function providerOf(path: string): string | undefined {
+  return /^packages\/core\/src\/model\/(?!http\/)([^/]+)\//.exec(path)?.[1];
 }
 
 function isTest(path: string): boolean {

@@ -77,6 +77,29 @@ test('a feature may not import another feature, except what the list names', () 
   expect(check(metrics, `import { backoff } from '../resilience/backoff.ts';`)).toHaveLength(1);
 });
 
+test('only the folder of a provider and entry files may import it, except what the list names', () => {
+  const path = 'packages/core/src/model/openai/a.ts';
+  expect(check(path, `import { b } from './b.ts';\nimport { c } from '../http/c.ts';`)).toEqual([]);
+  expect(check(path, `import { b } from '../dashscope/b.ts';`)).toEqual([
+    `${path}:1: model/openai must not import model/dashscope, a provider`,
+  ]);
+  expect(check('packages/core/src/model/a.ts', `import { b } from './openai/b.ts';`)).toHaveLength(
+    1,
+  );
+  expect(
+    check('packages/core/src/agent/a.ts', `import { b } from '../model/openai/b.ts';`),
+  ).toHaveLength(1);
+  expect(check('packages/core/src/model/http/a.ts', `import { b } from '../openai/b.ts';`)).toEqual(
+    ['packages/core/src/model/http/a.ts:1: model/http must not import model/openai, a provider'],
+  );
+  expect(check('packages/core/src/openai.ts', `import { b } from './model/openai/b.ts';`)).toEqual(
+    [],
+  );
+  expect(
+    check('packages/core/src/model/dashscope/a.ts', `import { b } from '../openai/b.ts';`),
+  ).toEqual([]);
+});
+
 test('tests may import any folder of their package and test support', () => {
   expect(
     check('packages/core/src/model/http.test.ts', `import { run } from '../agent/loop.ts';`),

@@ -2,8 +2,9 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { expect, test } from 'vitest';
 import { fromAiSdk } from '../ai-sdk.ts';
 import { dashscope } from '../dashscope.ts';
+import type { JsonObject } from './json/json.ts';
 import type { ChatModel } from '../model/chat-model.ts';
-import { openai } from '../openai.ts';
+import { openai, openaiResponses } from '../openai.ts';
 import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
 import { withEditedCall } from './edited-call.ts';
 
@@ -26,11 +27,14 @@ const reply = {
       },
     },
   ]),
-  metadata: { id: 'resp_1', model: 'm' },
+  metadata: { id: 'resp_1', model: 'm', responses: { input: 0, reply: 0 } },
 };
 
 /** Returns the body of the HTTP request for a conversation with the edited reply. */
-async function bodyOf(modelWith: (fetch: typeof globalThis.fetch) => ChatModel): Promise<string> {
+async function bodyOf(
+  modelWith: (fetch: typeof globalThis.fetch) => ChatModel,
+  providerOptions: JsonObject = {},
+): Promise<string> {
   let body = '';
   const model = modelWith(async (_url, init) => {
     body = String(init?.body);
@@ -49,7 +53,7 @@ async function bodyOf(modelWith: (fetch: typeof globalThis.fetch) => ChatModel):
   ];
   const { signal } = new AbortController();
   const asking = async (): Promise<void> => {
-    for await (const _batch of model.stream({ messages, tools: [] }, { signal }));
+    for await (const _batch of model.stream({ messages, tools: [], providerOptions }, { signal }));
   };
   await expect(asking()).rejects.toMatchObject({ code: expect.any(String) as string });
   return body;
@@ -61,7 +65,13 @@ test('every provider gets only the new arguments of an edited tool call', async 
   const bodies = [
     await bodyOf((fetch) => openai({ ...key, model: 'm', fetch })),
     await bodyOf((fetch) => dashscope({ apiKey: 'k', model: 'qwen-plus', fetch })),
-    await bodyOf((fetch) => fromAiSdk(createOpenAI({ ...key, fetch }).responses('gpt-5'))),
+    await bodyOf(
+      (fetch) => openaiResponses({ ...key, model: 'm', previousResponse: true, fetch }),
+      { previous_response_id: 'resp_1' },
+    ),
+    await bodyOf((fetch) => fromAiSdk(createOpenAI({ ...key, fetch }).responses('gpt-5')), {
+      openai: { previousResponseId: 'resp_1' },
+    }),
     await bodyOf((fetch) => fromAiSdk(createOpenAI({ ...key, fetch }).chat('gpt-5'))),
   ];
   for (const body of bodies) {
@@ -75,7 +85,7 @@ test('withEditedCall() keeps the original arguments once and does not change oth
   const once = withEditedCall(reply, 'c1', { n: 2 });
   const twice = withEditedCall(once, 'c1', { n: 3 });
   expect(twice.metadata).toEqual({
-    model: 'm',
+    ...reply.metadata,
     edited: [reply.content[1]],
   });
   expect(twice.content[0]).toBe(reply.content[0]);

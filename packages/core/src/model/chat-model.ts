@@ -15,6 +15,19 @@ export interface ModelFeatures {
   readonly contextWindow?: number;
   /** Whether `outputGuards` check the model's replies. */
   readonly guarded?: boolean;
+  /** How `multiAgent()` writes the history of several agents, if its options do not say. */
+  readonly history?: HistoryForm;
+}
+
+/** Form in which a model gets the history of several agents. */
+export interface HistoryForm {
+  /** Which histories of a request have the header. Default: `each`. */
+  readonly headerOn?: 'each' | 'first';
+  /**
+   * When messages begin with the name of their speaker. Default `several`: if the history has
+   * several messages, or one with a colon, because text before a colon looks like a name.
+   */
+  readonly names?: 'several' | 'always';
 }
 
 /** Tool as the model sees it. `parameters` is a JSON Schema. */
@@ -40,13 +53,13 @@ export interface GenerateOptions {
    */
   readonly topP?: number;
   /**
-   * Seed of the random choices, a whole number. Requests with the same seed give similar replies.
-   * The Responses API has no seed: `openaiResponses()` rejects with `INVALID_INPUT`.
+   * Seed of the random choices, a whole number. Requests with the same seed give similar replies. A
+   * model whose API has no seed rejects with `INVALID_INPUT`.
    */
   readonly seed?: number;
   /**
-   * Texts that end the reply. The reply does not contain them. An empty list means none. The
-   * Responses API has no such option: `openaiResponses()` rejects with `INVALID_INPUT`.
+   * Texts that end the reply. The reply does not contain them. An empty list means none. A model
+   * whose API has no such option rejects with `INVALID_INPUT`.
    */
   readonly stop?: readonly string[];
   /** JSON Schema that the reply has to match. */

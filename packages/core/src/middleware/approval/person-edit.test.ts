@@ -14,7 +14,7 @@ import { ToolList } from '../../tool/set/tool-list.ts';
 import { tool } from '../../tool/tool.ts';
 import { approvals } from './approvals.ts';
 import * as z from 'zod';
-import { withoutOldArguments } from '../../model/old-arguments.ts';
+import { isEdited, isNewestReplyEdited } from '../../message/edited-call.ts';
 
 const ran: unknown[] = [];
 const pay = tool({
@@ -355,34 +355,33 @@ class ProviderModel extends ScriptedModel {
   }
 }
 
-test('an edit removes the provider’s own reference to the reply, and keeps signatures', async () => {
+test('an edit keeps the provider’s metadata, and marks the reply as edited', async () => {
   const model = new ProviderModel([
     { thinking: 'Hm.', toolCalls: twoCalls.toolCalls! },
     { toolCalls: [{ name: 'pay', id: 'c3', input: { n: 3 } }] },
     'done',
   ]);
-  const previous = {
-    openai: { previousResponseId: 'resp_1', store: true },
-    previous_response_id: 'resp_1',
-  };
   const agent = new ReActAgent({ name: 'a', model, tools: [pay] });
   await agent.call('go');
   const decisions = [edit('c1', { n: 10 }), { toolUseId: 'c2', type: 'approve' } as const];
-  await agent.call(decisions, { providerOptions: previous });
-  const request = model.requests[1]!;
-  expect(withoutOldArguments(request).providerOptions).toEqual({ openai: { store: true } });
-  const reply = request.messages[1]!;
-  expect(reply.metadata).not.toHaveProperty('id');
+  await agent.call(decisions);
+  const [, { messages }] = model.requests as [unknown, ModelRequest];
+  const reply = messages[1]!;
+  const providerMetadata = {
+    openai: { itemId: 'fc_1' },
+    google: { thoughtSignature: 'thought' },
+  };
   expect(reply.content).toMatchObject([
     { type: 'thinking', signature: 'sig' },
-    { input: { n: 10 }, providerMetadata: { openai: {}, google: { thoughtSignature: 'thought' } } },
-    { input: { n: 2 }, providerMetadata: { openai: { itemId: 'fc_1' } } },
+    { input: { n: 10 }, providerMetadata },
+    { input: { n: 2 }, providerMetadata },
   ]);
-  expect(JSON.stringify(reply.content[1])).not.toContain('fc_1');
+  expect(['c1', 'c2'].map((id) => isEdited(reply, id))).toEqual([true, false]);
+  expect(isNewestReplyEdited(messages)).toBe(true);
 
-  // The next reply came after the edit, so a request may refer to that reply’s response id again.
-  await agent.call([{ toolUseId: 'c3', type: 'approve' }], { providerOptions: previous });
-  expect(withoutOldArguments(model.requests[2]!).providerOptions).toEqual(previous);
+  // The next reply came after the edit, so what the provider stores of it is current.
+  await agent.call([{ toolUseId: 'c3', type: 'approve' }]);
+  expect(isNewestReplyEdited(model.requests[2]!.messages)).toBe(false);
 });
 
 test('a decision that a tool handles itself does not edit the tool call', async () => {

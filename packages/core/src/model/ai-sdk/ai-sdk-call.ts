@@ -4,7 +4,9 @@ import type {
   MediaSource,
   ToolResult,
 } from '../../message/content-block.ts';
+import { isEdited, isNewestReplyEdited } from '../../message/edited-call.ts';
 import type { JsonObject } from '../../message/json/json.ts';
+import { jsonCopy } from '../../message/json/parse-json.ts';
 import { hostedToolOf } from '../../message/hosted-tool.ts';
 import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
 import { outputText, textOf } from '../../message/message-text.ts';
@@ -48,27 +50,31 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
     responseFormat: responseSchema && { type: 'json', schema: responseSchema, name: 'response' },
     tools: tools.length > 0 ? tools.map(toTool) : undefined,
     toolChoice: tools.length > 0 && toolChoice !== undefined ? toToolChoice(toolChoice) : undefined,
-    providerOptions,
+    providerOptions: isNewestReplyEdited(messages)
+      ? withoutKey(providerOptions, 'previousResponseId')
+      : providerOptions,
   };
 }
 
-function toMessages({ role, content }: Msg, shape: Shape): readonly Message[] {
+function toMessages(message: Msg, shape: Shape): readonly Message[] {
+  const { role, content } = message;
   if (role === 'system') return [{ role, content: textOf(content) }];
-  if (role === 'assistant') return fromReply(content, shape);
+  if (role === 'assistant') return fromReply(message, shape);
   const parts = content.flatMap((block) => toParts(block, shape));
   const results = content.filter((block) => block.type === 'tool_result').map(toResult);
   const messages: readonly Message[] = [
     { role: 'tool', content: results },
     { role: 'user', content: parts },
   ];
-  return messages.filter((message) => message.content.length > 0);
+  return messages.filter((sent) => sent.content.length > 0);
 }
 
 /**
  * Returns the message of a reply, or none if no part is left. Removes reasoning at the end if the
  * call that followed it is left out, because OpenAI refuses such reasoning.
  */
-function fromReply(content: readonly ContentBlock[], shape: Shape): readonly Message[] {
+function fromReply(message: Msg, shape: Shape): readonly Message[] {
+  const content = message.content.map((block) => withoutStored(block, message));
   const parts = content.map((block) => toParts(block, shape));
   const isCallLeftOut = content.some(
     (block, index) => hostedToolOf(block) && !parts[index]!.length,
@@ -76,6 +82,18 @@ function fromReply(content: readonly ContentBlock[], shape: Shape): readonly Mes
   const sent = parts.flat();
   while (isCallLeftOut && sent.at(-1)?.['type'] === 'reasoning') sent.pop();
   return sent.length ? [{ role: 'assistant', content: sent }] : [];
+}
+
+/** Removes the id under which OpenAI stores a tool call, if a person has edited the call since. */
+function withoutStored(block: ContentBlock, message: Msg): ContentBlock {
+  const { providerMetadata } = block;
+  if (block.type !== 'tool_use' || !providerMetadata || !isEdited(message, block.id)) return block;
+  return { ...block, providerMetadata: withoutKey(providerMetadata, 'itemId') };
+}
+
+/** Removes a key from the options or the metadata of each provider. */
+function withoutKey<T extends JsonObject | undefined>(values: T, key: string): T {
+  return values && (jsonCopy(values, (name) => name === key) as T);
 }
 
 /**

@@ -1,6 +1,5 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { withoutOldArguments } from '../old-arguments.ts';
 import { toAiSdkCall } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel, AiSdkPart } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
@@ -79,7 +78,7 @@ async function* stream(
       supportedUrls: await deadline.wait(async () => model.supportedUrls),
     };
     const call = {
-      ...toAiSdkCall(withoutOldArguments(request), target),
+      ...toAiSdkCall(request, target),
       abortSignal: deadline.signal,
     };
     const started = await deadline.wait(async () => model.doStream(call as never));

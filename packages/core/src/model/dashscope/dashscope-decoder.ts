@@ -1,8 +1,11 @@
 import { isRecord } from '../../message/json/is-record.ts';
 import type { ModelDelta } from '../chat-model.ts';
+import type { AgentError } from '../../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter.ts';
+import { errorOfChunk } from '../http/provider-error.ts';
 import { OpenAiDecoder } from '../openai/openai-decoder.ts';
 import type { WireChoice, WireUsage } from '../openai/openai-wire.ts';
+import { withOwnCode } from './dashscope-error.ts';
 
 /** Chunk of DashScope. Any field may be missing or null, as with other providers. */
 interface DashScopeChunk {
@@ -34,6 +37,11 @@ export class DashScopeDecoder implements ReplyDecoder {
 
   get ended(): false | undefined {
     return this.#choices.ended;
+  }
+
+  errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
+    const error = errorOfChunk(chunk, isErrorEvent);
+    return error && withOwnCode(error);
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {

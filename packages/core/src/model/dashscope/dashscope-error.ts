@@ -17,23 +17,13 @@ const meanings: readonly (readonly [pattern: RegExp, code: AgentErrorCode, retry
   ];
 
 /**
- * Converts an error inside a reply by DashScope's error code. The HTTP status of such an error is
- * only in a comment of the event stream, which the parser does not return. Other errors stay
- * unchanged.
+ * Returns the error of a chunk with the code that DashScope's own code means. Its HTTP status is only
+ * in a comment of the event stream, which the parser does not return. Other errors stay unchanged.
  */
-export function dashScopeError(error: unknown): unknown {
-  if (
-    !AgentError.is(error) ||
-    error.code !== 'MODEL_SERVER' ||
-    error.details?.['status'] !== undefined
-  )
-    return error;
+export function withOwnCode(error: AgentError): AgentError {
   const providerCode = error.details?.['providerCode'];
-  if (typeof providerCode !== 'string') return error;
-  const [, code, retryable] = meanings.find(([pattern]) => pattern.test(providerCode)) ?? [
-    null,
-    'MODEL_REQUEST' as const,
-    false,
-  ];
-  return new AgentError(code, error.message, { cause: error, retryable, details: error.details });
+  if (error.code !== 'MODEL_SERVER' || typeof providerCode !== 'string') return error;
+  const known = meanings.find(([pattern]) => pattern.test(providerCode));
+  const [, code, retryable] = known ?? [null, 'MODEL_REQUEST' as const, false];
+  return new AgentError(code, error.message, { retryable, details: error.details });
 }

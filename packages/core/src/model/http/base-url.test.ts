@@ -47,18 +47,23 @@ const wrongBases: readonly (readonly [baseURL: string, shown: string])[] = [
   ['https://host/openai?api-version=1', 'https://host/openai'],
   ['https://host/v1#', 'https://host/v1'],
   ['', ''],
-  ['https://host/v1/chat/completions', 'https://host/v1/chat/completions'],
-  ['https://ann:secret@host/v1/responses/', 'https://host/v1/responses/'],
-  ['/llm/v1/chat/completions', '/llm/v1/chat/completions'],
-  [
-    'https://host/api/v1/services/aigc/text-generation/generation',
-    'https://host/api/v1/services/aigc/text-generation/generation',
-  ],
 ];
 
-const wrongCalls = providers.flatMap(([name, make]) =>
-  wrongBases.map(([baseURL, shown]) => [name, baseURL, shown, make] as const),
+const wrongCalls = providers.flatMap(([name, make, path]) =>
+  [
+    ...wrongBases,
+    [`https://host/v1${path}`, `https://host/v1${path}`] as const,
+    [`https://ann:secret@host/v1${path}/`, `https://host/v1${path}/`] as const,
+    [`/llm/v1${path}`, `/llm/v1${path}`] as const,
+  ].map(([baseURL, shown]) => [name, baseURL, shown, make] as const),
 );
+
+test.for([
+  [openai, '/responses'],
+  [openaiResponses, '/chat/completions'],
+] as const)('a model of OpenAI’s API refuses the address of its other service', ([make, path]) => {
+  expect(() => make({ model: 'm', baseURL: `https://host/v1${path}` })).toThrow('baseURL must be');
+});
 
 test.for(wrongCalls)(
   '%s() refuses the base URL "%s", which has no scheme, a query or the path of a service',

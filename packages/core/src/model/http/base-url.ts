@@ -1,15 +1,13 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { HttpRequest } from './http-request.ts';
 
-/** Path of a service, which a model adds to the base URL. */
-const service = /\/(chat\/completions|responses|services\/aigc.*)$/;
-
 /**
  * Returns the base URL without blanks and without slashes at its end. A path such as `/llm/v1` is a
  * base URL, too: it belongs to the page's own server. Throws `CONFIGURATION` for a base URL without
- * a scheme, for one with a query, and for the address of a service.
+ * a scheme, for one with a query, and for one that matches `service`, the path of a service. A model
+ * adds that path to the base URL.
  */
-export function checkedBase(baseURL: string): string {
+export function checkedBase(baseURL: string, service: RegExp): string {
   const given = baseURL.trim();
   const base = given.replace(/\/+$/, '');
   if (/^([\w+-]+:\/)?\.*\/[^?#]*$/.test(given) && !service.test(base)) return base;
@@ -22,15 +20,16 @@ export function addressOf(url: string): string {
   return url.replace(/^([^/]*\/\/)?[^/]*@|[?#].*/g, '$1');
 }
 
+type Address = Pick<HttpRequest, 'url' | 'baseURL' | 'api'>;
+
 /**
  * Returns a question for an error that suggests a wrong base URL. The error quotes the server's
  * reply after the question.
  */
-export function baseUrlQuestion({ url, api = '/v1' }: Pick<HttpRequest, 'url' | 'api'>): string {
-  const address = addressOf(url);
-  const likely = address.replace(service, api);
-  const guess = likely === address || /\/v\d/.test(address) ? '' : ` Try ${likely}.`;
-  return `. Is the base URL of ${address} right?${guess} The reply`;
+export function baseUrlQuestion({ url, baseURL, api = '/v1' }: Address): string {
+  const base = addressOf(baseURL?.trim() ?? '').replace(/\/+$/, '');
+  const guess = !baseURL || /\/v\d/.test(base) ? '' : ` Try ${base}${api}.`;
+  return `. Is the base URL of ${addressOf(url)} right?${guess} The reply`;
 }
 
 /**

@@ -9,14 +9,15 @@ import {
 } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ChatModel, ModelRequest } from '../chat-model.ts';
+import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
+import { dashscope } from '../../dashscope.ts';
 import { multiAgent, type MultiAgentOptions } from './multi-agent.ts';
 
 const header = 'HEADER';
 
 /** Creates a model that records its requests. */
 const listener = (
-  provider: string,
+  features: Partial<ModelFeatures> = {},
 ): { readonly model: ChatModel; readonly requests: ModelRequest[] } => {
   const requests: ModelRequest[] = [];
   const stream: ChatModel['stream'] = async function* (request) {
@@ -24,7 +25,12 @@ const listener = (
     yield [{ type: 'finish', reason: 'stop' }];
   };
   return {
-    model: { provider, modelId: 'm', features: { tools: true, media: ['image'] }, stream },
+    model: {
+      provider: 'p',
+      modelId: 'm',
+      features: { tools: true, media: ['image'], ...features },
+      stream,
+    },
     requests,
   };
 };
@@ -39,10 +45,10 @@ async function ask(model: ChatModel, messages: readonly Msg[]): Promise<void> {
 
 async function viewOf(
   messages: readonly Msg[],
-  provider = 'openai',
   options: MultiAgentOptions = { header },
+  features: Partial<ModelFeatures> = {},
 ): Promise<readonly Msg[]> {
-  const { model, requests } = listener(provider);
+  const { model, requests } = listener(features);
   await ask(multiAgent(model, options), messages);
   return requests[0]!.messages;
 }
@@ -123,26 +129,22 @@ test('a message with `bypassHistory` is not merged into the history', async () =
   expect(view[1]).toBe(apart);
 });
 
-test('the defaults for names and header depend on the provider: dashscope() always gets names, and the header once', async () => {
+test('the defaults for names and header are the model’s own: dashscope() always gets names, and the header once', async () => {
   const messages = [said('Ann', 'Hi.'), call, result, said('Bob', 'Bye.')];
-  const texts = async (provider: string, options?: MultiAgentOptions): Promise<unknown> =>
-    (await viewOf(messages, provider, { header, ...options }))
+  const own: ModelFeatures = dashscope({ model: 'qwen-plus' }).features;
+  const texts = async (
+    options?: MultiAgentOptions,
+    features?: Partial<ModelFeatures>,
+  ): Promise<unknown> =>
+    (await viewOf(messages, { header, ...options }, features))
       .filter((message) => message.role === 'user')
       .map((message) => textOf(message));
-  expect(await texts('openai')).toEqual([
-    'HEADER\n<history>\nHi.\n</history>',
-    'HEADER\n<history>\nBye.\n</history>',
-  ]);
-  expect(await texts('dashscope')).toEqual([
-    'HEADER\n<history>\nAnn: Hi.\n</history>',
-    '<history>\nBob: Bye.\n</history>',
-  ]);
-  expect(await texts('openai', { names: 'always', headerOn: 'first' })).toEqual(
-    await texts('dashscope'),
-  );
-  expect(await texts('dashscope', { names: 'several', headerOn: 'each' })).toEqual(
-    await texts('openai'),
-  );
+  const each = ['HEADER\n<history>\nHi.\n</history>', 'HEADER\n<history>\nBye.\n</history>'];
+  const first = ['HEADER\n<history>\nAnn: Hi.\n</history>', '<history>\nBob: Bye.\n</history>'];
+  expect(await texts()).toEqual(each);
+  expect(await texts({}, own)).toEqual(first);
+  expect(await texts({ names: 'always', headerOn: 'first' })).toEqual(first);
+  expect(await texts({ names: 'several', headerOn: 'each' }, own)).toEqual(each);
 });
 
 test('a speaker without a name gets the name of its role', async () => {
@@ -239,7 +241,7 @@ test('a user message outside the history cannot imitate one, and other messages 
   const own = userMessage(forged, { metadata: { bypassHistory: true } });
   const results = createMessage('user', [...result.content, { type: 'text', text: forged }]);
   const prompt = systemMessage('The speakers are between <history> and </history>.');
-  const { model, requests } = listener('openai');
+  const { model, requests } = listener();
   const wrapped = multiAgent(model, { header });
   const messages = [prompt, call, result, own, results];
   for (const _ of [1, 2]) await ask(wrapped, messages);
@@ -265,24 +267,20 @@ test('the name and the URL of media cannot end the history either, where a provi
 });
 
 test('multiAgent() keeps the rest of the request, the model’s properties and the given messages', async () => {
-  const { model, requests } = listener('openai');
+  const { model, requests } = listener();
   const wrapped = multiAgent(model);
   const messages = Object.freeze([said('Ann', 'Hi.'), said('Bob', 'Hi!')]);
   await ask(wrapped, messages);
   expect(requests).toMatchObject([{ tools: [], maxTokens: 7 }]);
   expect(messages.map((message) => textOf(message))).toEqual(['Hi.', 'Hi!']);
-  expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([
-    'openai',
-    'm',
-    model.features,
-  ]);
+  expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual(['p', 'm', model.features]);
   expect(textOf(requests[0]!.messages[0]!)).toMatch(
     /^\S.*\n<history>\nAnn: Hi\.\nBob: Hi!\n<\/history>$/,
   );
 });
 
 test('a merged message is the same object until its conversation grows', async () => {
-  const { model, requests } = listener('openai');
+  const { model, requests } = listener();
   const wrapped = multiAgent(model);
   const messages = [said('Ann', 'Hi.'), said('Bob', 'Hi!')];
   await ask(wrapped, messages);
@@ -297,7 +295,7 @@ test('a merged message is the same object until its conversation grows', async (
 });
 
 test('a history that differs from the previous one, or is shorter, gets its own text', async () => {
-  const { model, requests } = listener('openai');
+  const { model, requests } = listener();
   const merged = multiAgent(model, { header });
   const [a, b, c, d] = ['one', 'two', 'three', 'four'].map((text) => said('Ann', text));
   for (const messages of [

@@ -5,22 +5,12 @@ import { isMedia } from '../../message/media/media.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { isOwn } from '../../message/own-message.ts';
-import type { ChatModel } from '../chat-model.ts';
+import type { ChatModel, HistoryForm } from '../chat-model.ts';
 
-export interface MultiAgentOptions {
+/** Options of `multiAgent()`. The defaults of `headerOn` and `names` are the model's own, if any. */
+export interface MultiAgentOptions extends HistoryForm {
   /** Text before a history that explains the history to the model. */
   readonly header?: string;
-  /**
-   * Which histories of a request have the header. Default: `each`. With `dashscope()`, the default
-   * is `first`, as in AgentScope.
-   */
-  readonly headerOn?: 'each' | 'first';
-  /**
-   * When messages begin with the name of their speaker. Default `several`: if the history has
-   * several messages, or one with a colon, because text before a colon looks like a name. With
-   * `dashscope()`, the default is `always`, as in AgentScope.
-   */
-  readonly names?: 'several' | 'always';
 }
 
 type Merge = Required<MultiAgentOptions>;
@@ -46,12 +36,12 @@ interface Merged {
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
   checkOptions('CONFIGURATION', 'multiAgent()', { ...options, model }, fields);
-  const isDashScope = model.provider === 'dashscope';
   const merge: Merge = {
     header:
       'The conversation so far is between the history tags. An indented line continues the message above it.',
-    headerOn: isDashScope ? 'first' : 'each',
-    names: isDashScope ? 'always' : 'several',
+    headerOn: 'each',
+    names: 'several',
+    ...model.features.history,
     ...options,
   };
   // Later requests reuse the merged message, so that its JSON for the provider is built once.

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../message/json/json.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpFields, type HttpModelOptions, httpRequest } from '../http/http-request.ts';
+import { defaultBaseURL, openAiServices } from '../openai/openai.ts';
 import { streamInBackground } from './background.ts';
 import { responsesFormatter } from './responses-formatter.ts';
 import { streamResponse } from './stream-response.ts';
@@ -58,8 +59,8 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     `${httpFields} features:object|? reasoning:object|? builtInTools:array|? ` +
       'encryptedReasoning,previousResponse,background:boolean|?',
   );
-  const { model, baseURL = 'https://api.openai.com/v1' } = options;
-  const url = `${checkedBase(baseURL)}/responses`;
+  const { model, baseURL = defaultBaseURL } = options;
+  const url = `${checkedBase(baseURL, openAiServices)}/responses`;
   const origin = URL.canParse(url) ? new URL(url).host : url;
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   const formatter = responsesFormatter({

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { isRecord } from '../../message/json/is-record.ts';
+import { isNewestReplyEdited } from '../../message/edited-call.ts';
 import { plainText } from '../../message/media/media.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { isStrict, list, memoize } from '../openai/openai-formatter.ts';
-import { withoutOldArguments } from '../old-arguments.ts';
 import { conversationSums, previousResponse, type PreviousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type InputFormat } from './responses-input.ts';
 import type { WireReasoning, WireRequest, WireTool, WireToolChoice } from './responses-wire.ts';
@@ -89,7 +89,8 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
 
   return {
     format(request, { whole = false, background = false } = {}) {
-      const { providerOptions = {}, tools } = withoutOldArguments(request);
+      const { tools } = request;
+      const providerOptions = optionsOf(request);
       const { instructions, messages } = split(request.messages);
       const { base, previous, ...sum } = lookBack(messages, whole);
       const options = withOptions(
@@ -114,6 +115,13 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       };
     },
   };
+}
+
+/** Returns the provider options, without a stored response whose arguments were edited since. */
+function optionsOf({ providerOptions = {}, messages }: ModelRequest): JsonObject {
+  if (!isNewestReplyEdited(messages)) return providerOptions;
+  const { previous_response_id: _stored, ...options } = providerOptions;
+  return options;
 }
 
 /** Returns the fields of a body that consist of JSON texts, unless the options have them. */

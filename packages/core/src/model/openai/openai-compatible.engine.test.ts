@@ -1,16 +1,16 @@
-/// <reference path="../../../test/provider-server/provided-context.d.ts" />
+/// <reference path="../../../../../test/provider-server/provided-context.d.ts" />
 import { expect, inject, test } from 'vitest';
-import goldenText from '../../../test/fixtures/golden/openai-replies.json?raw';
-import { multiAgent } from './model/multi-agent/multi-agent.ts';
+import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
+import { multiAgent } from '../multi-agent/multi-agent.ts';
 import {
   assistantMessage,
   systemMessage,
   toolMessage,
   userMessage,
-} from './message/create-message.ts';
-import type { Msg } from './message/msg.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from './model/chat-model.ts';
-import { openai, type OpenAiOptions } from './openai.ts';
+} from '../../message/create-message.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ChatModel, ModelDelta, ModelRequest } from '../chat-model.ts';
+import { openai, type OpenAiOptions } from '../../openai.ts';
 
 const golden = JSON.parse(goldenText) as Record<string, Record<string, unknown>>;
 

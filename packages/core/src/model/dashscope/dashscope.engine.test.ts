@@ -1,22 +1,22 @@
-/// <reference path="../../../test/provider-server/provided-context.d.ts" />
+/// <reference path="../../../../../test/provider-server/provided-context.d.ts" />
 import { expect, inject, test, vi } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent } from './preset/react-agent.ts';
-import { dashscope, type DashScopeOptions } from './dashscope.ts';
-import { AgentError, type AgentErrorCode } from './error/agent-error.ts';
-import { multiAgent } from './model/multi-agent/multi-agent.ts';
-import type { ContentBlock } from './message/content-block.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import { dashscope, type DashScopeOptions } from '../../dashscope.ts';
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { multiAgent } from '../multi-agent/multi-agent.ts';
+import type { ContentBlock } from '../../message/content-block.ts';
 import {
   assistantMessage,
   createMessage,
   systemMessage,
   toolMessage,
   userMessage,
-} from './message/create-message.ts';
-import { textOf } from './message/message-text.ts';
-import type { Msg } from './message/msg.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from './model/chat-model.ts';
-import { tool } from './tool/tool.ts';
+} from '../../message/create-message.ts';
+import { textOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ChatModel, ModelDelta, ModelRequest } from '../chat-model.ts';
+import { tool } from '../../tool/tool.ts';
 
 const at = (name: string, options: Partial<DashScopeOptions> = {}): ChatModel =>
   dashscope({

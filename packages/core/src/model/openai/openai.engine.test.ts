@@ -1,10 +1,10 @@
-/// <reference path="../../../test/provider-server/provided-context.d.ts" />
+/// <reference path="../../../../../test/provider-server/provided-context.d.ts" />
 import { afterEach, expect, inject, test, vi } from 'vitest';
-import goldenText from '../../../test/fixtures/golden/openai-replies.json?raw';
-import { AgentError, type AgentErrorCode } from './error/agent-error.ts';
-import { userMessage } from './message/create-message.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from './model/chat-model.ts';
-import { openai, type Fetch, type OpenAiOptions } from './openai.ts';
+import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { userMessage } from '../../message/create-message.ts';
+import type { ChatModel, ModelDelta, ModelRequest } from '../chat-model.ts';
+import { openai, type Fetch, type OpenAiOptions } from '../../openai.ts';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -1,0 +1,99 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import type { ChatModel, ModelFeatures } from '../chat-model.ts';
+import { checkedBase } from '../http/base-url.ts';
+import { httpModel } from '../http/http-model.ts';
+import { httpFields, type HttpModelOptions } from '../http/http-request.ts';
+import { dashScopeFormatter } from './dashscope-formatter.ts';
+import type { DashScopeEndpoint } from './dashscope-messages.ts';
+
+export interface DashScopeOptions extends HttpModelOptions {
+  /**
+   * Address of the service. Default: `https://dashscope.aliyuncs.com/api/v1`. The address in
+   * Singapore is `https://dashscope-intl.aliyuncs.com/api/v1`.
+   */
+  readonly baseURL?: string;
+  /**
+   * Features of the model. Default: tools, and no known context window. Also images and video, or
+   * audio, if the model's name shows that it supports them.
+   */
+  readonly features?: Partial<ModelFeatures>;
+  /**
+   * Service to call. `text` accepts only text. `multimodal` is for models that support images,
+   * video or audio, even if a request has only text. Default: `multimodal` if the model's name
+   * shows such support, or if the request has media that the model supports. Otherwise: `text`.
+   */
+  readonly endpoint?: DashScopeEndpoint;
+  /**
+   * Whether the model thinks before it answers. Default: `true` with a `thinkingBudget`, otherwise
+   * the model's own default.
+   */
+  readonly enableThinking?: boolean;
+  /** Maximum number of thinking tokens. */
+  readonly thinkingBudget?: number;
+}
+
+/**
+ * Name patterns of models that only the multimodal service has (AgentScope: `DashScopeHttpClient`).
+ */
+const seeing = /-vl|^qvq|-omni|^qwen3\.[5-9]|^kimi-k2\.[5-9]/i;
+const hearing = /-audio|-omni|-asr/i;
+
+/** Form of AgentScope's formatter for several agents. */
+const history = { headerOn: 'first', names: 'always' } as const;
+
+/**
+ * Creates a model that uses DashScope's own protocol: thinking, incremental output, multimodal
+ * messages. `providerOptions` of a request are merged into `parameters`. Thinking is not sent back.
+ * The tool choice `required` is sent as `auto`. While the model thinks, the choice of one tool is
+ * sent as `auto` too.
+ *
+ * The model's stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or with `ABORTED`. It
+ * rejects with `INVALID_INPUT` if a provider option contradicts the protocol, and with
+ * `CONFIGURATION` if the key has characters that a header cannot contain. Throws `CONFIGURATION`
+ * for a wrong option, such as a `baseURL` without a scheme, and for options that contradict each
+ * other.
+ */
+export function dashscope(options: DashScopeOptions): ChatModel {
+  checkOptions(
+    'CONFIGURATION',
+    'dashscope()',
+    options,
+    `${httpFields} features:object|? endpoint:text|multimodal|? enableThinking:boolean|? ` +
+      'thinkingBudget',
+  );
+  checkThinking(options);
+  const { model, baseURL = 'https://dashscope.aliyuncs.com/api/v1' } = options;
+  const { enableThinking, thinkingBudget } = options;
+  const named = [
+    ...(seeing.test(model) ? (['image', 'video'] as const) : []),
+    ...(hearing.test(model) ? (['audio'] as const) : []),
+  ];
+  const endpoint = options.endpoint ?? (named.length > 0 ? 'multimodal' : undefined);
+  const features: ModelFeatures = { tools: true, media: named, history, ...options.features };
+  const format = { model, features, endpoint, enableThinking, thinkingBudget };
+  const formatter = dashScopeFormatter(format);
+  const services = `${checkedBase(baseURL, /\/services\/aigc.*$/)}/services/aigc`;
+  return httpModel(options, {
+    provider: 'dashscope',
+    features,
+    formatter,
+    url: (request) => `${services}/${formatter.endpointOf(request)}-generation/generation`,
+    api: '/api/v1',
+    headers: { 'x-dashscope-sse': 'enable' },
+  });
+}
+
+function checkThinking({ enableThinking, thinkingBudget }: DashScopeOptions): void {
+  if (thinkingBudget === undefined) return;
+  if (enableThinking === false)
+    throw new AgentError(
+      'CONFIGURATION',
+      'A thinkingBudget needs thinking, but enableThinking is false',
+    );
+  if (!Number.isInteger(thinkingBudget) || thinkingBudget < 1)
+    throw new AgentError(
+      'CONFIGURATION',
+      `thinkingBudget must be a positive whole number of tokens, not ${String(thinkingBudget)}`,
+    );
+}

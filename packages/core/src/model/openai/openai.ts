@@ -1,0 +1,66 @@
+import { checkOptions } from '../../error/check-fields.ts';
+import type { ChatModel, ModelFeatures } from '../chat-model.ts';
+import { checkedBase } from '../http/base-url.ts';
+import { httpModel } from '../http/http-model.ts';
+import { httpFields, type HttpModelOptions } from '../http/http-request.ts';
+import { openAiFormatter, type OpenAiFormat } from './openai-formatter.ts';
+
+export const defaultBaseURL = 'https://api.openai.com/v1';
+
+/** Paths of the services, which a model adds to the base URL. */
+export const openAiServices: RegExp = /\/(chat\/completions|responses)$/;
+
+export interface OpenAiOptions extends HttpModelOptions {
+  /**
+   * Address of any server with the chat-completions API.
+   * @default https://api.openai.com/v1
+   */
+  readonly baseURL?: string;
+  /** Features of the model. Default: tools, images and files, and no known context window. */
+  readonly features?: Partial<ModelFeatures>;
+  /**
+   * Name of the request field for `maxTokens`. Default: `max_completion_tokens` for OpenAI and
+   * Azure, `max_tokens` for other servers.
+   */
+  readonly maxTokensField?: OpenAiFormat['maxTokensField'];
+  /**
+   * Whether to send the model's thinking back as `reasoning_content`, which DeepSeek requires.
+   * @default false
+   */
+  readonly sendThinking?: boolean;
+  /**
+   * Whether to ask for token counts. Set false if the server refuses `stream_options`.
+   * @default true
+   */
+  readonly includeUsage?: boolean;
+}
+
+/**
+ * Creates a model for a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of
+ * `AgentErrorCode`, or `ABORTED`. It rejects with `CONFIGURATION` if the key has characters that a
+ * header cannot contain. Throws `CONFIGURATION` for a wrong option, such as a `baseURL` without a
+ * scheme.
+ *
+ * @example
+ * const model = openai({ model: 'gpt-5-mini', apiKey });
+ * const local = openai({ baseURL: 'http://127.0.0.1:11434/v1', model: 'qwen3' });
+ */
+export function openai(options: OpenAiOptions): ChatModel {
+  checkOptions(
+    'CONFIGURATION',
+    'openai()',
+    options,
+    `${httpFields} features:object|? maxTokensField,sendThinking,includeUsage`,
+  );
+  const { baseURL = defaultBaseURL } = options;
+  const url = `${checkedBase(baseURL, openAiServices)}/chat/completions`;
+  const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
+  const formatter = openAiFormatter({
+    ...options,
+    features,
+    maxTokensField:
+      options.maxTokensField ??
+      (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens'),
+  });
+  return httpModel(options, { provider: 'openai', features, formatter, url: () => url });
+}
