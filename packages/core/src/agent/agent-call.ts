@@ -28,10 +28,10 @@ export async function runAgentCall(
     const error = AgentError.from(thrown);
     const data = error.toJSON();
     if (!run.isClosed) await run.close('error').catch(() => {});
-    await tellLast(run, run.event('error', { error: data }), true);
+    await tellLast(run, run.outbox.event('error', { error: data }), true);
     const ended = resultOf(run, { reason: 'error', message: run.remains, error: data });
     const result = await tellEnd(run, ended, true);
-    if (run.call.throwOnError === false) return result;
+    if (run.callOptions.throwOnError === false) return result;
     throw error;
   } finally {
     run.timeout.stop();
@@ -44,13 +44,13 @@ async function resultFor(
   refusal: AgentError | undefined,
 ): Promise<AgentResult> {
   const resumes = await resumedRun(run, input);
-  await run.tell('run-start', resumes ? { resumes } : {}, {
+  await run.outbox.tell('run-start', resumes ? { resumes } : {}, {
     reject: (why) => run.refuse('rejected', hookRejection(why)),
   });
   if (refusal) run.refuse('rejected', refusal);
   // Wrappers do not run if the agent call is refused, for example because the agent is busy.
   const isRefused = run.end.how === 'rejected' || run.end.how === 'failed' || run.waits.abandoned;
-  const result = await (isRefused || !input ? loop(run, undefined) : run.setup.call(input, run));
+  const result = await (isRefused || !input ? loop(run, undefined) : run.setup.runLoop(input, run));
   const fields = 'reason:string text:string message:object';
   checkFields('CONFIGURATION', 'The result of `wrapRun`', result, fields);
   try {
@@ -84,17 +84,17 @@ async function tellLast(run: Run, event: AgentEvent, isFailure: boolean): Promis
   await run.hooks.notify<AgentEvent['type']>(event).catch(onError);
   let shown: EventBatch = [event];
   try {
-    shown = run.shown(shown);
+    shown = run.outbox.shown(shown);
   } catch (error) {
     onError(error);
   }
-  await run.send(shown);
+  await run.outbox.send(shown);
   return shown[0] ?? event;
 }
 
 /** Sends `run-end`. Returns the result that readers see. */
 async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promise<AgentResult> {
-  const shown = await tellLast(run, run.event('run-end', { result }), isFailure);
+  const shown = await tellLast(run, run.outbox.event('run-end', { result }), isFailure);
   return shown.type === 'run-end' ? shown.result : result;
 }
 

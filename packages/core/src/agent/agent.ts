@@ -231,7 +231,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     checkCall(options, this.#fields);
     const setup = this.#setupFor(options);
     const send = (events: EventBatch): Promise<void> => driver.push(events);
-    const run = new Run(setup, options, { hooks: this.#hooksOf(setup), send });
+    const run = new Run(setup, options, this.#hooksOf(setup), send);
     let input: CallInput = { messages: [], decisions: [] };
     try {
       input = toCallInput(given, setup);
@@ -270,7 +270,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     run.begin();
     try {
       if (this.busy && this.#whenBusy === 'reject') run.refuse('failed', busy(this.name));
-      if (run.failure && run.call.throwOnError !== false) throw run.failure;
+      if (run.failure && run.callOptions.throwOnError !== false) throw run.failure;
       if (run.failure) return await runAgentCall(run, undefined);
       const running = this.#running;
       if (running?.run.stage === 'running') {
@@ -301,7 +301,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
 function waiting({ run, input }: BegunCall, running: BegunCall): WaitingCall {
   return {
     input,
-    options: run.call,
+    options: run.callOptions,
     signal: run.signal,
     running: running.run,
     steps: running.run.steps,

@@ -86,13 +86,13 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
   const control = { stop, jumpTo, reject };
   const isNotification = run.options.preCall === 'notification';
   const event = isNotification
-    ? run.event('pre-call', { input })
-    : await run.modify('pre-call', { input }, control);
+    ? run.outbox.event('pre-call', { input })
+    : await run.outbox.modify('pre-call', { input }, control);
   if (isNotification) await run.hooks.notify(event, control);
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.end.how === 'rejected') throw run.end.error;
-  await run.push([event]);
+  await run.outbox.push([event]);
   return event.input;
 }
 
@@ -181,19 +181,19 @@ async function removeLeftovers(run: Run, { cut }: Resumption): Promise<void> {
   const ids = cut.map(({ id }) => id);
   await run.write(run.setup.memory.delete(ids, { later: true }));
   run.conversation.replace(run.messages.filter((message) => !cut.includes(message)));
-  await run.tell('step-reset', { reason: 'resume' });
+  await run.outbox.tell('step-reset', { reason: 'resume' });
 }
 
 /** Ends with an answer that an earlier run stored. Readers get it again. */
 async function storedAnswer(run: Run, message: Msg): Promise<Ending> {
-  await run.tell('step-reset', { reason: 'resume' });
+  await run.outbox.tell('step-reset', { reason: 'resume' });
   await tellText(run, message);
   return { reason: 'stop', message, isStored: true };
 }
 
 function tellText(run: Run, message: Msg): Promise<void> {
   const blockId = `${message.id}:0`;
-  return run.tell('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
+  return run.outbox.tell('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
 }
 
 /** Asks the model once and returns what follows its reply. */
@@ -241,8 +241,8 @@ export async function makeRequest(
     // To check a long request that nobody changed would be slow.
     if (messages !== run.ownMessages) checkRequest(messages);
     const control = controlOf(asked, 'pre-reasoning');
-    const event = await run.modify('pre-reasoning', { messages, tools, options }, control);
-    await run.push([event]);
+    const event = await run.outbox.modify('pre-reasoning', { messages, tools, options }, control);
+    await run.outbox.push([event]);
     const instead = firstOf(asked);
     if (instead) return await jump(run, instead);
     return { ...event.options, messages: event.messages, tools: event.tools };
@@ -262,7 +262,7 @@ export async function takeReply(given: Reply, context: RunContext): Promise<Next
   if (given.reason !== 'stop') return answer(run, given.message, { reason: given.reason });
   const asked: Jump[] = [];
   const control = controlOf(asked, 'post-reasoning');
-  const message = await run.revise('post-reasoning', given.message, control);
+  const message = await run.outbox.revise('post-reasoning', given.message, control);
   const instead = firstOf(asked);
   if (instead) return jump(run, instead, message, message);
   if (!toolUsesOf(message).length) return { reason: 'stop', message };
@@ -362,10 +362,12 @@ async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   let { message = run.message('assistant', []) } = ending;
   run.unsaved = ending.reason === 'rejected' ? undefined : message;
   if (ending.tell) await tellText(run, message);
-  if (ending.reason === 'suspended') await run.tell('suspended', { pending: pendingCallsOf(run) });
+  if (ending.reason === 'suspended')
+    await run.outbox.tell('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
-  if (ending.isStored) await run.tell('post-call', { message });
-  else if (!withoutAnswer.includes(ending.reason)) message = await run.revise('post-call', message);
+  if (ending.isStored) await run.outbox.tell('post-call', { message });
+  else if (!withoutAnswer.includes(ending.reason))
+    message = await run.outbox.revise('post-call', message);
   // If the agent call was aborted before its answer, the message is empty.
   const isInLog = run.conversation.has(message.id);
   if (message.content.length && ending.reason !== 'rejected' && !isInLog) {

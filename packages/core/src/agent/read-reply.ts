@@ -36,7 +36,7 @@ export async function readReply(
   const signal = run.requestSignal();
   try {
     if (run.stopped) return incomplete(run, reply, messageId);
-    const context = { signal, run: run.about, replyLength, kept: keptReply(run) };
+    const context = { signal, run: run.info, replyLength, kept: keptReply(run) };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
       const at = run.now();
@@ -45,12 +45,12 @@ export async function readReply(
         const piece = reply.add(delta);
         const fields = piece && toEvent ? toEvent(piece) : piece;
         if (!fields) continue;
-        const event = run.stamp(fields, at) as AgentEvent;
+        const event = run.outbox.stamp(fields, at) as AgentEvent;
         if (run.hooks.handlers(event.type).length) await run.hooks.notify(event);
         events.push(event);
       }
       // `mapEvent` does not get deltas.
-      if (events.length) await run.send(events);
+      if (events.length) await run.outbox.send(events);
       if (run.stopped) return incomplete(run, reply, messageId);
     }
     if (reply.isIncomplete)

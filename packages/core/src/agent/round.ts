@@ -117,12 +117,12 @@ export class ToolRound {
     const fields = { toolUse: first.toolUse, ...problemOf(first) };
     let event: EventOf<'pre-acting'>;
     try {
-      event = await run.modify('pre-acting', fields, { reject, stop }, renew);
+      event = await run.outbox.modify('pre-acting', fields, { reject, stop }, renew);
     } catch (error) {
       if (run.signal.aborted) throw error;
       return failCall(run, first.toolUse, error, 'A hook failed before this call began.');
     }
-    await run.push([event]);
+    await run.outbox.push([event]);
     if (this.#isStopped) return notStarted;
     return refusal ? deniedResult(first.toolUse, refusal.reason) : checked;
   }
@@ -153,7 +153,7 @@ export class ToolRound {
     if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
     const { decision, pending, waited } = call.state;
     const outcome = await run.setup.runTool(ready, {
-      ...run.about,
+      ...run.info,
       ...output,
       decision,
       isExternal: !ready.tool.execute,
@@ -187,14 +187,14 @@ export class ToolRound {
   async #take(item: ToolQueueItem): Promise<void> {
     const run = this.#run;
     const { toolUse } = item;
-    if (item.type === 'events') return run.push(run.adopt(item.events));
+    if (item.type === 'events') return run.outbox.push(run.outbox.adopt(item.events));
     if (item.type === 'outcome') {
       this.#results.delete(toolUse);
       return this.#settle(this.#ran(toolUse), item.outcome);
     }
     // After an abort, nobody needs progress events, and a hook could hang.
     if (run.signal.aborted) return;
-    return run.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
+    return run.outbox.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
   }
 
   /** Ends or suspends a tool call, or leaves it open. `later`: the next write may store the result. */

@@ -58,7 +58,7 @@ export interface RunSetup extends AgentParts {
    * for a blank one.
    */
   readonly toSystemMessage: (text: string) => Msg | undefined;
-  readonly call: AgentCall;
+  readonly runLoop: AgentCall;
   readonly admit: Step<CallInput, CallInput>;
   readonly settle: Step<SettledInput, Next>;
   readonly makeRequest: Step<RequestDraft, ModelRequest | Next>;
@@ -86,7 +86,7 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     toSystemMessage,
     // Wrappers may use other models, whose replies count, too.
     model: wrappedModel === bounded ? bounded : boundedModel(wrappedModel, bounds),
-    call: wrapped(use, 'wrapRun', step(runLoop), boundedCall),
+    runLoop: wrapped(use, 'wrapRun', step(runLoop), boundedCall),
     admit: wrapped(use, 'wrapInput', async (input) => input, boundedInput),
     settle: wrappedStep(use, 'wrapSettle', settleInput),
     makeRequest: wrappedStep(use, 'wrapRequest', makeRequest),

@@ -1,10 +1,8 @@
 import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { keysIn } from '../error/check-fields.ts';
-import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
 import { checkEvent } from '../event/check-event.ts';
 import { HookDispatcher } from '../event/hook-dispatcher.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
-import type { Awaitable, ControlOf } from '../event/hook.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { WriteOptions } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
@@ -15,7 +13,6 @@ import { createMessage } from '../message/create-message.ts';
 import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg, Role } from '../message/msg.ts';
-import type { Writable } from '../message/writable.ts';
 import { CallTimeout } from '../model/call-timeout.ts';
 import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import { generateFields } from '../model/chat-model.ts';
@@ -29,19 +26,12 @@ import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { interruptRun, type Interruption } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
-import { mappedEvents } from './mapped-events.ts';
 import type { AgentHook } from './middleware.ts';
+import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext, Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
-import { stepsOf, type EventFields, type Steps } from './steps.ts';
+import { stepsOf, type Steps } from './steps.ts';
 import { setFields } from './use-list.ts';
-
-type EventType = AgentEvent['type'];
-
-/** Types of the events with a message that hooks may change. */
-export type Revisable = {
-  readonly [K in EventType]: EventOf<K> extends { readonly message: Msg } ? K : never;
-}[EventType];
 
 /** Whether and how a run ends. */
 export type RunEnd =
@@ -56,12 +46,6 @@ export type RunEnd =
 /** Handles an interrupt request. Returns `undefined` to leave it to others. */
 export type TakeRequest = (request: InterruptRequest) => boolean | undefined;
 
-export interface RunParts {
-  readonly hooks: readonly AgentHook[];
-  /** Sends events to the readers. Resolves when the run may go on. */
-  readonly send: (events: EventBatch) => Promise<void>;
-}
-
 /**
  * State of one agent call. The loop reads and changes it. Middleware gets it as `RunContext`.
  */
@@ -71,15 +55,16 @@ export class Run implements RunContext {
   readonly userId: string | undefined;
   readonly agentPath: readonly string[];
   readonly setup: RunSetup;
-  readonly call: KernelCallOptions;
+  readonly callOptions: KernelCallOptions;
   readonly options: AgentSettings;
   readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
+  readonly outbox: Outbox;
   readonly startedAt: number;
   /** Values for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
-  /** Ids of the run, for events and for wrappers of the model and the tools. */
-  readonly about: RunInfo;
+  /** Ids of the run, for events and for wrappers of the model. */
+  readonly info: RunInfo;
   /** Waits for code that may never settle, such as hooks and stores. */
   readonly waits: Waits;
   readonly pace: Pace;
@@ -125,16 +110,17 @@ export class Run implements RunContext {
   #restored: Promise<unknown> | undefined;
   #leftState: Record<string, JsonValue> | undefined;
   #steps: Steps | undefined;
-  readonly #send: RunParts['send'];
-  #seq = 0;
-  /** Sequence number of the last event that was sent to the reader. */
-  #sentSeq = 0;
 
-  constructor(setup: RunSetup, call: KernelCallOptions, { hooks, send }: RunParts) {
+  constructor(
+    setup: RunSetup,
+    call: KernelCallOptions,
+    hooks: readonly AgentHook[],
+    send: SendEvents,
+  ) {
     const { name, sessionId, options, tools, now, generateId } = setup;
     const { allowTools: allowed, toolContext = [] } = call;
     this.setup = setup;
-    this.call = call;
+    this.callOptions = call;
     this.startedAt = now();
     this.options = { ...options, ...setFields(call) };
     this.generate = { ...options.generate, ...setFields(generateOptions(call)) };
@@ -143,8 +129,8 @@ export class Run implements RunContext {
     this.userId = options.userId;
     this.agentPath = [name];
     const { runId, userId, agentPath } = this;
-    this.about = { runId, sessionId, userId, agentPath };
-    this.#send = send;
+    this.info = { runId, sessionId, userId, agentPath };
+    this.outbox = new Outbox(this, send);
     this.waits = new Waits(this.signal);
     this.pace = new Pace(this.startedAt);
     this.timeout = new CallTimeout({
@@ -174,7 +160,7 @@ export class Run implements RunContext {
    * never start.
    */
   begin(): void {
-    const { signal } = this.call;
+    const { signal } = this.callOptions;
     if (signal?.aborted) this.#onAbort();
     signal?.addEventListener('abort', this.#onAbort);
   }
@@ -183,7 +169,7 @@ export class Run implements RunContext {
   finish(): void {
     this.stage = 'over';
     keepConversation(this.conversation);
-    this.call.signal?.removeEventListener('abort', this.#onAbort);
+    this.callOptions.signal?.removeEventListener('abort', this.#onAbort);
   }
 
   /** What wrappers may do to the run. */
@@ -191,7 +177,7 @@ export class Run implements RunContext {
     return (this.#steps ??= stepsOf(this));
   }
 
-  readonly #onAbort = (): void => this.abort(this.call.signal?.reason);
+  readonly #onAbort = (): void => this.abort(this.callOptions.signal?.reason);
 
   get signal(): AbortSignal {
     return this.#abort.signal;
@@ -436,77 +422,6 @@ export class Run implements RunContext {
     await this.write(memory.flush?.({ runId: this.runId, reason, calls: status.calls }));
   }
 
-  event<K extends EventType>(type: K, fields: EventFields<K>): EventOf<K> {
-    return this.stamp({ type, ...fields }, this.setup.now()) as unknown as EventOf<K>;
-  }
-
-  /** Adds the fields of `AgentEventBase`, in place. A copy of each delta would be slow. */
-  stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
-    const event = fields as F & Writable<AgentEventBase>;
-    const { about } = this;
-    event.runId = about.runId;
-    event.sessionId = about.sessionId;
-    if (about.userId) event.userId = about.userId;
-    event.agentPath = about.agentPath;
-    event.seq = ++this.#seq;
-    event.iteration = this.iteration;
-    event.at = at;
-    return event;
-  }
-
-  /** Returns the events with new sequence numbers, for example those of a child run. */
-  adopt(events: readonly AgentEvent[]): EventBatch {
-    return events.map((event) => ({ ...event, seq: ++this.#seq }));
-  }
-
-  /** Maps events and sends them to the reader. Resolves when the reader asks for more. */
-  push(events: EventBatch): Promise<void> {
-    return this.send(this.shown(events));
-  }
-
-  /** Sends events to the reader without mapping. */
-  send(events: EventBatch): Promise<void> {
-    // While hooks got an event, another tool call may have sent a later one. A reader that has seen
-    // the later one would miss this one.
-    const isLate = events[0] !== undefined && events[0].seq <= this.#sentSeq;
-    const sent = isLate ? this.adopt(events) : events;
-    this.#sentSeq = sent.at(-1)?.seq ?? this.#sentSeq;
-    return this.#send(sent);
-  }
-
-  /** Returns the events that readers get, after `mapEvent`. */
-  shown(events: EventBatch): EventBatch {
-    return mappedEvents(this.setup.mappers, events, this);
-  }
-
-  /** Passes a modifiable event through the hooks and returns the event that they return. */
-  modify<K extends EventType>(
-    type: K,
-    fields: EventFields<K>,
-    control?: ControlOf<K>,
-    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
-  ): Awaitable<EventOf<K>> {
-    return this.hooks.modify<K>(this.event(type, fields), control, renew);
-  }
-
-  /**
-   * Passes a message through the hooks. If they change it, the reader gets a `step-reset` first.
-   */
-  async revise(type: Revisable, message: Msg, control?: ControlOf<'post-reasoning'>): Promise<Msg> {
-    let event: AgentEvent & { readonly message: Msg } = await this.modify(
-      type,
-      { message },
-      control as never,
-    );
-    if (event.message !== message) {
-      const replacement = this.asReply(event.message);
-      await this.tell('step-reset', { reason: type, replacement });
-      event = this.stamp({ ...event, message: replacement }, event.at);
-    }
-    await this.push([event]);
-    return event.message;
-  }
-
   /**
    * Returns the message with role `assistant`. Sets the agent's name, but keeps the name of an
    * assistant message.
@@ -514,17 +429,6 @@ export class Run implements RunContext {
   asReply(message: Msg): Msg {
     const own = message.role === 'assistant' ? message.name : undefined;
     return { ...message, role: 'assistant', name: own ?? this.setup.name };
-  }
-
-  /** Sends a notification to the hooks, then to the reader. */
-  async tell<K extends EventType>(
-    type: K,
-    fields: EventFields<K>,
-    control?: ControlOf<K>,
-  ): Promise<void> {
-    const event = this.event(type, fields);
-    await this.hooks.notify<K>(event, control);
-    await this.push([event]);
   }
 }
 

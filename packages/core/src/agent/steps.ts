@@ -15,7 +15,8 @@ import { controlOf, firstOf, type Ending, type Jump, type Next } from './next.ts
 import { readReply, type ModelReply, type ToEvent } from './read-reply.ts';
 import { conclude } from './conclude.ts';
 import type { RunContext } from './run-context.ts';
-import type { Revisable, Run, TakeRequest } from './run.ts';
+import type { Revisable } from './outbox.ts';
+import type { Run, TakeRequest } from './run.ts';
 
 type EventType = AgentEvent['type'];
 
@@ -116,10 +117,10 @@ export function stepsOf(run: Run): Steps {
     rewrite: (gone, messages) => step(() => rewrite(run, gone, messages)),
     note: (notes, options) => step(() => run.note(notes, options)),
     conclude: (toolUse, result) => step(() => conclude(run, toolUse, result)),
-    emit: (type, fields) => step(() => run.tell(type, fields)),
-    show: (type, fields) => step(() => run.push([run.event(type, fields)])),
+    emit: (type, fields) => step(() => run.outbox.tell(type, fields)),
+    show: (type, fields) => step(() => run.outbox.push([run.outbox.event(type, fields)])),
     modify: (type, fields) => step(() => modify(run, type, fields)),
-    revise: (type, message) => step(() => run.revise(type, message)),
+    revise: (type, message) => step(() => run.outbox.revise(type, message)),
     ask: (request, toEvent) => step(() => ask(run, request, toEvent)),
     reply: (message, reason) => step(() => run.setup.takeReply({ message, reason }, run)),
     recover: (partial) => step(() => recover(run, partial)),
@@ -160,8 +161,8 @@ async function modify<K extends 'pre-summary'>(
 ): Promise<{ readonly event: EventOf<K>; readonly next: Next | undefined }> {
   const asked: Jump[] = [];
   const { stop } = controlOf(asked, type);
-  const event = await run.modify(type, fields, { stop } as never);
-  await run.push([event as AgentEvent]);
+  const event = await run.outbox.modify(type, fields, { stop } as never);
+  await run.outbox.push([event as AgentEvent]);
   const at = firstOf(asked)?.at;
   return { event, next: at && { reason: 'stopped-by-hook', stoppedAt: at } };
 }

@@ -1,0 +1,135 @@
+import { AgentError, messageOf } from '../error/agent-error.ts';
+import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
+import type { Awaitable, ControlOf } from '../event/hook.ts';
+import type { Msg } from '../message/msg.ts';
+import type { Writable } from '../message/writable.ts';
+import type { Middleware } from './middleware.ts';
+import type { Run } from './run.ts';
+import type { EventFields } from './steps.ts';
+
+type EventType = AgentEvent['type'];
+
+/** Types of the events with a message that hooks may change. */
+export type Revisable = {
+  readonly [K in EventType]: EventOf<K> extends { readonly message: Msg } ? K : never;
+}[EventType];
+
+/** Sends events to the readers. Resolves when the run may go on. */
+export type SendEvents = (events: EventBatch) => Promise<void>;
+
+/** Creates the events of one run, passes them to the hooks, and sends them to the readers. */
+export class Outbox {
+  readonly #run: Run;
+  readonly #send: SendEvents;
+  #seq = 0;
+  /** Sequence number of the last event that was sent to the readers. */
+  #sentSeq = 0;
+
+  constructor(run: Run, send: SendEvents) {
+    this.#run = run;
+    this.#send = send;
+  }
+
+  event<K extends EventType>(type: K, fields: EventFields<K>): EventOf<K> {
+    return this.stamp({ type, ...fields }, this.#run.now()) as unknown as EventOf<K>;
+  }
+
+  /** Adds the fields of `AgentEventBase`, in place. A copy of each delta would be slow. */
+  stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
+    const event = fields as F & Writable<AgentEventBase>;
+    const { iteration, info } = this.#run;
+    event.runId = info.runId;
+    event.sessionId = info.sessionId;
+    if (info.userId) event.userId = info.userId;
+    event.agentPath = info.agentPath;
+    event.seq = ++this.#seq;
+    event.iteration = iteration;
+    event.at = at;
+    return event;
+  }
+
+  /** Returns the events with new sequence numbers, for example those of a child run. */
+  adopt(events: readonly AgentEvent[]): EventBatch {
+    return events.map((event) => ({ ...event, seq: ++this.#seq }));
+  }
+
+  /** Sends a notification to the hooks, then to the readers. */
+  async tell<K extends EventType>(
+    type: K,
+    fields: EventFields<K>,
+    control?: ControlOf<K>,
+  ): Promise<void> {
+    const event = this.event(type, fields);
+    await this.#run.hooks.notify<K>(event, control);
+    await this.push([event]);
+  }
+
+  /** Passes a modifiable event through the hooks and returns the event that they return. */
+  modify<K extends EventType>(
+    type: K,
+    fields: EventFields<K>,
+    control?: ControlOf<K>,
+    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+  ): Awaitable<EventOf<K>> {
+    return this.#run.hooks.modify<K>(this.event(type, fields), control, renew);
+  }
+
+  /**
+   * Passes a message through the hooks, then to the readers. If the hooks change it, the readers
+   * get a `step-reset` first.
+   */
+  async revise(type: Revisable, message: Msg, control?: ControlOf<'post-reasoning'>): Promise<Msg> {
+    let event: AgentEvent & { readonly message: Msg } = await this.modify(
+      type,
+      { message },
+      control as never,
+    );
+    if (event.message !== message) {
+      const replacement = this.#run.asReply(event.message);
+      await this.tell('step-reset', { reason: type, replacement });
+      event = this.stamp({ ...event, message: replacement }, event.at);
+    }
+    await this.push([event]);
+    return event.message;
+  }
+
+  /** Maps events and sends them to the readers. Resolves when the readers ask for more. */
+  push(events: EventBatch): Promise<void> {
+    return this.send(this.shown(events));
+  }
+
+  /** Sends events to the readers without mapping. */
+  send(events: EventBatch): Promise<void> {
+    // While hooks got an event, another tool call may have sent a later one. A reader that has seen
+    // the later one would miss this one.
+    const isLate = events[0] !== undefined && events[0].seq <= this.#sentSeq;
+    const sent = isLate ? this.adopt(events) : events;
+    this.#sentSeq = sent.at(-1)?.seq ?? this.#sentSeq;
+    return this.#send(sent);
+  }
+
+  /** Returns the events that readers get, after the `mapEvent` of all middleware. */
+  shown(events: EventBatch): EventBatch {
+    const run = this.#run;
+    const { mappers } = run.setup;
+    const type = events[0]?.type;
+    // Deltas are not mapped: there are thousands of them.
+    const isDeltas = type?.endsWith('-chunk') && type !== 'acting-chunk';
+    if (!mappers.length || isDeltas) return events;
+    // A sub-agent has mapped its own events already.
+    return events.map((event) =>
+      event.runId === run.runId
+        ? mappers.reduceRight((shown, part) => mapped(part, shown, run), event)
+        : event,
+    );
+  }
+}
+
+function mapped(part: Middleware, event: AgentEvent, run: Run): AgentEvent {
+  try {
+    return part.mapEvent!(event, run);
+  } catch (cause) {
+    const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${messageOf(cause)}`;
+    throw new AgentError('HOOK_ERROR', message, { cause });
+  }
+}
