@@ -72,8 +72,8 @@ export function valueMode({ where, attempts, form }: ValueModeOptions): OutputMo
     const message = `${where}: attempts must be a whole number of 1 or more, not ${String(attempts)}.`;
     throw new AgentError('CONFIGURATION', message);
   }
-  const runs = new Map<string, ValueRun>();
-  const runOf = ({ runId }: RunContext): ValueRun => runs.get(runId)!;
+  const runs = new WeakMap<RunContext, ValueRun>();
+  const runOf = (context: RunContext): ValueRun => runs.get(context)!;
   return [
     {
       name: 'output',
@@ -85,13 +85,9 @@ export function valueMode({ where, attempts, form }: ValueModeOptions): OutputMo
           handle: (_event, _control, context) => runOf(context).begin(where, form),
         },
       },
-      wrapRun: (next) => async (input, context, steps) => {
-        runs.set(context.runId, new ValueRun(context, steps, attempts));
-        try {
-          return await next(input, context);
-        } finally {
-          runs.delete(context.runId);
-        }
+      wrapRun: (next) => (input, context, steps) => {
+        runs.set(context, new ValueRun(context, steps, attempts));
+        return next(input, context);
       },
       wrapSettle: (next) => async (input, context) => {
         const run = runOf(context);
