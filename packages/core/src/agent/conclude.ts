@@ -34,7 +34,7 @@ export async function conclude(
     if (!run.waits.isAbort(error)) await reload(run);
     throw error;
   }
-  await run.push([event]);
+  await run.outbox.push([event]);
 }
 
 /**
@@ -48,13 +48,13 @@ async function reviewResult(
   jumps: Jump[],
 ): Promise<EventOf<'post-acting'>> {
   try {
-    return await run.modify('post-acting', fields, controlOf(jumps, 'post-acting'));
+    return await run.outbox.modify('post-acting', fields, controlOf(jumps, 'post-acting'));
   } catch (error) {
     if (!run.failure && run.waits.isAbort(error)) throw error;
     const { toolUse, result: given } = fields;
     const failed = failCall(run, toolUse, error, 'A hook failed after this call ended.');
     const result = given.state === 'interrupted' ? given : failed;
-    const event = run.event('post-acting', { toolUse, result });
+    const event = run.outbox.event('post-acting', { toolUse, result });
     await run.hooks.notify(event).catch(() => {});
     return event;
   }
