@@ -1,6 +1,6 @@
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
-import { recalling } from '../middleware/recall/recalling.ts';
+import { prepending } from '../../test-support/prepending.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
@@ -126,11 +126,11 @@ test('a request contains system prompt, recalled messages, history and input, an
   const { agent, model } = setUp(['one', 'two'], [], {
     systemPrompt: 'Be brief.',
     use: [
-      recalling(async (given) => {
+      prepending(async (given) => {
         asked.push(given.map(textOf));
         return [systemMessage('You know: tea.')];
       }),
-      recalling(async () => [systemMessage('And milk.')]),
+      prepending(async () => [systemMessage('And milk.')]),
     ],
   });
   await agent.call('first');

@@ -1,4 +1,5 @@
 import type { ContentBlock, ToolResult } from './content-block.ts';
+import { startOf } from './cut-text.ts';
 import type { Msg } from './msg.ts';
 
 const usualLength = 100_000;
@@ -38,18 +39,13 @@ function textLength(block: ContentBlock): number {
 function cutResult(result: ToolResult, length: number): ToolResult {
   const note = `[This result is cut. It has ${textLength(result)} characters; these are the first ${length}.]`;
   if (typeof result.output === 'string')
-    return { ...result, output: `${start(result.output, length)}\n${note}` };
+    return { ...result, output: `${startOf(result.output, length)}\n${note}` };
   let left = length;
   const output = result.output.flatMap((part) => {
     if (part.type !== 'text') return part;
-    const text = start(part.text, Math.max(0, left));
+    const text = startOf(part.text, left);
     left -= part.text.length;
     return text ? { ...part, text } : [];
   });
   return { ...result, output: [...output, { type: 'text', text: note }] };
-}
-
-/** Returns the start of a text, without half a character at its end. */
-function start(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
 }

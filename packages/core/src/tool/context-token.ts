@@ -1,3 +1,5 @@
+import { AgentError } from '../error/agent-error.ts';
+
 /**
  * Token for a value that tools get from outside, such as a database or the user. Two tokens are
  * equal only if they are the same object.
@@ -22,4 +24,11 @@ export function contextToken<T>(name: string): ContextToken<T> {
 /** Pairs a token with its value. */
 export function provide<T>(token: ContextToken<T>, value: T): ContextEntry {
   return [token, value];
+}
+
+/** Returns the value of a token. Throws `CONFIGURATION` if `values` has none. */
+export function valueFor<T>(token: ContextToken<T>, values: ReadonlyMap<object, unknown>): T {
+  if (!values.has(token))
+    throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
+  return values.get(token) as T;
 }

@@ -8,7 +8,7 @@ import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
-import type { ContextToken } from './context-token.ts';
+import { valueFor } from './context-token.ts';
 import type { Prepared, ReadyCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
 import { isSuspension, notStarted, type ToolOutcome } from './tool-outcome.ts';
@@ -105,11 +105,7 @@ function toolContext(
     emit: options.emit,
     forward: options.forward,
     interrupt: run.interrupt,
-    get<T>(token: ContextToken<T>): T {
-      if (!values.has(token))
-        throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
-      return values.get(token) as T;
-    },
+    get: (token) => valueFor(token, values),
     suspend(reason = '', details) {
       throw jsonForm({ suspended: String(reason), details }, tool.name);
     },

@@ -1,3 +1,4 @@
+import { startOf } from '../../message/cut-text.ts';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
 import { mediaKind } from '../../message/media/media.ts';
@@ -74,8 +75,7 @@ function cut(blocks: readonly ContentBlock[], maxChars: number): readonly Conten
   let left = maxChars;
   const kept = blocks.flatMap((block) => {
     if (block.type !== 'text') return block;
-    // Removes half a surrogate pair, because it is not valid text.
-    const text = block.text.slice(0, left).replace(/[\uD800-\uDBFF]$/, '');
+    const text = startOf(block.text, left);
     left = Math.max(0, left - block.text.length);
     return text ? { ...block, text } : [];
   });

@@ -11,7 +11,7 @@ import { countMessage } from '../../tokens/count-message.ts';
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
-import { recalling } from '../recall/recalling.ts';
+import { prepending } from '../../../test-support/prepending.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });
 
@@ -30,7 +30,7 @@ test('a context policy gets the whole request, and its usage is part of the call
     },
   });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']);
-  const recall = recalling(async () => [userMessage('You know Ann.')]);
+  const recall = prepending(async () => [userMessage('You know Ann.')]);
   const agent = new ReActAgent({
     name: 'a',
     systemPrompt: 'Be kind.',
@@ -90,7 +90,7 @@ test('later policies keep a message that a policy put before the conversation, a
     systemPrompt: 'Be kind.',
     model: new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']),
     tools: [asking],
-    use: [put, recalling(async () => [userMessage('You know Ann.')]), last],
+    use: [put, prepending(async () => [userMessage('You know Ann.')]), last],
   });
   await agent.call('go');
   const head = [['Be kind.', 'You know Ann.', 'note'], 3];

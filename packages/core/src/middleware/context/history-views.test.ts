@@ -12,7 +12,7 @@ import type { Msg } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { inTurn } from '../../../test-support/in-turn.ts';
-import { recalling } from '../recall/recalling.ts';
+import { prepending } from '../../../test-support/prepending.ts';
 import type { ContextMiddleware, FittedContext } from './context-policy.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 
@@ -229,7 +229,7 @@ test('all views keep the system prompt and recalled messages, and `context-fitte
     inTurn(successfulTurns(), lastTurns(1), answersOnly()),
     {
       systemPrompt: 'Be kind.',
-      use: [recalling(async () => [recalled])],
+      use: [prepending(async () => [recalled])],
     },
   );
   await agent.call('one');

@@ -11,7 +11,7 @@ import type { AgentOptions } from '../../preset/react-agent.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
-import { recalling } from '../recall/recalling.ts';
+import { prepending } from '../../../test-support/prepending.ts';
 
 const input = { type: 'object' } as const;
 const image: MediaBlock = {
@@ -122,7 +122,7 @@ test('the request includes recalled messages and the changes of hooks', async ()
           }),
         },
       },
-      recalling(async () => [userMessage('recalled')]),
+      prepending(async () => [userMessage('recalled')]),
     ],
   });
   await agent.call('Go');

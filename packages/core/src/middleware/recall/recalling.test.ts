@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import type { CallOptions } from '../../preset/react-agent.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { systemMessage, userMessage } from '../../message/create-message.ts';
+import { systemMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Retriever } from '../../search/retriever.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../../tool/context-token.ts';
 import { tool } from '../../tool/tool.ts';
-import { recalling } from './recalling.ts';
+import { recalling, type Recall } from './recalling.ts';
 import { retrieval } from './retrieval/retrieval.ts';
 
 const ask = tool({ name: 'ask', description: '', input: {} });
@@ -20,14 +20,18 @@ function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
   return { agent, model };
 }
 
+const looking = (find: Recall['find'], role: 'user' | 'system' = 'user'): Middleware =>
+  recalling({ name: 'found', ids: {}, role: () => role, find });
+
 const textsOf = (messages: readonly Msg[]): readonly string[] => messages.map(textOf);
 
 test('each request of a call has the found messages before the conversation, in list order, after the call’s instructions', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'nope' }] }, 'One.', 'Two.'],
     [
-      recalling(async ([input]) => [userMessage(`A of ${textOf(input!)}`)]),
-      recalling(async () => [userMessage('B'), userMessage('C')]),
+      looking(async ([input]) => `A of ${textOf(input!)}`),
+      looking(async () => 'B'),
+      looking(async () => 'C'),
     ],
   );
   const options: CallOptions = { instructions: [systemMessage('Be brief.')] };
@@ -43,11 +47,11 @@ test('each request of a call has the found messages before the conversation, in 
 test('a search gets the conversation with the input at its end, and the provided context', async () => {
   const Day = contextToken<string>('day');
   const seen: unknown[] = [];
-  const looking = recalling(async (_asked, { request, toolContext }) => {
+  const search = looking(async (_asked, { request, toolContext }) => {
     seen.push([textsOf(request), toolContext.get(Day)]);
-    return [];
+    return '';
   });
-  const { agent } = setUp(['One.', 'Two.'], [looking]);
+  const { agent } = setUp(['One.', 'Two.'], [search]);
   await agent.call('1', { toolContext: [provide(Day, 'Monday')] });
   await agent.call('2', { toolContext: [provide(Day, 'Friday')] });
   expect(seen).toEqual([
@@ -58,11 +62,11 @@ test('a search gets the conversation with the input at its end, and the provided
 
 test('a call with a decision searches for the prompt that it continues', async () => {
   const asked: string[] = [];
-  const looking = recalling(async (given) => {
+  const search = looking(async (given) => {
     asked.push(...textsOf(given));
-    return [];
+    return '';
   });
-  const { agent } = setUp([{ toolCalls: [{ name: 'ask' }] }, 'Done.'], [looking]);
+  const { agent } = setUp([{ toolCalls: [{ name: 'ask' }] }, 'Done.'], [search]);
   const [pending] = (await agent.call('go')).pending;
   await agent.call([{ toolUseId: pending!.toolUseId, type: 'result', output: 'yes' }]);
   expect(asked).toEqual(['go', 'go']);
@@ -74,11 +78,11 @@ test.each<[how: string, on: Middleware['on']]>([
   ['rejects', { 'pre-call': (_event, { reject }) => reject('No.') }],
 ])('no search runs if a hook %s the call before its first request', async (_how, on) => {
   let searches = 0;
-  const looking = recalling(async () => {
+  const search = looking(async () => {
     searches += 1;
-    return [];
+    return '';
   });
-  const { agent, model } = setUp([], [looking, { on: on! }]);
+  const { agent, model } = setUp([], [search, { on: on! }]);
   await agent.call('go');
   expect([searches, model.requests.length]).toEqual([0, 0]);
 });
@@ -111,12 +115,12 @@ test.each(Object.keys(stops) as (keyof typeof stops)[])(
 
 test('after an interrupt, no further search runs', async () => {
   let searches = 0;
-  const looking = recalling(async () => {
+  const search = looking(async () => {
     searches += 1;
     agent.interrupt();
-    return [];
+    return '';
   });
-  const { agent } = setUp([], [looking, looking]);
+  const { agent } = setUp([], [search, search]);
   expect((await agent.call('go')).reason).toBe('interrupted');
   expect(searches).toBe(1);
 });

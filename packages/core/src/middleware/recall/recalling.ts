@@ -1,18 +1,29 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
-import type { RunContext } from '../../agent/run-context.ts';
+import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
+import { createMessage, type MessageContext } from '../../message/create-message.ts';
+import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { asOwn } from '../../message/own-message.ts';
 
-/**
- * Finds messages for an agent call. `asked`: the new messages, else the prompt that the agent call
- * continues. It must end as soon as the context's `stopSignal` aborts.
- */
-export type Recall = (asked: readonly Msg[], context: RunContext) => Promise<readonly Msg[]>;
+export interface Recall {
+  /** Name of the message with the text. */
+  readonly name: string;
+  /** Ids and times of the message. */
+  readonly ids: MessageContext;
+  /** Returns the place of the text: a user message, or the end of the system prompt. */
+  role(context: RunContext): 'user' | 'system' | undefined;
+  /**
+   * Returns a text for an agent call, or an empty text. `asked`: the new messages, else the prompt
+   * that the agent call continues. It must end as soon as the context's `stopSignal` aborts.
+   */
+  find(asked: readonly Msg[], context: RunContext): Promise<string>;
+}
 
 /**
  * Returns the wrapper that searches once per agent call, before its first model request. The found
- * messages come right before the conversation in each model request. They are never stored.
+ * text comes right before the conversation in each model request, or at the end of the system
+ * prompt. It is never stored.
  */
 export function recalling(recall: Recall): Required<Pick<Middleware, 'wrapSettle'>> {
   return {
@@ -21,9 +32,18 @@ export function recalling(recall: Recall): Required<Pick<Middleware, 'wrapSettle
       if (isEnding(first) || context.stopped) return first;
       const { messages, promptId } = context;
       const prompt = messages.filter(({ id }) => id === promptId);
-      const recalled = await recall(input.messages.length ? input.messages : prompt, context);
-      steps.prepend(recalled.map(asOwn));
+      const text = await recall.find(input.messages.length ? input.messages : prompt, context);
+      if (!text) return first;
+      const { name, ids } = recall;
+      if (recall.role(context) === 'system') addToSystemPrompt(context, text);
+      else steps.prepend([asOwn(createMessage('user', text, { ...ids, name }))]);
       return first;
     },
   };
+}
+
+/** Returns the text of the user's last message, or an empty text. */
+export function lastQuestion(asked: readonly Msg[]): string {
+  const question = asked.findLast(({ role }) => role === 'user');
+  return question ? textOf(question).trim() : '';
 }

@@ -1,3 +1,4 @@
+import { cutText } from '../../message/cut-text.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions, checkNames, checkWhole } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
@@ -174,7 +175,7 @@ function searchTool(
       const found = await find(query.trim(), signal);
       const tools = found.map(({ name, description }) => ({
         name,
-        description: shortened(description),
+        description: cutText(description, 500),
       }));
       return tools.length
         ? { tools }
@@ -182,16 +183,6 @@ function searchTool(
     },
   });
   return { ...search, alwaysOffered: true };
-}
-
-/**
- * Shortens a description in a search result. The model gets the whole description with the tool in
- * its next request.
- */
-function shortened(description: string): string {
-  return description.length > 500
-    ? `${description.slice(0, 500).replace(/[\ud800-\udbff]$/, '')}…`
-    : description;
 }
 
 /** Returns the names of the tools that a search found, if the message has a search result. */

@@ -1,3 +1,4 @@
+import { cutText } from '../../message/cut-text.ts';
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
@@ -105,6 +106,5 @@ function isErrorStatus(value: unknown): value is number {
 
 /** Returns the text on one line, cut to `length` characters. */
 export function quote(text: string, length = 200): string {
-  const line = text.trim().replace(/\s+/g, ' ');
-  return line.length > length ? `${line.slice(0, length)}…` : line;
+  return cutText(text.trim().replace(/\s+/g, ' '), length);
 }

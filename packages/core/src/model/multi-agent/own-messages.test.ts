@@ -7,7 +7,7 @@ import { outputLength } from '../../middleware/guard/output/output-length.ts';
 import { assistantMessage, systemMessage, userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import { answerFromObservations } from '../../middleware/limits/answer-from-observations.ts';
-import { recalling } from '../../middleware/recall/recalling.ts';
+import { prepending } from '../../../test-support/prepending.ts';
 import { errorHints } from '../../middleware/resilience/error-hints.ts';
 import { reflexion } from '../../middleware/resilience/reflexion.ts';
 import { reuseCalls } from '../../middleware/results/reuse-calls.ts';
@@ -51,7 +51,7 @@ const cases: Readonly<Record<string, Case>> = {
   'a message that middleware recalls': {
     replies: ['ok'],
     agent: {
-      use: [recalling(async () => [userMessage('Ann likes tea.')])],
+      use: [prepending(async () => [userMessage('Ann likes tea.')])],
     },
     own: /^Ann likes tea\.$/,
   },

@@ -1,4 +1,6 @@
+import { startOf } from '../../../message/cut-text.ts';
 import type { ContentBlock } from '../../../message/content-block.ts';
+import { fence } from '../../../message/fence.ts';
 import { mediaPlaceholder } from '../../../message/media/media.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { askText } from '../../../model/ask-text.ts';
@@ -37,24 +39,16 @@ export async function requestSummary({
 }: SummaryRequest): Promise<string> {
   let text = summary;
   for (const conversation of transcript(messages, { partTokens, profile })) {
-    const before = text === undefined ? '' : `${enclose('summary_so_far', text)}\n`;
+    const before = text === undefined ? '' : `${fence('summary_so_far', text)}\n`;
     text = await askText({
       ...request,
       what: 'summary',
       replyIs: 'note',
       system: instruction,
-      user: before + enclose('conversation', conversation),
+      user: before + fence('conversation', conversation, ['summary_so_far']),
     });
   }
   return text ?? '';
-}
-
-/**
- * Wraps a text in a tag. Escapes the same tag inside the text, so that the text cannot close the
- * tag.
- */
-export function enclose(tag: string, text: string): string {
-  return `<${tag}>\n${text.replaceAll(new RegExp(`<(?=/?${tag}>)`, 'gi'), '&lt;')}\n</${tag}>`;
 }
 
 export function summaryInstruction(tokens: number): string {
@@ -128,7 +122,7 @@ function shorten(text: string, maxTokens: number, profile: TokenProfile): string
     const length = Math.floor((shortened.length * maxTokens) / tokens / 2) - 4;
     if (length < 1) return '';
     // Some servers reject text with half a surrogate pair.
-    const head = shortened.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
+    const head = startOf(shortened, length);
     shortened = `${head} … ${shortened.slice(-length).replace(/^[\uDC00-\uDFFF]/, '')}`;
   }
   return shortened;

@@ -1,11 +1,11 @@
 import { AgentError } from '../../../error/agent-error.ts';
+import { fence } from '../../../message/fence.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { asOwn } from '../../../message/own-message.ts';
 import { parseJson } from '../../../message/json/parse-json.ts';
 import type { SummaryStore } from '../../../memory/key-value-store.ts';
 import { RecentMap } from '../../../state/recent-map.ts';
-import { enclose } from './summary-request.ts';
 
 /**
  * A summary of the first `count` messages of a history. `first` and `last` are the ids of the first
@@ -96,7 +96,7 @@ function withMessage(summary: Omit<Summary, 'message'>): Summary {
     id: `summary-${last}`,
     role: 'user',
     name: 'summary',
-    content: [{ type: 'text', text: `${heading}\n${enclose('conversation_summary', text)}` }],
+    content: [{ type: 'text', text: `${heading}\n${fence('conversation_summary', text)}` }],
     createdAt: new Date(0).toISOString(),
   });
   return { ...summary, message };

@@ -14,7 +14,7 @@ import type { Msg } from '../../../message/msg.ts';
 import { requestFaults } from '../../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
-import { recalling } from '../../recall/recalling.ts';
+import { prepending } from '../../../../test-support/prepending.ts';
 import type { ContextRequest, FittedContext } from '../context-policy.ts';
 import { fitContext } from '../fit-context.ts';
 import { summarization, type SummarizationOptions } from './summarization.ts';
@@ -374,7 +374,7 @@ test('in an agent, summarization() uses the agent’s window and model, counts u
     name: 'a',
     model,
     systemPrompt: 'Be kind.',
-    use: [recalling(async () => [userMessage('You know Ann.')]), policy],
+    use: [prepending(async () => [userMessage('You know Ann.')]), policy],
   });
   const events: unknown[] = [];
   const usages: number[] = [];

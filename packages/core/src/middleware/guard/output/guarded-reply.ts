@@ -1,3 +1,4 @@
+import { startOf } from '../../../message/cut-text.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
 import type { Report } from '../guard-options.ts';
@@ -236,7 +237,7 @@ export class GuardedReply {
   #withinLimit(passed: string): string {
     const left = this.#releaseAtMost - this.#released;
     if (passed.length <= left) return passed;
-    const some = passed.slice(0, Math.max(0, left)).replace(/[\ud800-\udbff]$/, '');
+    const some = startOf(passed, left);
     this.#released = Infinity;
     return some;
   }

@@ -1,3 +1,4 @@
+import { startOf } from '../../../message/cut-text.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import { tell } from '../../../error/report-failure.ts';
@@ -61,7 +62,7 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
       if (text.length > max) {
         violated({ rule: 'max', value: text.length, limit: max });
         if (isValue) return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
-        return { text: cut(text, max) + mark };
+        return { text: startOf(text, max) + mark };
       }
       const { length } = text.trim();
       if (length >= min || callsTools) return { text };
@@ -75,9 +76,4 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
       return { text, warning: { stage: 'outputLength', length, min } };
     },
   };
-}
-
-/** Returns the first `length` UTF-16 units, without half a surrogate pair at the end. */
-function cut(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }

@@ -1,10 +1,9 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
-import { createMessage, type MessageContext } from '../../../message/create-message.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { addToSystemPrompt } from '../../../agent/run-context.ts';
+import { perRun } from '../../../agent/per-run.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
-import { recalling, type Recall } from '../recalling.ts';
+import { recalling } from '../recalling.ts';
 import {
   checkLongTermOptions,
   type LongTermMemoryOptions,
@@ -37,8 +36,7 @@ export interface LongTermMemoryMiddleware extends Middleware {
  */
 export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMiddleware {
   checkLongTermOptions(options);
-  const { memory, mode = 'both', role = 'user', generateId, now } = options;
-  const context: MessageContext = { ...(generateId && { generateId }), ...(now && { now }) };
+  const { memory, mode = 'both', role = 'user' } = options;
   const report: ReportLongTerm = (error, phase) =>
     reportFailure(
       `Long-term memory: ${phase} failed. The call continues without it.`,
@@ -48,35 +46,32 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     );
   const search = new RecordSearch(options, report);
   const recorder = new TurnRecorder(options, report);
-  /** Inputs of the running agent calls, by run id. */
-  const inputs = new Map<string, readonly Msg[]>();
+  const inputOf = perRun((): { asked?: readonly Msg[] } => ({}));
 
-  const recall: Recall = async (input, run) => {
-    inputs.set(run.runId, input);
-    const text = await search.recall(input, run);
-    if (!text) return [];
-    if (role === 'user')
-      return [createMessage('user', text, { ...context, name: 'long_term_memory' })];
-    addToSystemPrompt(run, text);
-    return [];
-  };
   const automatic: Partial<Middleware> = {
-    ...recalling(recall),
+    ...recalling({
+      name: 'long_term_memory',
+      ids: options,
+      role: () => role,
+      find(asked, context) {
+        inputOf(context).asked = asked;
+        return search.recall(asked, context);
+      },
+    }),
     onError: 'ignore',
     on: {
-      'run-end': ({ result }, _control, { runId, sessionId, messages }) => {
-        const given = inputs.get(runId);
-        inputs.delete(runId);
-        if (!given || !hasAnswer(result)) return;
-        const input = wholeInput(given, messages);
-        recorder.begin({ sessionId, input, answer: result.message });
+      'run-end': ({ result }, _control, context) => {
+        const { asked } = inputOf(context);
+        if (!asked || !hasAnswer(result)) return;
+        const input = wholeInput(asked, context.messages);
+        recorder.begin({ sessionId: context.sessionId, input, answer: result.message });
       },
     },
   };
   return {
     name: 'longTermMemory',
     ...(mode !== 'tools' && automatic),
-    ...(mode !== 'auto' && { tools: longTermTools({ memory, search, context, report }) }),
+    ...(mode !== 'auto' && { tools: longTermTools({ memory, search, context: options, report }) }),
     settled: () => recorder.settled(),
   };
 }

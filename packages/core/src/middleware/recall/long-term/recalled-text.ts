@@ -1,3 +1,4 @@
+import { cutText } from '../../../message/cut-text.ts';
 import { cleanText, fence } from '../../../message/fence.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import type { LongTermRecord } from '../../../search/long-term-contract.ts';
@@ -30,13 +31,8 @@ export function recalledText(records: readonly LongTermRecord[], maxTokens: numb
       typeof createdAt === 'string' ? `- ${createdAt.slice(0, 10)} ${lines}` : `- ${lines}`;
     const tokens = estimateTokens(entry);
     if (tokens > left && entries.length > 0) continue;
-    entries.push(tokens > left ? cut(entry, left / tokens) : entry);
+    entries.push(cutText(entry, Math.floor((entry.length * left) / Math.max(left, tokens))));
     left -= tokens;
   }
   return entries.join('\n');
-}
-
-function cut(text: string, share: number): string {
-  // Servers reject half a surrogate pair.
-  return `${text.slice(0, Math.floor(text.length * share)).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

@@ -1,6 +1,5 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
-import { textOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { Deadline } from '../../../model/deadline.ts';
 import type { RunContext } from '../../../agent/run-context.ts';
@@ -9,6 +8,7 @@ import type {
   LongTermRetrieveOptions,
 } from '../../../search/long-term-contract.ts';
 import type { LongTermMemoryOptions, ReportLongTerm } from './long-term-options.ts';
+import { lastQuestion } from '../recalling.ts';
 import { recalledSection } from './recalled-text.ts';
 
 /** Searches a long-term memory and checks its results. Reports invalid records. */
@@ -45,8 +45,7 @@ export class RecordSearch {
     input: readonly Msg[],
     { sessionId, stopSignal }: Pick<RunContext, 'sessionId' | 'stopSignal'>,
   ): Promise<string> {
-    const question = input.findLast((message) => message.role === 'user');
-    const query = question ? textOf(question).trim() : '';
+    const query = lastQuestion(input);
     if (!query) return '';
     const deadline = new Deadline(stopSignal, this.#options.timeoutMs ?? 10_000, silent);
     try {

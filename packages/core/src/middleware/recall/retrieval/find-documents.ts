@@ -6,7 +6,7 @@ import type { RetrieveOptions } from '../../../search/retriever.ts';
 import { shortQuery } from '../../../search/search-terms.ts';
 import { Deadline } from '../../../model/deadline.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
-import { fittingDocuments, startOf } from './fitting-documents.ts';
+import { fittingDocuments, longestStart } from './fitting-documents.ts';
 import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
 
 /** Maximum number of items to read from one result. Later items are ignored and reported. */
@@ -60,7 +60,7 @@ async function search(
   report: (error: unknown) => unknown,
   found: Found,
 ): Promise<void> {
-  const { retriever, topK = 10, candidates = topK, maxTokens = 4_000, dedupe = true } = options;
+  const { retriever, topK = 10, candidates = topK, maxTokens = 4_000 } = options;
   const { rerank, threshold = retriever.threshold ?? 0.7 } = options;
   const { sessionId, signal } = call;
   if (!Number.isFinite(threshold))
@@ -77,11 +77,11 @@ async function search(
 
   const given = await retriever.retrieve(query, { topK: wanted, signal, sessionId, ...filters });
   const good = read(given).filter(({ score }) => score === undefined || score >= threshold);
-  const best = (found.documents = firstOf(byScore(good), wanted, dedupe));
+  const best = (found.documents = firstOf(byScore(good), wanted));
   if (!rerank || !best.length) return;
   found.who = 'reranker';
   try {
-    const better = firstOf(read(await rerank(best, { query, topK, signal })), wanted, dedupe);
+    const better = firstOf(read(await rerank(best, { query, topK, signal })), wanted);
     // A result of the reranker that arrives after the deadline is ignored.
     if (!signal.aborted) found.documents = better;
   } catch (error) {
@@ -180,33 +180,19 @@ function byScore(documents: readonly RetrievedDocument[]): readonly RetrievedDoc
   return scored ? documents.toSorted((a, b) => b.score! - a.score!) : documents;
 }
 
-/** Returns the first `count` documents, without duplicates. */
+/** Returns the first `count` documents. Leaves out those with the id or the text of an earlier one. */
 function firstOf(
   documents: readonly RetrievedDocument[],
   count: number,
-  dedupe: NonNullable<RetrievalOptions['dedupe']>,
 ): readonly RetrievedDocument[] {
-  const seen = new Set<unknown>();
-  const chosen: RetrievedDocument[] = [];
-  for (const document of documents) {
-    if (chosen.length === count) break;
-    const keys = dedupe ? keysOf(document, dedupe) : [];
-    if (!keys.some((key) => seen.has(key))) chosen.push(document);
+  const seen = new Set<string>();
+  const isNew = ({ id, content }: RetrievedDocument): boolean => {
+    const keys = [`content ${content.replace(/\s+/g, ' ').trim()}`, ...(id ? [`id ${id}`] : [])];
+    const isKnown = keys.some((key) => seen.has(key));
     for (const key of keys) seen.add(key);
-  }
-  return chosen;
-}
-
-function keysOf(
-  document: RetrievedDocument,
-  dedupe: NonNullable<RetrievalOptions['dedupe']>,
-): readonly unknown[] {
-  const { id, content } = document;
-  const keys =
-    typeof dedupe === 'function'
-      ? [dedupe(document)]
-      : [id && `id ${id}`, `content ${content.replace(/\s+/g, ' ').trim()}`];
-  return keys.filter((key) => key !== undefined);
+    return !isKnown;
+  };
+  return documents.filter(isNew).slice(0, count);
 }
 
 function shownAs(
@@ -221,7 +207,7 @@ function shownAs(
     if (typeof text !== 'string')
       throw new AgentError('CONFIGURATION', 'retrieval(): format must return a string');
     if (fits(text)) return text;
-    if (count === 1) return startOf(text, fits) ?? '';
+    if (count === 1) return longestStart(text, fits) ?? '';
   }
 }
 

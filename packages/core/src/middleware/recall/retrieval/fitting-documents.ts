@@ -1,5 +1,6 @@
 import { documentsText } from '../../../message/retrieved-document.ts';
 import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
+import { cutText } from '../../../message/cut-text.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
 
@@ -19,7 +20,9 @@ export function fittingDocuments(
   for (const document of documents) {
     if (fits(document)) chosen.push(document);
     else if (!chosen.length) {
-      const content = startOf(document.content, (start) => fits({ ...document, content: start }));
+      const content = longestStart(document.content, (start) =>
+        fits({ ...document, content: start }),
+      );
       if (content) chosen.push({ ...document, content });
     }
   }
@@ -30,15 +33,12 @@ export function fittingDocuments(
  * Returns the longest start of a text that fits, with an ellipsis. Returns `undefined` if not even
  * one character fits.
  */
-export function startOf(text: string, fits: (start: string) => boolean): string | undefined {
-  // Servers reject half a surrogate pair.
-  const upTo = (length: number): string =>
-    `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`;
+export function longestStart(text: string, fits: (start: string) => boolean): string | undefined {
   let [low, high] = [0, text.length];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (fits(upTo(middle))) low = middle;
+    if (fits(cutText(text, middle))) low = middle;
     else high = middle;
   }
-  return low > 0 ? upTo(low) : undefined;
+  return low > 0 ? cutText(text, low) : undefined;
 }

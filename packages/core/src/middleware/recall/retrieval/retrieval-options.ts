@@ -30,7 +30,10 @@ export interface RetrievalOptions extends MessageContext {
    * `tool`: the model searches with the tool `search_documents`. `both`: all of this.
    */
   readonly mode?: 'auto' | 'tool' | 'both';
-  /** Maximum number of documents that one search returns. Default: 10, as in Arc Reactor. */
+  /**
+   * Maximum number of documents that one search returns. Of documents with the same id or the same
+   * content, only the best one counts. Default: 10, as in Arc Reactor.
+   */
   readonly topK?: number;
   /**
    * Number of documents to request from the retriever, so that `rerank` can choose from them.
@@ -59,12 +62,6 @@ export interface RetrievalOptions extends MessageContext {
    * the text of the input's last user message.
    */
   readonly query?: (input: readonly Msg[], call: RetrievalCall) => Awaitable<string | undefined>;
-  /**
-   * Whether to remove duplicates: documents with the same id or the same content. A function
-   * returns the key by which documents are compared. The best of the duplicates stays. Default
-   * true.
-   */
-  readonly dedupe?: boolean | ((document: RetrievedDocument) => unknown);
   /**
    * Sorts the documents again, for example `mmrRerank()`. If `rerank` fails or takes too long, the
    * documents keep their order.
@@ -99,7 +96,7 @@ export interface RetrievalOptions extends MessageContext {
 export function checkRetrievalOptions(options: RetrievalOptions): void {
   const where = 'retrieval()';
   const kinds =
-    'retriever:retrieve() topK,candidates,threshold mode:auto|tool|both|? maxTokens:count|? profile:countText()|? filters:object|function|? query:function|? dedupe:boolean|function|? ' +
+    'retriever:retrieve() topK,candidates,threshold mode:auto|tool|both|? maxTokens:count|? profile:countText()|? filters:object|function|? query:function|? ' +
     'generateId:function|? now:function|? rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:count|? onError:function|?';
   checkOptions('CONFIGURATION', where, options, kinds);
   const { topK = 1, candidates = 1, threshold = 0, maxTokens = 1, timeoutMs = 1 } = options;

@@ -14,7 +14,7 @@ import { contextToken, provide } from '../../../tool/context-token.ts';
 import { tool } from '../../../tool/tool.ts';
 import type { AgentOptions } from '../../../preset/react-agent.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
-import { recalling } from '../recalling.ts';
+import { prepending } from '../../../../test-support/prepending.ts';
 import { recentQuestions, retrieval } from './retrieval.ts';
 import type { RetrievalOptions } from './retrieval-options.ts';
 
@@ -171,11 +171,6 @@ test('retrieval() applies `topK`, removes duplicates and keeps the order of scor
       .map((block) => block.replace(/^\[\d+\]\n/, ''));
   expect(await contents({})).toEqual(['uno', 'two', 'three']);
   expect(await contents({ topK: 2 })).toEqual(['uno', 'two']);
-  expect(await contents({ dedupe: false, topK: 3 })).toEqual(['uno', 'two', 'two']);
-  expect(await contents({ dedupe: ({ content }) => content.trim().length })).toEqual([
-    'uno',
-    'three',
-  ]);
 });
 
 test('a reranker chooses from the candidates, and a reranker that fails keeps the order', async () => {
@@ -504,7 +499,7 @@ test('recentQuestions() adds the previous questions to the search', async () => 
       return [doc('found')];
     },
   };
-  const other = recalling(async () => [userMessage('recalled')]);
+  const other = prepending(async () => [userMessage('recalled')]);
   const extension = retrieval({ retriever, query: recentQuestions() });
   const agent = new ReActAgent({
     name: 'a',
@@ -628,7 +623,6 @@ test.each<[string, object]>([
   ['rerank', { rerank: {} }],
   ['format', { format: 'x' }],
   ['role', { role: 'tool' }],
-  ['dedupe', { dedupe: 'id' }],
   ['profile', { profile: {} }],
   ['onError', { onError: true }],
 ])('retrieval() rejects an invalid %s', (name, options) => {

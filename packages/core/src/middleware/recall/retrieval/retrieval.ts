@@ -1,16 +1,13 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
-import { createMessage, type MessageContext } from '../../../message/create-message.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import { textOf } from '../../../message/message-text.ts';
-import type { Msg } from '../../../message/msg.ts';
 import { isOwn } from '../../../message/own-message.ts';
 import { longestTimeout } from '../../../model/timer.ts';
-import type { ContextToken } from '../../../tool/context-token.ts';
+import { valueFor } from '../../../tool/context-token.ts';
 import { tool, type Tool } from '../../../tool/tool.ts';
-import { addToSystemPrompt } from '../../../agent/run-context.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
-import { recalling, type Recall } from '../recalling.ts';
+import { lastQuestion, recalling } from '../recalling.ts';
 import { findDocuments } from './find-documents.ts';
 import {
   checkRetrievalOptions,
@@ -41,39 +38,30 @@ declare module '../../../agent/kernel-options.ts' {
  */
 export function retrieval(options: RetrievalOptions): Middleware {
   checkRetrievalOptions(options);
-  const { mode = 'auto', query = lastQuestion, generateId, now } = options;
-  const context: MessageContext = { ...(generateId && { generateId }), ...(now && { now }) };
-
-  const recall: Recall = async (input, given) => {
-    const { sessionId, stopSignal: signal, request: messages } = given;
-    try {
-      const call: RetrievalCall = {
-        sessionId,
-        signal,
-        messages,
-        get: (token) => provide(given.toolContext, token),
-      };
-      const text = await findDocuments(
-        options,
-        call,
-        (within) => query(input, within),
-        (error) => report(error, options),
-      );
-      if (!text) return [];
-      const { role = given.options.retrievalRole } = options;
-      if (role !== 'system')
-        return [createMessage('user', text, { ...context, name: 'retrieved_context' })];
-      addToSystemPrompt(given, text);
-      return [];
-    } catch (error) {
-      if (!signal.aborted) report(error, options);
-      return [];
-    }
-  };
-
+  const { mode = 'auto', query = lastQuestion, role } = options;
+  const recall = recalling({
+    name: 'retrieved_context',
+    ids: options,
+    role: (context) => role ?? context.options.retrievalRole,
+    async find(asked, { sessionId, stopSignal: signal, request: messages, toolContext }) {
+      const get: RetrievalCall['get'] = (token) => valueFor(token, toolContext);
+      const call = { sessionId, signal, messages, get };
+      try {
+        return await findDocuments(
+          options,
+          call,
+          (within) => query(asked, within),
+          (error) => report(error, options),
+        );
+      } catch (error) {
+        if (!signal.aborted) report(error, options);
+        return '';
+      }
+    },
+  });
   return {
     name: 'retrieval',
-    ...(mode !== 'tool' && recalling(recall)),
+    ...(mode !== 'tool' && recall),
     ...(mode !== 'auto' && { tools: [searchTool(options)] }),
   };
 }
@@ -94,11 +82,6 @@ export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query'
       .slice(-turns)
       .map(textOf)
       .join('\n');
-}
-
-function lastQuestion(input: readonly Msg[]): string {
-  const question = input.findLast(({ role }) => role === 'user');
-  return question ? textOf(question) : '';
 }
 
 function searchTool(options: RetrievalOptions): Tool {
@@ -139,12 +122,6 @@ function searchTool(options: RetrievalOptions): Tool {
       }
     },
   });
-}
-
-function provide<T>(provided: ReadonlyMap<object, unknown>, token: ContextToken<T>): T {
-  if (!provided.has(token))
-    throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
-  return provided.get(token) as T;
 }
 
 function report(error: unknown, { onError }: RetrievalOptions): void {

@@ -1,0 +1,9 @@
+/** Returns the first `length` characters of a text. Servers reject half a surrogate pair. */
+export function startOf(text: string, length: number): string {
+  return text.slice(0, Math.max(0, length)).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** Returns the text, or its first `length` characters and an ellipsis if it is longer. */
+export function cutText(text: string, length: number): string {
+  return text.length > length ? `${startOf(text, length)}…` : text;
+}

@@ -1,0 +1,15 @@
+import type { Middleware } from '../src/agent/middleware.ts';
+import type { Msg } from '../src/message/msg.ts';
+import { asOwn } from '../src/message/own-message.ts';
+
+/** Makes middleware that puts messages before the conversation, as a recall does. */
+export function prepending(find: (input: readonly Msg[]) => Promise<readonly Msg[]>): Middleware {
+  return {
+    wrapSettle: (next) => async (input, context, steps) => {
+      const first = await next(input, context);
+      const found = await find(input.messages);
+      steps.prepend(found.map(asOwn));
+      return first;
+    },
+  };
+}
