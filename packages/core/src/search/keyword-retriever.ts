@@ -1,15 +1,15 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { reportFailure } from '../error/report-failure.ts';
-import { abortable } from '../model/abortable.ts';
+import type { KeyValueStore } from '../memory/key-value-store.ts';
+import { keyPrefix } from '../memory/storage-keys.ts';
+import type { RetrievedDocument } from '../message/retrieved-document.ts';
 import type { ChunkOptions } from './chunk-text.ts';
 import { DocumentIndex, type SearchDocument } from './document-index.ts';
-import { DocumentStore } from './document-store.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
-import type { RetrievedDocument } from '../message/retrieved-document.ts';
 import type { RetrieveOptions, Retriever } from './retriever.ts';
 import { searchTerms } from './search-terms.ts';
 import { stopWords } from './stop-words.ts';
+import { StoredEntries } from './stored-entries.ts';
 
 export interface StoredDocuments {
   readonly store: KeyValueStore;
@@ -75,85 +75,88 @@ export function keywordRetriever(
   source: readonly SearchDocument[] | StoredDocuments,
   options: KeywordRetrieverOptions = {},
 ): KeywordRetriever {
-  checkOptions(
-    'CONFIGURATION',
-    'keywordRetriever()',
-    options,
-    'chunks:object|? stopWords:iterator()|? onError:function|? now:function|?',
-  );
-  const { chunks, onError, now = Date.now } = options;
-  const report = (error: AgentError): void =>
-    reportFailure('keywordRetriever() ignores a failure:', onError, error);
-  const index = new DocumentIndex(
-    searchTerms({ stopWords: options.stopWords ? new Set(options.stopWords) : stopWords() }),
-    chunks,
-  );
-  const stored = Array.isArray(source)
-    ? undefined
-    : openStore(source as StoredDocuments, now, report);
-  if (Array.isArray(source)) for (const document of checked(source)) index.set(document);
-
-  const inTurn = oneAtATime();
-  let refreshing: Promise<void> | undefined;
-
+  const fields = 'chunks:object|? stopWords:iterator()|? onError,now:function|?';
+  checkOptions('CONFIGURATION', 'keywordRetriever()', options, fields);
+  const ignored = options.stopWords ? new Set(options.stopWords) : stopWords();
+  const index = new DocumentIndex(searchTerms({ stopWords: ignored }), options.chunks);
+  if (!Array.isArray(source)) return storedRetriever(source as StoredDocuments, index, options);
+  const add = (documents: readonly SearchDocument[]): void => {
+    for (const document of checked(documents)) index.set(document);
+  };
+  add(source);
   return {
-    threshold: 0.05,
+    threshold,
     async retrieve(query, { topK = 10, signal, filters } = {}) {
-      if (stored) {
-        // Concurrent searches share one read of the store.
-        const fresh = (refreshing ??= inTurn(() => stored.refresh(index)).finally(
-          () => (refreshing = undefined),
-        ));
-        await (signal
-          ? abortable(fresh, signal).catch((error: unknown) => raise(error, signal))
-          : fresh);
-      }
-      if (signal?.aborted) raise(signal.reason, signal);
+      if (signal?.aborted) throw AgentError.from(signal.reason, 'ABORTED');
       return index.find(query, topK, filters);
     },
     async add(documents) {
-      const given = checked(documents);
-      if (stored) return inTurn(() => stored.add(given, index));
-      for (const document of given) index.set(document);
+      add(documents);
     },
     async remove(ids) {
-      if (stored) return inTurn(() => stored.remove(ids, index));
       for (const id of ids) index.remove(id);
     },
     async clear() {
-      if (stored) return inTurn(() => stored.clear(index));
       index.clear();
     },
   };
 }
 
-/**
- * Returns a function that runs store operations one at a time, so that a refresh never reads
- * documents that are only partly written or deleted.
- */
-function oneAtATime(): (work: () => Promise<void>) => Promise<void> {
-  let turn: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = turn.then(work).catch((error: unknown) => {
-      throw AgentError.from(error, 'STORAGE_FAILED');
-    });
-    turn = result.catch(() => {});
-    return result;
-  };
-}
+/** Minimum score of a useful document. */
+const threshold = 0.05;
 
-function raise(error: unknown, signal: AbortSignal): never {
-  throw AgentError.from(error, signal.aborted ? 'ABORTED' : 'STORAGE_FAILED');
-}
-
-function openStore(
+function storedRetriever(
   source: StoredDocuments,
-  now: () => number,
-  onError: (error: AgentError) => void,
-): DocumentStore {
+  index: DocumentIndex,
+  { onError, now = Date.now }: KeywordRetrieverOptions,
+): KeywordRetriever {
   checkOptions('CONFIGURATION', 'keywordRetriever()', source, 'store:getMany() namespace:string|?');
   const { store, namespace = 'default' } = source;
-  return new DocumentStore({ store, namespace, now, onError });
+  const stored = new StoredEntries<SearchDocument>({
+    store,
+    kind: keyPrefix.documents,
+    namespace,
+    words: { entry: 'document', group: 'document id' },
+    isUnique: true,
+    index: {
+      parse: ({ v: _v, ...document }, { group: id }) =>
+        typeof document['content'] === 'string'
+          ? { ...(document as unknown as SearchDocument), id }
+          : undefined,
+      add: (_place, document) => index.set(document),
+      remove: ({ group }) => index.remove(group),
+    },
+    onError: (error) => reportFailure('keywordRetriever() ignores a failure:', onError, error),
+  });
+
+  return {
+    threshold,
+    async retrieve(query, { topK = 10, signal, filters } = {}) {
+      await stored.refresh(signal);
+      return index.find(query, topK, filters);
+    },
+    async add(documents) {
+      const [first, ...others] = checked(documents);
+      if (!first) return;
+      await stored.inTurn(async () => {
+        const listed = await stored.list(
+          others.length ? stored.prefix : stored.groupPrefix(first.id),
+        );
+        for (const document of documents) {
+          const place = { group: document.id, at: now(), id: crypto.randomUUID().slice(0, 8) };
+          const before = await stored.write(place, document);
+          const older = listed.filter(({ group }) => group === document.id);
+          await stored.delete(before ? [...older, before] : older);
+        }
+      });
+    },
+    async remove(ids) {
+      await stored.inTurn(async () => {
+        for (const id of ids) await stored.deleteAll(stored.groupPrefix(id));
+      });
+    },
+    clear: () => stored.inTurn(() => stored.deleteAll(stored.prefix)),
+  };
 }
 
 /** Throws `INVALID_INPUT` if a value is not a document. */

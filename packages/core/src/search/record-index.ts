@@ -1,7 +1,14 @@
 import type MiniSearch from 'minisearch';
-import type { StoredRecord } from './record-format.ts';
 import type { SearchTerms } from './search-terms.ts';
 import { termIndex, type IndexedText } from './term-index.ts';
+
+/** One record of long-term memory, as the store has it in JSON. */
+export interface StoredRecord {
+  readonly sessionId: string;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  readonly parts: readonly { readonly speaker: string; readonly text: string }[];
+}
 
 export interface Found {
   readonly key: string;
@@ -11,24 +18,21 @@ export interface Found {
 
 /** Index of records, which are found by their words. */
 export class RecordIndex {
-  readonly records: Map<string, StoredRecord> = new Map();
+  readonly #records = new Map<string, StoredRecord>();
   readonly #search: MiniSearch<IndexedText>;
 
   constructor(terms: SearchTerms) {
     this.#search = termIndex(terms);
   }
 
-  /** Adds a record. Does nothing if the index already has the key. */
   add(key: string, record: StoredRecord): void {
-    if (this.records.has(key)) return;
-    this.records.set(key, record);
+    this.#records.set(key, record);
     this.#search.add({ id: key, text: textOf(record) });
   }
 
   remove(key: string): void {
-    const record = this.records.get(key);
-    if (!record) return;
-    this.records.delete(key);
+    const record = this.#records.get(key)!;
+    this.#records.delete(key);
     this.#search.remove({ id: key, text: textOf(record) });
   }
 
@@ -40,7 +44,7 @@ export class RecordIndex {
     return this.#search
       .search(query)
       .flatMap(({ id, score }): Found[] => {
-        const record = this.records.get(id as string);
+        const record = this.#records.get(id as string);
         return record && isWanted(record) ? [{ key: id as string, record, score }] : [];
       })
       .sort(

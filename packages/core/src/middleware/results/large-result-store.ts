@@ -1,3 +1,4 @@
+import { keyPrefix } from '../../memory/storage-keys.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
@@ -68,5 +69,5 @@ export class LargeResultStore {
  * `s:`.
  */
 function keyOf(sessionId: string, toolUseId: string): string {
-  return `result:${encodeURIComponent(sessionId)}:${encodeURIComponent(toolUseId)}`;
+  return `${keyPrefix.result}${encodeURIComponent(sessionId)}:${encodeURIComponent(toolUseId)}`;
 }

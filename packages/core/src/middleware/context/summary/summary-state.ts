@@ -1,3 +1,4 @@
+import { keyPrefix } from '../../../memory/storage-keys.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { fence } from '../../../message/fence.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
@@ -124,5 +125,5 @@ function parseSummary(stored: string): Summary {
  * begin with `s:`.
  */
 function keyOf(sessionId: string): string {
-  return `summary:${encodeURIComponent(sessionId)}`;
+  return `${keyPrefix.summary}${encodeURIComponent(sessionId)}`;
 }

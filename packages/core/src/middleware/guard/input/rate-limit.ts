@@ -1,3 +1,4 @@
+import { keyPrefix } from '../../../memory/storage-keys.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { StageRejection } from '../rejection.ts';
@@ -45,7 +46,7 @@ export function rateLimit(options: RateLimitOptions = {}): InputStage {
       const user = readKey(key(context));
       for (const { name, limit, ms } of windows) {
         const time = now();
-        const count = await store.add(`rate:${name}:${user}`, 1, { ms, now: time });
+        const count = await store.add(`${keyPrefix.rate}${name}:${user}`, 1, { ms, now: time });
         if (!(readTotal(count) <= limit)) return limitReached(count, time);
       }
       return input;

@@ -1,3 +1,4 @@
+import { keyPrefix } from '../../../memory/storage-keys.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import type { Usage } from '../../../model/usage.ts';
 import { memoryCounters } from './counter-store.ts';
@@ -46,7 +47,7 @@ export function spendCap(options: SpendCapOptions): InputStage {
   } = options;
   const add = async (user: string, amount: number) => {
     const time = now();
-    const count = await store.add(`spend:${user}`, amount, { ms: window, now: time });
+    const count = await store.add(`${keyPrefix.spend}${user}`, amount, { ms: window, now: time });
     return { count, time };
   };
   return {

@@ -1,0 +1,294 @@
+import { AgentError } from '../error/agent-error.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { Entry, KeyValueStore } from '../memory/key-value-store.ts';
+import { joinValue, splitValue } from '../memory/split-value.ts';
+import { encodeForKey, valueKeys } from '../memory/storage-keys.ts';
+import { abortable } from '../model/abortable.ts';
+
+const formatVersion = 1;
+
+/** Maximum length of a percent-encoded namespace. */
+const maxNamespace = 200;
+/**
+ * Maximum length of namespace and group in a key, percent-encoded. Cloudflare KV limits keys to 512
+ * bytes, and the rest of a key needs less than 70.
+ */
+const maxEncoded = 440;
+/** Maximum length of the id of a write. */
+const maxId = 40;
+/** Number of digits, to base 36, of the time of a write. */
+const timeLength = 9;
+
+/**
+ * Place of an entry in the store. The key is `<kind>:<namespace>:<group>:<revision>`, plus `~<n>` if
+ * the entry needs n values.
+ */
+export interface Place {
+  readonly key: string;
+  /** Session of a record, or id of a document. */
+  readonly group: string;
+  /** Time and id of the write. Later revisions sort after earlier revisions. */
+  readonly revision: string;
+  /** Number of stored values. */
+  readonly values: number;
+}
+
+/** What an index needs, to stay in step with the entries in a store. */
+interface EntryIndex<T> {
+  /** Returns the entry in a value from the store, or `undefined` if it is damaged. */
+  parse(value: Readonly<Record<string, unknown>>, place: Place): T | undefined;
+  /** Adds an entry, in place of an earlier entry of the same slot. */
+  add(place: Place, entry: T): void;
+  remove(place: Place): void;
+}
+
+interface StoredEntriesOptions<T> {
+  readonly store: KeyValueStore;
+  /** Beginning of the keys. */
+  readonly kind: string;
+  readonly namespace: string;
+  /** Words for errors: what an entry is, and what its group is. */
+  readonly words: { readonly entry: string; readonly group: string };
+  /** Whether a group has one entry, so that a later one replaces it. */
+  readonly isUnique: boolean;
+  readonly index: EntryIndex<T>;
+  /** Receives an error for each damaged entry, and for old entries that cannot be deleted. */
+  readonly onError: (error: AgentError) => void;
+}
+
+/**
+ * Entries in a store to which other processes may write too, and an index of them in memory. An
+ * entry never changes: a changed document gets a new key. So the list of keys is enough to find
+ * changes.
+ */
+export class StoredEntries<T extends object> {
+  /** Beginning of the keys of all entries. */
+  readonly prefix: string;
+  readonly #options: StoredEntriesOptions<T>;
+  /** The entries in the index by slot: by group if each group has one entry, otherwise by key. */
+  readonly #held = new Map<string, Place>();
+  /**
+   * Keys that this instance deleted, and keys of damaged entries. The store's list of keys may be
+   * out of date, so these keys must be ignored.
+   */
+  readonly #ignored = new Set<string>();
+  #turn: Promise<unknown> = Promise.resolve();
+  #refreshing: Promise<void> | undefined;
+
+  /**
+   * Throws `INVALID_INPUT` for a namespace that is empty or has more than 200 characters,
+   * percent-encoded.
+   */
+  constructor(options: StoredEntriesOptions<T>) {
+    this.#options = options;
+    const namespace = encodeForKey(options.namespace, 'namespace', maxNamespace);
+    this.prefix = `${options.kind}${namespace}:`;
+  }
+
+  /**
+   * Returns the beginning of the keys of a group. Throws `INVALID_INPUT` if namespace and group
+   * together are too long for a key.
+   */
+  groupPrefix(group: string): string {
+    const { words } = this.#options;
+    return `${this.prefix}${encodeForKey(group, words.group, maxEncoded - this.prefix.length)}:`;
+  }
+
+  /** Returns the places of the listed entries whose keys begin with `prefix`. */
+  async list(prefix: string): Promise<readonly Place[]> {
+    const keys = await this.#options.store.keys(prefix);
+    return keys.flatMap((key) => this.placeOf(key) ?? []);
+  }
+
+  /** Returns the place for the first key of an entry, or `undefined` for any other key. */
+  placeOf(key: string): Place | undefined {
+    const [, encoded, revision, values = '1'] =
+      /^([^:]+):([0-9a-z]{9}-[\w-]+)(?:~(\d+))?$/.exec(key.slice(this.prefix.length)) ?? [];
+    const group = encoded && decode(encoded);
+    return group && revision ? { key, group, revision, values: Number(values) } : undefined;
+  }
+
+  /**
+   * Writes an entry and adds it to the index. `at`: milliseconds since 1970. Returns the entry whose
+   * slot it takes. Throws `INVALID_INPUT` unless the id is 1 to 40 letters, digits, `_` or `-`.
+   */
+  async write(
+    { group, at, id }: { readonly group: string; readonly at: number; readonly id: string },
+    entry: T,
+  ): Promise<Place | undefined> {
+    const { store, index } = this.#options;
+    const text = JSON.stringify({ v: formatVersion, ...entry });
+    const values = splitValue(text, store.features.maxValueBytes);
+    const before = this.#options.isUnique ? this.#held.get(group) : undefined;
+    // The new entry must sort after the one that it replaces, also if the clock was set back.
+    const time = Math.max(Math.trunc(at), before ? timeOf(before) + 1 : 0);
+    const revision = `${time.toString(36).padStart(timeLength, '0')}-${id}`;
+    const size = values.length > 1 ? `~${values.length}` : '';
+    const place = this.placeOf(`${this.groupPrefix(group)}${revision}${size}`);
+    if (!place || id.length > maxId)
+      throw new AgentError('INVALID_INPUT', `"${id}" cannot be part of a key`);
+    const entries = keysOf(place).map((key, part): Entry => [key, values[part]!]);
+    // The first value is written last: if it exists, the entry is complete.
+    await store.setMany(entries.toReversed());
+    this.#held.set(this.#slotOf(place), place);
+    index.add(place, entry);
+    return before;
+  }
+
+  /** Deletes entries from the store and the index. */
+  async delete(places: readonly Place[]): Promise<void> {
+    await this.#delete(places.flatMap(keysOf));
+    for (const place of places) this.#forget(place);
+  }
+
+  /** Deletes all entries whose keys begin with `prefix`, also parts of entries. */
+  async deleteAll(prefix: string): Promise<void> {
+    const held = [...this.#held.values()].filter(({ key }) => key.startsWith(prefix));
+    await this.#delete([...held.flatMap(keysOf), ...(await this.#options.store.keys(prefix))]);
+    for (const place of held) this.#forget(place);
+  }
+
+  /**
+   * Adds new entries of the store to the index, and removes entries that were deleted from the
+   * store. Deletes the oldest entries if there are more than `limit`. Concurrent callers share one
+   * read of the store.
+   */
+  async refresh(signal: AbortSignal | undefined, limit: number = Infinity): Promise<void> {
+    try {
+      this.#refreshing ??= this.#refresh(limit).finally(() => (this.#refreshing = undefined));
+      await (signal ? abortable(this.#refreshing, signal) : this.#refreshing);
+    } catch (error) {
+      throw AgentError.from(error, signal?.aborted ? 'ABORTED' : 'STORAGE_FAILED');
+    }
+  }
+
+  /**
+   * Runs changes one at a time, in the order of their calls. An entry that is written before a
+   * delete therefore does not return after the delete.
+   */
+  inTurn(change: () => Promise<void>): Promise<void> {
+    const result = this.#turn.then(change).catch((error: unknown) => {
+      throw AgentError.from(error, 'STORAGE_FAILED');
+    });
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  async #refresh(limit: number): Promise<void> {
+    const { store, onError } = this.#options;
+    const listed = await this.list(this.prefix);
+    const keys = new Set(listed.map(({ key }) => key));
+    for (const key of this.#ignored) if (!keys.has(key)) this.#ignored.delete(key);
+    const newest = this.#newest(listed.filter(({ key }) => !this.#ignored.has(key)));
+    const kept = [...newest.values()].toSorted(byRevision);
+    const old = kept.splice(0, Math.max(0, kept.length - limit));
+    const added = kept.filter((place) => this.#isNew(place));
+    // A key that is not listed was deleted elsewhere, or it is so new that the list does not have
+    // it yet. Its value shows which is the case.
+    const unlisted = [...this.#held].flatMap(([slot, place]) => (newest.has(slot) ? [] : place));
+    const values = await store.getMany([
+      ...added.flatMap(keysOf),
+      ...unlisted.map(({ key }) => key),
+    ]);
+    for (const place of unlisted) if (!values.has(place.key)) this.#forget(place);
+    for (const place of added) this.#take(place, values);
+    if (old.length)
+      await this.delete(old).catch((error: unknown) =>
+        onError(AgentError.from(error, 'STORAGE_FAILED')),
+      );
+  }
+
+  #take(place: Place, values: ReadonlyMap<string, string>): void {
+    const { index, onError } = this.#options;
+    const found = keysOf(place).flatMap((key) => values.get(key) ?? []);
+    // The entry was deleted after the list was read, or its values cannot be read yet. The next
+    // refresh tries again.
+    if (found.length < place.values || this.#ignored.has(place.key)) return;
+    try {
+      const entry = this.#parse(place, found);
+      if (!this.#isNew(place)) return;
+      this.#held.set(this.#slotOf(place), place);
+      index.add(place, entry);
+    } catch (error) {
+      this.#ignored.add(place.key);
+      onError(AgentError.from(error));
+    }
+  }
+
+  /** Parses an entry. Throws `STORAGE_FAILED` if the values are damaged or have another format. */
+  #parse(place: Place, values: readonly string[]): T {
+    const { index, words } = this.#options;
+    let value: unknown;
+    let cause: unknown;
+    try {
+      value = JSON.parse(joinValue(values));
+    } catch (error) {
+      cause = error;
+    }
+    const { key } = place;
+    const fields = isRecord(value) ? value : {};
+    const { v: format = formatVersion } = fields;
+    const entry = format === formatVersion ? index.parse(fields, place) : undefined;
+    if (entry !== undefined) return entry;
+    const what = `The ${words.entry} ${key} in the store`;
+    const problem =
+      format === formatVersion
+        ? 'is damaged'
+        : `has format ${String(format)}; this version of the library reads ${formatVersion}`;
+    throw new AgentError('STORAGE_FAILED', `${what} ${problem}`, { cause, details: { key } });
+  }
+
+  async #delete(keys: readonly string[]): Promise<void> {
+    const gone = new Set(keys);
+    if (!gone.size) return;
+    // A running refresh must not add these entries again.
+    for (const key of gone) this.#ignored.add(key);
+    try {
+      await this.#options.store.delete([...gone]);
+    } catch (error) {
+      for (const key of gone) this.#ignored.delete(key);
+      throw error;
+    }
+  }
+
+  #forget(place: Place): void {
+    const slot = this.#slotOf(place);
+    if (this.#held.get(slot)?.key !== place.key) return;
+    this.#held.delete(slot);
+    this.#options.index.remove(place);
+  }
+
+  /** Returns the newest of the entries of each slot. */
+  #newest(places: readonly Place[]): ReadonlyMap<string, Place> {
+    return new Map(places.toSorted(byRevision).map((place) => [this.#slotOf(place), place]));
+  }
+
+  #isNew(place: Place): boolean {
+    const held = this.#held.get(this.#slotOf(place));
+    return !held || held.revision < place.revision;
+  }
+
+  #slotOf({ group, key }: Place): string {
+    return this.#options.isUnique ? group : key;
+  }
+}
+
+function byRevision(a: Place, b: Place): number {
+  return a.revision < b.revision ? -1 : 1;
+}
+
+function timeOf({ revision }: Place): number {
+  return parseInt(revision.slice(0, timeLength), 36);
+}
+
+function keysOf({ key, values }: Place): readonly string[] {
+  return valueKeys(key, values);
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
