@@ -69,13 +69,13 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   const made: Approving = {
     ...decided,
     mayAsk: Boolean(approvalOn || decide),
-    onError: 'fail',
-    on: {
-      // Later than `wrapRun`, in which other middleware adds tools.
-      'pre-call': {
-        priority: 10_000,
-        handle: (_event, _control, { tools }) => rules.check(tools),
-      },
+    wrapSettle: (next) => {
+      const settle = decided.wrapSettle(next);
+      return async (input, context, steps) => {
+        // Later than `wrapRun`, in which other middleware adds tools.
+        rules.check(context.tools);
+        return settle(input, context, steps);
+      };
     },
     wrapRound: (next) => {
       const run = decided.wrapRound(held.wrapRound(next, holds));

@@ -64,7 +64,7 @@ export function structured<const S extends SchemaLike>(
         throw new AgentError('CONFIGURATION', message);
       }
       return tools && mode !== 'prompt'
-        ? toolForm({ schema, forceTool })
+        ? toolForm({ schema, forceTool }, context, steps)
         : textForm({ schema, responseSchema }, steps);
     },
   }) as OutputMode<InferOutput<S>>;

@@ -7,7 +7,7 @@ import { textOf, withSystemText } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { formatInstruction } from '../../schema/format-instruction.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
-import type { Found, ValueForm } from './value-mode.ts';
+import type { Answering, Found, ValueForm } from './value-mode.ts';
 
 /** A value that was found in a reply. */
 interface Said {
@@ -76,7 +76,20 @@ export function textForm(
       const lines = issues.map((issue) => `- ${issue}`).join('\n');
       return `Your answer does not fit the schema:\n${lines}\nAnswer again, with the corrected ${name} alone.`;
     },
+    answer: (about) => answerOf(about, steps),
   };
+}
+
+/** Creates the answer: the reply, whose text is the value alone. */
+async function answerOf({ reply, text, metadata }: Answering, steps: Steps): Promise<Msg> {
+  const isSame = textOf(reply) === text;
+  const kept = reply.content.filter(
+    ({ type }) => type !== 'tool_use' && (isSame || type !== 'text'),
+  );
+  const content = isSame ? kept : [...kept, { type: 'text', text } as const];
+  const message: Msg = { ...reply, content, metadata: { ...reply.metadata, ...metadata } };
+  if (!isSame) await steps.emit('step-reset', { reason: 'output', replacement: message });
+  return message;
 }
 
 /**

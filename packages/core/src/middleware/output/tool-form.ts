@@ -1,11 +1,15 @@
-import type { ToolUse } from '../../message/content-block.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { outputText, textOf, toolUsesOf } from '../../message/message-text.ts';
+import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
-import { isOutputCall, type Found, type ValueForm } from './value-mode.ts';
+import type { Answering, Found, Reading, ValueForm } from './value-mode.ts';
 
 export interface ToolFormOptions {
   readonly schema: Schema<unknown>;
@@ -14,15 +18,59 @@ export interface ToolFormOptions {
 }
 
 /**
- * Gets the value from the arguments of a tool that is added to the agent's own tools (AgentScope:
- * `StructuredOutputHook`).
+ * Gets the value from the arguments of a tool, which it adds to the run (AgentScope:
+ * `StructuredOutputHook`). Throws `CONFIGURATION` if the run has another tool of this name.
  */
-export function toolForm({ schema, forceTool }: ToolFormOptions): ValueForm {
+export function toolForm(
+  { schema, forceTool }: ToolFormOptions,
+  context: RunContext,
+  steps: Steps,
+): ValueForm {
   const input = asArguments(schema);
   const reminder = `Give your answer now: call "${outputToolName}".`;
   const forced = forceTool && { toolChoice: { name: outputToolName } };
   let found: Found | undefined;
-  const tool: Tool = {
+  const tool = outputTool(input, (value) => (found = value));
+  if (context.tools.find(outputToolName)) {
+    const message = `structured() reserves the tool name "${outputToolName}". Rename your tool.`;
+    throw new AgentError('CONFIGURATION', message);
+  }
+  context.addTools([tool]);
+  const read = async (reply: Msg): Promise<Reading> =>
+    found ? { ok: true, found } : readCall(input, reply);
+  return {
+    schema,
+    isReminded: true,
+    lastQuestion: reminder,
+    request(request, isAsked) {
+      found = undefined;
+      const isOffered = request.tools.some(isOutputCall);
+      const tools = isOffered ? request.tools : [...request.tools, tool.schema];
+      return { ...request, tools, ...(isAsked && forced) };
+    },
+    read,
+    async readResults(messages) {
+      const from = messages.findLastIndex(({ role }) => role !== 'tool');
+      const reply = messages[from];
+      const call = reply && toolUsesOf(reply).findLast(isOutputCall);
+      const results = messages.slice(from + 1).flatMap(toolResultsOf);
+      const result = results.find(({ toolUseId }) => toolUseId === call?.id);
+      if (!reply || !result) return undefined;
+      const reading = await read(reply);
+      // A hook may have rejected the call or changed its arguments.
+      const isRejected = !found && reading.ok && result.state !== 'success';
+      if (!isRejected) return { reply, reading };
+      const issues = [outputText(result.output)];
+      return { reply, reading: { ok: false, issues, text: textOfCall(call!) } };
+    },
+    question: () => reminder,
+    answer: (about) => answerOf(about, steps),
+    withoutAttempt: withoutOutputCalls,
+  };
+}
+
+function outputTool(input: Schema<Found>, take: (found: Found) => void): Tool {
+  return {
     name: outputToolName,
     input,
     schema: {
@@ -33,46 +81,80 @@ export function toolForm({ schema, forceTool }: ToolFormOptions): ValueForm {
     replay: 'safe',
     takesAnswer: true,
     execute(value) {
-      found = value as Found;
+      take(value as Found);
       return 'Received.';
     },
   };
+}
+
+/** Reads the value from the last call of the output tool in a reply. */
+async function readCall(schema: Schema<Found>, reply: Msg): Promise<Reading> {
+  const call = toolUsesOf(reply).findLast(isOutputCall);
+  if (!call) {
+    const issues = [`the model did not call "${outputToolName}"`];
+    return { ok: false, issues, text: textOf(reply) };
+  }
+  const text = textOfCall(call);
+  if (call.input === null && call.raw) return { ok: false, issues: ['it is not valid JSON'], text };
+  const checked = await schema.validate(call.input);
+  return checked.ok
+    ? { ok: true, found: checked.value }
+    : { ok: false, issues: checked.issues, text };
+}
+
+function textOfCall({ raw, input }: ToolUse): string {
+  return raw ?? JSON.stringify(input);
+}
+
+/** Creates the answer: the last thinking of the attempts, and the value as text. */
+async function answerOf(
+  { reply, gone, text, metadata, chunk }: Answering,
+  steps: Steps,
+): Promise<Msg> {
+  const content: ContentBlock[] = [...lastThinking([...gone, reply]), { type: 'text', text }];
+  const message = steps.message('assistant', content, { metadata });
+  // Readers have text of the reply, which the answer does not have.
+  if (textOf(reply) && toolUsesOf(reply).every(isOutputCall)) {
+    await steps.emit('step-reset', { reason: 'output', replacement: message });
+    return message;
+  }
+  const piece = { blockId: `${message.id}:0`, delta: text };
+  if (chunk === 'summary-chunk') await steps.emit(chunk, piece);
+  else await steps.emit(chunk, { ...piece, kind: 'text' });
+  return message;
+}
+
+function isOutputCall({ name }: { readonly name: string }): boolean {
+  return name === outputToolName;
+}
+
+/**
+ * Removes the calls of the output tool from a message. Returns `undefined` if the message has
+ * nothing but calls or results of that tool.
+ */
+function withoutOutputCalls(message: Msg): Msg | undefined {
+  const uses = toolUsesOf(message);
+  if (toolResultsOf(message).some(isOutputCall) || (uses.length && uses.every(isOutputCall)))
+    return undefined;
+  if (!uses.some(isOutputCall)) return message;
   return {
-    schema,
-    tool,
-    lastQuestion: reminder,
-    request(request, isAsked) {
-      found = undefined;
-      const isOffered = request.tools.some(isOutputCall);
-      const tools = isOffered ? request.tools : [...request.tools, tool.schema];
-      return { ...request, tools, ...(isAsked && forced) };
-    },
-    async read(reply, result) {
-      if (found) return { ok: true, found };
-      const call = toolUsesOf(reply).findLast(isOutputCall);
-      if (!call) {
-        const issues = [`the model did not call "${outputToolName}"`];
-        return { ok: false, issues, text: textOf(reply) };
-      }
-      const text = call.raw ?? JSON.stringify(call.input);
-      const checked = await readCall(input, call);
-      if (!checked.ok) return { ok: false, issues: checked.issues, text };
-      // A hook may have rejected the call or changed its arguments.
-      if (result && result.state !== 'success')
-        return { ok: false, issues: [outputText(result.output)], text };
-      return { ok: true, found: checked.value };
-    },
-    question: () => reminder,
+    ...message,
+    content: message.content.filter((block) => block.type !== 'tool_use' || !isOutputCall(block)),
   };
 }
 
-function readCall(
-  schema: Schema<Found>,
-  { input, raw }: ToolUse,
-): ReturnType<Schema<Found>['validate']> {
-  return input === null && raw
-    ? { ok: false, issues: ['it is not valid JSON'] }
-    : schema.validate(input);
+/**
+ * Returns the model's last thinking, without signatures and provider metadata. These belong to a
+ * tool call that is removed, and providers reject them without that tool call.
+ */
+function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
+  const thoughts = messages.map(({ content }) =>
+    content.filter((block) => block.type === 'thinking'),
+  );
+  return (thoughts.findLast(({ length }) => length) ?? []).map(({ type, thinking }) => ({
+    type,
+    thinking,
+  }));
 }
 
 /**

@@ -3,15 +3,11 @@ import { isEnding, isNewAnswer, type Answer, type Ending, type Next } from '../.
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import type { ContentBlock, ToolResult } from '../../message/content-block.ts';
-import type { JsonValue } from '../../message/json/json.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
-import { textOf, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { outputToolName } from '../../message/output-tool.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema } from '../../schema/schema.ts';
-import type { Tool } from '../../tool/tool.ts';
 import { lastAnswer, type LimitReply, type LimitSteps } from '../limits/summarize.ts';
 import type { OutputMode } from './output-mode.ts';
 
@@ -28,14 +24,25 @@ export type Reading =
   | { readonly ok: true; readonly found: Found }
   | { readonly ok: false; readonly issues: readonly string[]; readonly text: string };
 
+/** A value for which a form creates the answer. */
+export interface Answering {
+  /** The reply that contains the value. */
+  readonly reply: Msg;
+  /** Messages of the attempts, which the answer replaces. */
+  readonly gone: readonly Msg[];
+  /** Text of the answer. */
+  readonly text: string;
+  /** Metadata of the answer: the value, and the JSON that the model wrote. */
+  readonly metadata: JsonObject;
+  /** Type of the event with which readers get a text that no reply has. */
+  readonly chunk: 'reasoning-chunk' | 'summary-chunk';
+}
+
 /** The form in which the model gives the value of one run. */
 export interface ValueForm {
   readonly schema: Schema<unknown>;
-  /**
-   * Tool whose arguments are the value. The first reply without a call of it is no failed attempt,
-   * and only gets a reminder.
-   */
-  readonly tool?: Tool;
+  /** Whether the first reply without a value is no failed attempt, and only gets a reminder. */
+  readonly isReminded?: boolean;
   /** Message that `request` adds. Context policies count its tokens. */
   readonly beside?: Msg;
   /** Question for the value at a limit. */
@@ -45,13 +52,21 @@ export interface ValueForm {
    * to give it now.
    */
   request(request: ModelRequest, isAsked: boolean): ModelRequest;
+  /** Reads the value from a reply. */
+  read(reply: Msg): Promise<Reading>;
   /**
-   * Reads the value from a reply, or from its calls of the tool since the last request. `result`:
-   * the result of the last call.
+   * Reads the value from the newest results of tool calls. Returns `undefined` if none of them is
+   * for the value. Absent if no tool takes the value.
    */
-  read(reply: Msg, result?: ToolResult): Promise<Reading>;
+  readResults?(
+    messages: readonly Msg[],
+  ): Promise<{ readonly reply: Msg; readonly reading: Reading } | undefined>;
   /** Returns the question after a reply without a valid value. */
   question(issues: readonly string[]): string;
+  /** Creates the answer, and sends its text to the readers unless they have it. */
+  answer(about: Answering): Promise<Msg>;
+  /** Returns a message of the log without its part of an attempt, or `undefined` if nothing is left. */
+  withoutAttempt?(message: Msg): Msg | undefined;
 }
 
 export interface ValueModeOptions {
@@ -64,8 +79,8 @@ export interface ValueModeOptions {
 }
 
 /**
- * Creates an output mode. Its value is in the last reply: in the text, or in a call of its tool.
- * Several runs may share it. Throws `CONFIGURATION` for an invalid number of attempts.
+ * Creates an output mode. Its value is in the last reply, in the given form. Several runs may share
+ * it. Throws `CONFIGURATION` for an invalid number of attempts.
  */
 export function valueMode({ where, attempts, form }: ValueModeOptions): OutputMode {
   if (!Number.isInteger(attempts) || attempts < 1) {
@@ -77,20 +92,9 @@ export function valueMode({ where, attempts, form }: ValueModeOptions): OutputMo
   return [
     {
       name: 'output',
-      onError: 'fail',
-      on: {
-        // Later than `wrapRun`, in which other middleware hides tools.
-        'pre-call': {
-          priority: -10_000,
-          handle: (_event, _control, context) => runOf(context).begin(where, form),
-        },
-      },
-      wrapRun: (next) => (input, context, steps) => {
-        runs.set(context, new ValueRun(context, steps, attempts));
-        return next(input, context);
-      },
-      wrapSettle: (next) => async (input, context) => {
-        const run = runOf(context);
+      wrapSettle: (next) => async (input, context, steps) => {
+        const run = new ValueRun(form(context, steps), { context, steps, attempts });
+        runs.set(context, run);
         const made = await next(input, context);
         const isJudged = isEnding(made) && made.isStored && made.message;
         return isJudged ? run.judgeStored({ ...made, message: made.message }) : made;
@@ -99,13 +103,18 @@ export function valueMode({ where, attempts, form }: ValueModeOptions): OutputMo
       wrapReply: (next) => async (reply, context) => {
         // The output of a tool is no value.
         if (reply.reason !== 'stop') return { to: 'model' };
-        const run = runOf(context);
         const made = await next(reply, context);
-        return isNewAnswer(made, context) ? run.judge(made) : made;
+        return isNewAnswer(made, context) ? runOf(context).judge(made) : made;
       },
     },
     lastAnswer((context, steps) => runOf(context).last(steps)),
   ];
+}
+
+interface ValueRunOptions {
+  readonly context: RunContext;
+  readonly steps: Steps;
+  readonly attempts: number;
 }
 
 /**
@@ -115,29 +124,18 @@ export function valueMode({ where, attempts, form }: ValueModeOptions): OutputMo
 class ValueRun {
   readonly #context: RunContext;
   readonly #steps: Steps;
-  #form!: ValueForm;
+  readonly #form: ValueForm;
   /** Ids of the replies without a value, and of the questions after them. */
   readonly #own: Set<string> = new Set();
   #left: number;
   /** Whether the model was asked for the value. */
   #isAsked = false;
 
-  constructor(context: RunContext, steps: Steps, attempts: number) {
+  constructor(form: ValueForm, { context, steps, attempts }: ValueRunOptions) {
+    this.#form = form;
     this.#context = context;
     this.#steps = steps;
     this.#left = attempts;
-  }
-
-  /** Makes the form of the value, and adds its tool to the run. `where`: name of the output mode. */
-  begin(where: string, form: ValueModeOptions['form']): void {
-    this.#form = form(this.#context, this.#steps);
-    const { tool } = this.#form;
-    if (!tool) return;
-    if (this.#context.tools.find(tool.name)) {
-      const message = `${where} reserves the tool name "${tool.name}". Rename your tool.`;
-      throw new AgentError('CONFIGURATION', message);
-    }
-    this.#context.addTools([tool]);
   }
 
   /** Ends the run if a tool call has given the value. Otherwise asks the model for it. */
@@ -146,8 +144,9 @@ class ValueRun {
     next: Step<RequestDraft, ModelRequest | Next>,
   ): Promise<ModelRequest | Next> {
     const form = this.#form;
-    const given = form.tool && !draft.isAsked ? await this.#givenByCall() : undefined;
-    if (given) return given;
+    const given = draft.isAsked ? undefined : await form.readResults?.(this.#context.messages);
+    if (given?.reading.ok) return this.#ending(given.reading.found, given.reply);
+    if (given?.reading.ok === false) await this.#fail(given.reading);
     const made = await next({ ...draft, beside: form.beside }, this.#context);
     return 'to' in made || isEnding(made) ? made : form.request(made, this.#isAsked);
   }
@@ -160,7 +159,7 @@ class ValueRun {
     const { message } = ending;
     const reading = await this.#form.read(message);
     if (reading.ok) return this.#ending(reading.found, message, ending);
-    if (this.#isAsked || !this.#form.tool) await this.#fail(reading);
+    if (this.#isAsked || !this.#form.isReminded) await this.#fail(reading);
     this.#isAsked = true;
     return this.#again(message, this.#form.question(reading.issues));
   }
@@ -193,24 +192,6 @@ class ValueRun {
     const answer = await this.#answer(found, reply.message, 'summary-chunk');
     const message = await steps.revise('post-summary', answer);
     return { type: 'complete', message, output: found.value };
-  }
-
-  /**
-   * Returns the end of the run if the newest messages are results, and one of them is of the output
-   * tool. Counts a failed attempt if the call has no valid value.
-   */
-  async #givenByCall(): Promise<Next | undefined> {
-    const { messages } = this.#context;
-    const from = messages.findLastIndex(({ role }) => role !== 'tool');
-    const reply = messages[from];
-    const call = reply && toolUsesOf(reply).findLast(isOutputCall);
-    const results = messages.slice(from + 1).flatMap(toolResultsOf);
-    const result = results.find(({ toolUseId }) => toolUseId === call?.id);
-    if (!reply || !result) return undefined;
-    const reading = await this.#form.read(reply, result);
-    if (reading.ok) return this.#ending(reading.found, reply);
-    await this.#fail(reading);
-    return undefined;
   }
 
   async #ending(found: Found, reply: Msg, ending?: Ending): Promise<Ending> {
@@ -257,52 +238,30 @@ class ValueRun {
   }
 
   /**
-   * Creates the answer with a value. It replaces all messages of the attempts. `reply` is the
-   * message that contains the value.
+   * Creates the answer with a value. It replaces all messages of the attempts. `reply`: the message
+   * that contains the value.
    */
   async #answer(
     { value, given, text: words }: Found,
     reply: Msg,
     chunk: 'reasoning-chunk' | 'summary-chunk',
   ): Promise<Msg> {
-    const steps = this.#steps;
     const gone = await this.#tidy();
     const output = toJson(value, given);
-    const about = isSameJson(given, output) ? { output } : { output, given };
-    const text: ContentBlock = { type: 'text', text: words ?? JSON.stringify(output) };
-    const shown = textOf(reply);
-    if (!this.#form.tool) {
-      const said = reply.content.filter(({ type }) => type !== 'tool_use');
-      const others = said.filter(({ type }) => type !== 'text');
-      const content = shown === text.text ? said : [...others, text];
-      const message: Msg = { ...reply, content, metadata: { ...reply.metadata, ...about } };
-      if (shown !== text.text)
-        await steps.emit('step-reset', { reason: 'output', replacement: message });
-      return message;
-    }
-    const thinking = lastThinking([...gone, reply]);
-    const message = steps.message('assistant', [...thinking, text], { metadata: about });
-    if (shown && toolUsesOf(reply).every(isOutputCall)) {
-      await steps.emit('step-reset', { reason: 'output', replacement: message });
-      return message;
-    }
-    const piece = { blockId: `${message.id}:0`, delta: text.text };
-    if (chunk === 'summary-chunk') await steps.emit(chunk, piece);
-    else await steps.emit(chunk, { ...piece, kind: 'text' });
-    return message;
+    const metadata = isSameJson(given, output) ? { output } : { output, given };
+    const text = words ?? JSON.stringify(output);
+    return this.#form.answer({ reply, gone, text, metadata, chunk });
   }
 
-  /**
-   * Removes the messages of the attempts from the session log. Calls of other tools stay. Returns
-   * the removed messages.
-   */
+  /** Removes the messages of the attempts from the session log. Returns the removed messages. */
   async #tidy(): Promise<readonly Msg[]> {
     const { messages, promptId } = this.#context;
+    const { withoutAttempt = (message) => message } = this.#form;
     const from = messages.findIndex(({ id }) => id === promptId) + 1;
     const gone: Msg[] = [];
     const again: Msg[] = [];
     for (const message of messages.slice(from)) {
-      const left = this.#own.has(message.id) ? undefined : withoutOutputCalls(message);
+      const left = this.#own.has(message.id) ? undefined : withoutAttempt(message);
       if (!left) gone.push(message);
       // A changed message is appended at the end of the log, so the messages after it must be
       // appended again.
@@ -312,39 +271,6 @@ class ValueRun {
     if (ids.length) await this.#steps.rewrite(ids, again);
     return gone;
   }
-}
-
-export function isOutputCall({ name }: { readonly name: string }): boolean {
-  return name === outputToolName;
-}
-
-/**
- * Removes the calls of the output tool from a message. Returns `undefined` if the message has
- * nothing but calls or results of that tool.
- */
-function withoutOutputCalls(message: Msg): Msg | undefined {
-  const uses = toolUsesOf(message);
-  if (toolResultsOf(message).some(isOutputCall) || (uses.length && uses.every(isOutputCall)))
-    return undefined;
-  if (!uses.some(isOutputCall)) return message;
-  return {
-    ...message,
-    content: message.content.filter((block) => block.type !== 'tool_use' || !isOutputCall(block)),
-  };
-}
-
-/**
- * Returns the model's last thinking, without signatures and provider metadata. These belong to a
- * tool call that is removed, and providers reject them without that tool call.
- */
-function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
-  const thoughts = messages.map(({ content }) =>
-    content.filter((block) => block.type === 'thinking'),
-  );
-  return (thoughts.findLast(({ length }) => length) ?? []).map(({ type, thinking }) => ({
-    type,
-    thinking,
-  }));
 }
 
 function isSameJson(one: JsonValue, other: JsonValue): boolean {
