@@ -45,12 +45,14 @@ async function resultFor(
 ): Promise<AgentResult> {
   const resumes = await resumedRun(run, input);
   await run.outbox.tell('run-start', resumes ? { resumes } : {}, {
-    reject: (why) => run.refuse('rejected', hookRejection(why)),
+    reject: (why) => run.halt.refuse('rejected', hookRejection(why)),
   });
-  if (refusal) run.refuse('rejected', refusal);
-  // Wrappers do not run if the agent call is refused, for example because the agent is busy.
-  const isRefused = run.end.how === 'rejected' || run.end.how === 'failed' || run.waits.abandoned;
-  const result = await (isRefused || !input ? loop(run, undefined) : run.setup.runLoop(input, run));
+  if (refusal) run.halt.refuse('rejected', refusal);
+  // Wrappers do not run if the agent call is refused, for example because the agent is busy, or
+  // aborted before its turn.
+  const isRefused = run.halt.rejection ?? run.halt.failure;
+  const begins = input && !isRefused && !run.waits.abandoned;
+  const result = await (begins ? run.setup.runLoop(input, run) : loop(run, undefined));
   const fields = 'reason:string text:string message:object';
   checkFields('CONFIGURATION', 'The result of `wrapRun`', result, fields);
   try {
@@ -124,7 +126,7 @@ export function boundedCall(call: OuterStep<CallInput, AgentResult>): AgentCall 
  */
 async function cutOff(run: Run): Promise<AgentResult> {
   run.waits.toleratesHangs = true;
-  if (run.failure) throw run.failure;
+  if (run.halt.failure) throw run.halt.failure;
   if (!run.isClosed) await run.close('aborted');
   return resultOf(run, { reason: 'aborted' });
 }

@@ -37,7 +37,7 @@ export function interruptRun(run: Run, given: string | Msg | InterruptRequest): 
     return true;
   }
   const { message } = request as { readonly message?: Msg };
-  run.stopWith({ reason: 'interrupted', message });
+  run.halt.interrupt({ reason: 'interrupted', message });
   return true;
 }
 

@@ -60,8 +60,8 @@ async function rescue(run: Run, next: Next | undefined, thrown: unknown): Promis
 }
 
 async function begin(run: Run, input: CallInput | undefined): Promise<Next> {
-  if (run.end.how === 'rejected') throw run.end.error;
-  return input && !run.failure ? settle(run, input) : recover(run);
+  if (run.halt.rejection) throw run.halt.rejection;
+  return input && !run.halt.failure ? settle(run, input) : recover(run);
 }
 
 /** Admits the input, adds it to the log and says what comes first. */
@@ -82,7 +82,7 @@ async function settle(run: Run, given: CallInput): Promise<Next> {
  */
 async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<readonly Msg[]> {
   const { stop, jumpTo } = controlOf(asked, 'pre-call');
-  const reject = (why: string): void => run.refuse('rejected', hookRejection(why));
+  const reject = (why: string): void => run.halt.refuse('rejected', hookRejection(why));
   const control = { stop, jumpTo, reject };
   const isNotification = run.options.preCall === 'notification';
   const event = isNotification
@@ -91,7 +91,7 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
   if (isNotification) await run.hooks.notify(event, control);
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
-  if (run.end.how === 'rejected') throw run.end.error;
+  if (run.halt.rejection) throw run.halt.rejection;
   await run.outbox.push([event]);
   return event.input;
 }
@@ -331,9 +331,10 @@ export async function recover(run: Run, partial?: Msg): Promise<Ending> {
   if (run.stopped === 'suspended')
     return { reason: 'suspended', message: last?.role === 'assistant' ? last : undefined };
   await closeCalls(run);
-  const { end, options, setup } = run;
-  if (end.how !== 'interrupted') return { reason: 'aborted', message: partial };
-  const { message: given } = end.by as { readonly message?: Msg };
+  const { halt, options, setup } = run;
+  const by = halt.interruption;
+  if (by?.reason !== 'interrupted') return { reason: 'aborted', message: partial };
+  const { message: given } = by;
   if (!given) {
     const { recoveryMessage = 'You interrupted me. What now?' } = options;
     return answer(run, run.message('assistant', recoveryMessage), { reason: 'interrupted' });

@@ -33,7 +33,7 @@ export async function readReply(
     messageId,
     toolUseId: (given) => run.conversation.toolUseId(given, generateId),
   });
-  const signal = run.requestSignal();
+  const signal = run.halt.requestSignal();
   try {
     if (run.stopped) return incomplete(run, reply, messageId);
     const context = { signal, run: run.info, replyLength, kept: keptReply(run) };

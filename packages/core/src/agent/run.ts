@@ -24,7 +24,8 @@ import { ToolList } from '../tool/set/tool-list.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
-import { interruptRun, type Interruption } from './interruption.ts';
+import { Halt } from './halt.ts';
+import { interruptRun } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
 import type { AgentHook } from './middleware.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
@@ -32,16 +33,6 @@ import type { RunContext, Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type Steps } from './steps.ts';
 import { setFields } from './use-list.ts';
-
-/** Whether and how a run ends. */
-export type RunEnd =
-  | { readonly how: 'open' }
-  /** It ends at the next interrupt point. */
-  | { readonly how: 'interrupted'; readonly by: Interruption }
-  /** A hook rejected the agent call before its input was stored. */
-  | { readonly how: 'rejected'; readonly error: AgentError }
-  | { readonly how: 'aborted' }
-  | { readonly how: 'failed'; readonly error: AgentError };
 
 /** Handles an interrupt request. Returns `undefined` to leave it to others. */
 export type TakeRequest = (request: InterruptRequest) => boolean | undefined;
@@ -69,7 +60,7 @@ export class Run implements RunContext {
   readonly waits: Waits;
   readonly pace: Pace;
   readonly timeout: CallTimeout;
-  end: RunEnd = { how: 'open' };
+  readonly halt: Halt = new Halt();
   /**
    * `ending`: the run has its ending, so interrupts come too late. `closed`: the log has the end of
    * the run. `over`: hooks and wrappers that still run can no longer change the run.
@@ -102,10 +93,6 @@ export class Run implements RunContext {
   readonly prepended: Msg[] = [];
   /** Messages of the next model request before any middleware. */
   ownMessages: readonly Msg[] | undefined;
-  readonly #abort: AbortController = new AbortController();
-  readonly #stop: AbortController = new AbortController();
-  readonly #interrupt: AbortController = new AbortController();
-  #request: AbortController | undefined;
   readonly #addedTools: Tool[] = [];
   #restored: Promise<unknown> | undefined;
   #leftState: Record<string, JsonValue> | undefined;
@@ -142,7 +129,7 @@ export class Run implements RunContext {
       context: this,
       onError: options.onHookError,
       // After a hook rejects the agent call, later hooks of the same event do not run.
-      isOver: (type) => this.end.how === 'rejected' && /^(run-start|pre-call)$/.test(type),
+      isOver: (type) => this.halt.rejection !== undefined && /^(run-start|pre-call)$/.test(type),
       wait: (work, isNotice) => this.waits.hook(work, isNotice),
       check: checkEvent,
     });
@@ -177,75 +164,31 @@ export class Run implements RunContext {
     return (this.#steps ??= stepsOf(this));
   }
 
-  readonly #onAbort = (): void => this.abort(this.callOptions.signal?.reason);
+  readonly #onAbort = (): void => this.halt.abort(this.callOptions.signal?.reason);
 
   get signal(): AbortSignal {
-    return this.#abort.signal;
+    return this.halt.signal;
   }
 
   get stopSignal(): AbortSignal {
-    return this.#stop.signal;
+    return this.halt.stopSignal;
   }
 
-  /** Signal that aborts after an interrupt with an answer. An abort of the run does not abort it. */
   get interruptSignal(): AbortSignal {
-    return this.#interrupt.signal;
+    return this.halt.interruptSignal;
   }
 
   get stopped(): Stopped | undefined {
-    if (this.signal.aborted) return 'aborted';
-    return this.end.how === 'interrupted' ? this.end.by.reason : undefined;
+    return this.halt.stopped;
   }
 
-  /** The error to throw once the tool calls are closed. */
-  get failure(): AgentError | undefined {
-    return this.end.how === 'failed' ? this.end.error : undefined;
-  }
-
-  abort(reason?: unknown): void {
-    if (this.end.how !== 'failed') this.end = { how: 'aborted' };
-    this.#abort.abort(reason);
-    this.#stopAll(reason);
-  }
-
-  /** Stops everything at once, as an abort does, and makes the agent call fail. */
   fail(error: unknown): void {
-    if (this.signal.aborted) return;
-    const failure = AgentError.from(error);
-    this.end = { how: 'failed', error: failure };
-    this.abort(failure);
-  }
-
-  /**
-   * Refuses the agent call because of a hook or a busy agent. The first refusal counts. Nothing
-   * runs that would have to stop.
-   */
-  refuse(how: 'rejected' | 'failed', error: AgentError): void {
-    const isFree = this.end.how === 'open' || this.end.how === 'interrupted';
-    if (isFree || (how === 'failed' && this.end.how === 'aborted')) this.end = { how, error };
+    this.halt.fail(error);
   }
 
   /** A field, because hooks may destructure it as they destructure their controls. */
   readonly interrupt = (request: string | Msg | InterruptRequest = {}): boolean =>
     interruptRun(this, request);
-
-  /** Ends the run in this way at its next interrupt point. The first request counts. */
-  stopWith(by: Interruption): void {
-    if (this.end.how === 'open') this.end = { how: 'interrupted', by };
-    this.#stopAll();
-    if (this.stopped === 'interrupted') this.#interrupt.abort();
-  }
-
-  #stopAll(reason?: unknown): void {
-    this.#request?.abort(reason);
-    this.#stop.abort(reason);
-  }
-
-  /** Returns the signal for one model request. Check `stopped` for an earlier abort or interrupt. */
-  requestSignal(): AbortSignal {
-    this.#request = new AbortController();
-    return this.#request.signal;
-  }
 
   /** Whether the log has the end of the run. */
   get isClosed(): boolean {
@@ -364,7 +307,7 @@ export class Run implements RunContext {
     this.throwIfOver();
     // If the agent refuses this call because another call runs, the state of the running call must
     // not change.
-    if (this.signal.aborted || this.failure) return;
+    if (this.signal.aborted || this.halt.failure) return;
     const { memory, status, tools } = this.setup;
     await memory.restore?.(status, tools);
   }

@@ -133,7 +133,7 @@ export function stepsOf(run: Run): Steps {
     },
     leave: (message) => void (alive().remains = message),
     warn: (error) => void alive().warnings.push(error),
-    stopWith: (by) => alive().stopWith(by),
+    stopWith: (by) => alive().halt.interrupt(by),
     onInterrupt: (take) => onInterrupt(alive(), take),
     beforeEnd: (work) => void alive().lastWork.push(work),
   };

@@ -261,3 +261,23 @@ test('after an interrupt, the input is stored only after the guards have changed
   expect(result.reason).toBe('interrupted');
   expect(textOf((await agent.messages())[0]!)).toBe('[EMAIL]');
 });
+
+test('a call that is aborted while it waits for its turn does not run `wrapRun`', async () => {
+  const inputs: string[] = [];
+  const watching: Middleware = {
+    wrapRun: (next) => (input, context) => {
+      inputs.push(input.messages.map(textOf).join());
+      return next(input, context);
+    },
+  };
+  const model = new ScriptedModel(['done']);
+  const agent = new ReActAgent({ name: 'a', model, whenBusy: 'queue', use: [watching] });
+  const controller = new AbortController();
+  const first = agent.call('first');
+  const second = agent.call('second', { signal: controller.signal });
+  controller.abort();
+  expect((await second).reason).toBe('aborted');
+  expect((await first).text).toBe('done');
+  expect(inputs).toEqual(['first']);
+  expect((await agent.messages()).map(textOf)).toEqual(['first', 'done']);
+});

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
+import { Halt } from './halt.ts';
+
+const error = (message: string): AgentError => new AgentError('CONFIGURATION', message);
+
+const moves = {
+  interrupt: (halt) => halt.interrupt({ reason: 'interrupted' }),
+  pause: (halt) => halt.interrupt({ reason: 'suspended' }),
+  reject: (halt) => halt.refuse('rejected', error('rejected')),
+  refuse: (halt) => halt.refuse('failed', error('refused')),
+  abort: (halt) => halt.abort('gone'),
+  fail: (halt) => halt.fail(error('failed')),
+} satisfies Record<string, (halt: Halt) => void>;
+
+function stateOf({ interruption, rejection, failure, signal }: Halt): string | undefined {
+  const aborted = signal.aborted ? 'aborted' : undefined;
+  return failure?.message ?? rejection?.message ?? aborted ?? interruption?.reason;
+}
+
+const names = Object.keys(moves) as (keyof typeof moves)[];
+
+test('of two reasons to end a run, the stronger one counts, and of equal ones the first', () => {
+  const won = names.map((first) => [
+    first,
+    ...names.map((second) => {
+      const halt = new Halt();
+      moves[first](halt);
+      moves[second](halt);
+      return stateOf(halt);
+    }),
+  ]);
+  expect(won).toEqual([
+    // first, then: interrupt, pause, reject, refuse, abort, fail
+    ['interrupt', 'interrupted', 'interrupted', 'rejected', 'refused', 'aborted', 'failed'],
+    ['pause', 'suspended', 'suspended', 'rejected', 'refused', 'aborted', 'failed'],
+    ['reject', 'rejected', 'rejected', 'rejected', 'refused', 'aborted', 'failed'],
+    ['refuse', 'refused', 'refused', 'refused', 'refused', 'refused', 'refused'],
+    ['abort', 'aborted', 'aborted', 'aborted', 'refused', 'aborted', 'aborted'],
+    ['fail', 'failed', 'failed', 'failed', 'failed', 'failed', 'failed'],
+  ]);
+});
+
+test('each reason to end a run aborts the signals of those who have to stop', () => {
+  const aborted = names.map((name) => {
+    const halt = new Halt();
+    const request = halt.requestSignal();
+    moves[name](halt);
+    const { signal, stopSignal, interruptSignal } = halt;
+    const signals = { run: signal, stop: stopSignal, interrupt: interruptSignal, request };
+    const hit = Object.entries(signals).flatMap(([key, one]) => (one.aborted ? key : []));
+    return `${name}: ${hit.join(' ')}`;
+  });
+  expect(aborted).toEqual([
+    'interrupt: stop interrupt request',
+    'pause: stop request',
+    'reject: ',
+    'refuse: ',
+    'abort: run stop request',
+    'fail: run stop request',
+  ]);
+});
