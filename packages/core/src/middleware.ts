@@ -25,8 +25,13 @@ export { directAnswers } from './middleware/answer/direct-answers.ts';
 export type { ReturnDirect } from './middleware/answer/direct-answers.ts';
 export { runLimits } from './middleware/limits/run-limits.ts';
 export type { RunLimits } from './middleware/limits/run-limits.ts';
-export { lastAnswer } from './middleware/limits/summarize.ts';
-export type { LimitReply, LimitSteps, SummarizeOptions } from './middleware/limits/summarize.ts';
+export { lastAnswer, summaryFallback } from './middleware/limits/last-answer.ts';
+export type {
+  LimitReply,
+  LimitSteps,
+  SummarizeOptions,
+  SummaryFallbackOptions,
+} from './middleware/limits/last-answer.ts';
 export { steering } from './middleware/steering/steering.ts';
 export { checkNew } from './event/call-input.ts';
 export type { CallInput } from './event/call-input.ts';
@@ -72,8 +77,6 @@ export { concurrency } from './middleware/limits/concurrency-limit.ts';
 export { modelCallLimit } from './middleware/limits/model-call-limit.ts';
 export { Semaphore } from './middleware/limits/semaphore.ts';
 export type { Release, SemaphoreOptions } from './middleware/limits/semaphore.ts';
-export { summaryFallback } from './middleware/limits/summary-fallback.ts';
-export type { SummaryFallbackOptions } from './middleware/limits/summary-fallback.ts';
 export { toolCallLimit } from './middleware/limits/tool-call-limit.ts';
 export type { ToolCallLimitOptions } from './middleware/limits/tool-call-limit.ts';
 export { parallelIds } from './middleware/events/parallel-ids.ts';

@@ -17,7 +17,7 @@ import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import { summarize } from '../middleware/limits/summarize.ts';
+import { summarize } from '../middleware/limits/last-answer.ts';
 import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { structured } from '../middleware/output/structured.ts';

@@ -7,7 +7,7 @@ import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import { directAnswers } from '../middleware/answer/direct-answers.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { runLimits } from '../middleware/limits/run-limits.ts';
-import { lastAnswer } from '../middleware/limits/summarize.ts';
+import { lastAnswer } from '../middleware/limits/last-answer.ts';
 import { steering } from '../middleware/steering/steering.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';

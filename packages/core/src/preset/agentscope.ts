@@ -1,7 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
 import { refuseOptions, type NoOptions } from './refuse-options.ts';
-import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
+import { summaryFallback } from '../middleware/limits/last-answer.ts';
 import { roundErrors } from './round-errors.ts';
 
 /**

@@ -33,7 +33,7 @@ import {
 } from '../middleware/prompt/prompt-variables.ts';
 import { reactMemory } from '../middleware/events/react-memory.ts';
 import { reflexion } from '../middleware/resilience/reflexion.ts';
-import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
+import { summaryFallback } from '../middleware/limits/last-answer.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { toolRetry } from '../middleware/resilience/tool-retry.ts';
 

@@ -3,7 +3,7 @@ import { presetOf } from '../agent/use-list.ts';
 import { directAnswers } from '../middleware/answer/direct-answers.ts';
 import { decidedCalls } from '../middleware/approval/decided-calls.ts';
 import { runLimits } from '../middleware/limits/run-limits.ts';
-import { lastAnswer } from '../middleware/limits/summarize.ts';
+import { lastAnswer } from '../middleware/limits/last-answer.ts';
 import { steering } from '../middleware/steering/steering.ts';
 
 /**

@@ -5,7 +5,7 @@ import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { currentTurn } from '../../message/turns.ts';
 import { shownResults } from '../../message/shown-results.ts';
-import { summarize, type OnLimit } from './summarize.ts';
+import { summarize, type OnLimit } from './last-answer.ts';
 
 export interface AnswerFromObservationsOptions {
   /**

@@ -5,14 +5,18 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { errorMessage } from '../../error/error-message.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { summarize, type OnLimit } from './summarize.ts';
+import {
+  type OnLimit,
+  summarize,
+  summaryFallback,
+  type SummaryFallbackOptions,
+} from './last-answer.ts';
 import { textOf } from '../../message/message-text.ts';
 import { structured } from '../output/structured.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
-import { summaryFallback, type SummaryFallbackOptions } from './summary-fallback.ts';
 
 const input = { type: 'object' } as const;
 const down = new AgentError('MODEL_SERVER', 'The server is down.', { retryable: true });

@@ -8,7 +8,7 @@ import { parseJson } from '../../message/json/parse-json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema } from '../../schema/schema.ts';
-import { lastAnswer, type LimitReply, type LimitSteps } from '../limits/summarize.ts';
+import { lastAnswer, type LimitReply, type LimitSteps } from '../limits/last-answer.ts';
 import type { OutputMode } from './output-mode.ts';
 
 /** A value that passed the schema, and the JSON that the model wrote for it. */

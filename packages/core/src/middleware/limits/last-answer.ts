@@ -8,6 +8,8 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import { maskSecrets } from '../../error/mask-secrets.ts';
+import { friendlyText, type FriendlyWords } from '../../event/friendly-text.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { ReplyPiece } from '../../model/reply-assembler.ts';
 
@@ -63,42 +65,6 @@ export interface LimitSteps extends Omit<Steps, 'ask'> {
  * tool calls have results before the loop calls it.
  */
 export type OnLimit = (context: RunContext, steps: LimitSteps) => Promise<LimitReply>;
-
-export interface SummarizeOptions {
-  /**
-   * Prompt of the last model request, sent as a user message and not stored. The default prompt
-   * asks for an answer from the findings so far.
-   */
-  readonly prompt?: string;
-  /**
-   * Returns the messages to send instead of the conversation and the prompt. They are not stored.
-   */
-  readonly messages?: (context: RunContext, steps: LimitSteps) => readonly Msg[];
-}
-
-/**
- * Returns a function that asks the model once more, without tools, for an answer from the findings
- * so far (AgentScope: `summarizing`). If the model's reply has no text, the answer is a fixed text
- * that names the limit.
- */
-export function summarize(options: SummarizeOptions = {}): OnLimit {
-  checkOptions('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
-  const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
-    options;
-  return async (context, steps) => {
-    const asked = messages?.(context, steps);
-    const usual = [...steps.refused.messages, steps.message('user', prompt)];
-    const reply = await steps.ask(asked ?? usual);
-    if (reply.type === 'incomplete') return reply;
-    // Some models call tools that the request did not offer. A last message with open tool calls
-    // would make the history invalid.
-    const content = reply.message.content.filter((block) => block.type !== 'tool_use');
-    const isSaid = content.some((block) => 'source' in block) || textOf(reply.message).trim();
-    if (!isSaid) return fixedText(noSummary(limitOf(context)), steps);
-    const message = await steps.revise('post-summary', { ...reply.message, content });
-    return { type: 'complete', message };
-  };
-}
 
 /**
  * Gives a last answer at the limit of iterations or tokens, with the agent's `onLimit`. `ReActAgent`
@@ -168,8 +134,82 @@ function limitOf({ iteration, options }: RunContext): string {
   return tokens === undefined ? 'Maximum tokens' : `Maximum tokens (${tokens})`;
 }
 
-function noSummary(limit: string): string {
-  return `${limit} reached. Unable to generate summary.`;
+/**
+ * Converts text to a `summary-chunk`. Keeps resets and the provider's tools. Drops everything else,
+ * because a summary has only text.
+ */
+function toSummaryChunk(
+  piece: ReplyPiece,
+): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
+  if (piece.type === 'step-reset' || piece.type === 'hosted-tool-chunk') return piece;
+  if (piece.type !== 'reasoning-chunk' || piece.kind !== 'text') return undefined;
+  return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };
+}
+
+export interface SummarizeOptions {
+  /**
+   * Prompt of the last model request, sent as a user message and not stored. The default prompt
+   * asks for an answer from the findings so far.
+   */
+  readonly prompt?: string;
+  /**
+   * Returns the messages to send instead of the conversation and the prompt. They are not stored.
+   */
+  readonly messages?: (context: RunContext, steps: LimitSteps) => readonly Msg[];
+}
+
+/**
+ * Returns a function that asks the model once more, without tools, for an answer from the findings
+ * so far (AgentScope: `summarizing`). If the model's reply has no text, the answer is a fixed text
+ * that names the limit.
+ */
+export function summarize(options: SummarizeOptions = {}): OnLimit {
+  checkOptions('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
+  const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
+    options;
+  return async (context, steps) => {
+    const asked = messages?.(context, steps);
+    const usual = [...steps.refused.messages, steps.message('user', prompt)];
+    const reply = await steps.ask(asked ?? usual);
+    if (reply.type === 'incomplete') return reply;
+    // Some models call tools that the request did not offer. A last message with open tool calls
+    // would make the history invalid.
+    const content = reply.message.content.filter((block) => block.type !== 'tool_use');
+    const isSaid = content.some((block) => 'source' in block) || textOf(reply.message).trim();
+    if (!isSaid)
+      return fixedText(`${limitOf(context)} reached. Unable to generate summary.`, steps);
+    const message = await steps.revise('post-summary', { ...reply.message, content });
+    return { type: 'complete', message };
+  };
+}
+
+export interface SummaryFallbackOptions {
+  /**
+   * Text of the answer, or a function that returns it for the error. `errorMessage` is such a
+   * function. Default: names the limit and quotes the error, with secrets masked.
+   */
+  readonly text?: FriendlyWords;
+}
+
+/**
+ * Answers with a fixed text if the agent's `onLimit` fails, for example because the model does not
+ * reply (AgentScope: `summarizing`). The text is stored as the answer, and the result has the error
+ * in `error`. An interrupt or abort is no failure. The agent call still fails with the errors of
+ * guards, hooks, stores and limits. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function summaryFallback(options: SummaryFallbackOptions = {}): Middleware {
+  checkOptions('CONFIGURATION', 'summaryFallback()', options, 'text:string|function|?');
+  const { text } = options;
+  return {
+    name: 'summaryFallback',
+    defaults: {
+      onLimitError(given, limit) {
+        const error = { ...given.toJSON(), message: maskSecrets(given.message) };
+        if (text !== undefined) return { text: friendlyText(error, text), error };
+        return { text: `${limit} reached. Error generating summary: ${error.message}`, error };
+      },
+    },
+  };
 }
 
 /**
@@ -184,16 +224,4 @@ async function fixedText(
   await steps.emit('step-reset', { reason: 'no-summary' });
   await steps.emit('summary-chunk', { blockId: `${given.id}:0`, delta: text });
   return { type: 'complete', message: await steps.revise('post-summary', given) };
-}
-
-/**
- * Converts text to a `summary-chunk`. Keeps resets and the provider's tools. Drops everything else,
- * because a summary has only text.
- */
-function toSummaryChunk(
-  piece: ReplyPiece,
-): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
-  if (piece.type === 'step-reset' || piece.type === 'hosted-tool-chunk') return piece;
-  if (piece.type !== 'reasoning-chunk' || piece.kind !== 'text') return undefined;
-  return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };
 }

@@ -10,7 +10,7 @@ import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { summarize } from './summarize.ts';
+import { summarize } from './last-answer.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 
 const input = { type: 'object' } as const;
