@@ -1,7 +1,9 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
+import { isRecord } from '../message/json/is-record.ts';
 import { lostAnswer } from './mcp-error.ts';
 import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
-import { StreamObserver, type RequestId } from './stream-observer.ts';
+
+export type RequestId = string | number;
 
 interface JsonRpcMessage {
   readonly id?: RequestId;
@@ -121,11 +123,8 @@ export class McpFetch {
     };
     this.#open.set(id, () => over.abort());
     try {
-      return await this.#answer(
-        await this.#send(url, { ...init, signal: over.signal }),
-        id,
-        forget,
-      );
+      const response = await this.#send(url, { ...init, signal: over.signal });
+      return await this.#answer(response, id, forget);
     } catch (error) {
       forget();
       throw error;
@@ -172,11 +171,8 @@ async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<Mcp
   try {
     return await headers();
   } catch (cause) {
-    throw new AgentError(
-      'MCP_AUTH',
-      `The headers for the MCP server could not be computed: ${messageOf(cause)}`,
-      { cause },
-    );
+    const message = `The headers for the MCP server could not be computed: ${messageOf(cause)}`;
+    throw new AgentError('MCP_AUTH', message, { cause });
   }
 }
 
@@ -205,12 +201,11 @@ function answerStream(
     if (isOver) return;
     isOver = true;
     forget();
-    if (last)
-      controller.enqueue(
-        new TextEncoder().encode(
-          `\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, ...last })}\n\n`,
-        ),
-      );
+    if (last) {
+      const message = JSON.stringify({ jsonrpc: '2.0', id, ...last });
+      const text = `\n\nevent: message\ndata: ${message}\n\n`;
+      controller.enqueue(new TextEncoder().encode(text));
+    }
     controller.close();
   };
   const isResumable = (): boolean => seen.lastEvent !== undefined && isKept();
@@ -250,4 +245,48 @@ function answerStream(
     reader.cancel().catch(() => {});
   };
   return { body, end };
+}
+
+/**
+ * Reads the event ids of a stream that another reader reads, and the ids of the server's questions
+ * in it. Takes time linear in the length of the stream.
+ */
+class StreamObserver {
+  /** Id of the last event with an id. */
+  lastEvent: string | undefined;
+  readonly #decoder = new TextDecoder();
+  readonly #onQuestion: (id: RequestId) => void;
+  /** Start of a line whose end has not arrived. */
+  #partial = '';
+
+  constructor(onQuestion: (id: RequestId) => void) {
+    this.#onQuestion = onQuestion;
+  }
+
+  push(bytes: Uint8Array): void {
+    const text = this.#decoder.decode(bytes, { stream: true });
+    this.#partial += text;
+    if (!/[\r\n]/.test(text)) return;
+    const lines = this.#partial.split(/[\r\n]+/);
+    this.#partial = lines.pop()!;
+    for (const line of lines) {
+      const event = /^id: ?(.+)/.exec(line)?.[1];
+      if (event !== undefined) this.lastEvent = event;
+      const question = questionIn(line);
+      if (question !== undefined) this.#onQuestion(question);
+    }
+  }
+}
+
+function questionIn(line: string): RequestId | undefined {
+  if (!/^data:.*"elicitation\/create"/.test(line)) return undefined;
+  try {
+    const message: unknown = JSON.parse(line.slice('data:'.length));
+    const { id, method } = isRecord(message) ? message : {};
+    const isId = typeof id === 'string' || typeof id === 'number';
+    return isId && method === 'elicitation/create' ? id : undefined;
+  } catch {
+    // The SDK reports messages that are not valid.
+    return undefined;
+  }
 }

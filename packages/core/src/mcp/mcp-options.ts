@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { checkFields, checkOptions, checkWhole } from '../error/check-fields.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
 import type { ReplayPolicy, Tool } from '../tool/tool.ts';
@@ -81,8 +81,6 @@ export interface McpToolsOptions {
   readonly replay?: ReplayPolicy;
   /** Groups of the tools, if you put `list()` into a `Toolkit`. */
   readonly group?: string | readonly string[];
-  /** Name and version that this client sends to the server. */
-  readonly clientInfo?: { readonly name: string; readonly version: string };
   /** Function that gets the new list of tools after each change. */
   readonly onToolsChanged?: (tools: readonly Tool[]) => void;
   /**
@@ -115,59 +113,30 @@ export interface McpReconnectOptions {
   readonly sleep?: (ms: number, signal: AbortSignal) => PromiseLike<unknown>;
 }
 
+const optionFields = [
+  'url:string|object name:string|? allowedServers:array|? headers:object|function|?',
+  'auth:object|? elicitation:boolean|? fetch:function|? include,exclude:array|?',
+  'prefix:string|? maxOutputChars,connectTimeoutMs,timeoutMs:count|?',
+  'reconnect:object|? optional:boolean|? schema:function|? needsApproval:boolean|function|?',
+  'replay:safe|ask|never|? group:string|array|? onToolsChanged,onError:function|?',
+].join(' ');
+const reconnectFields = 'attempts,firstDelayMs,maxDelayMs:count|? sleep:function|?';
+
 /** Throws `CONFIGURATION` for an option of the wrong kind, or for a server that is not allowed. */
 export function checkMcpOptions(options: McpToolsOptions): void {
-  const kinds = [
-    'url:string|object name:string|? allowedServers:array|? headers:object|function|?',
-    'auth:object|? elicitation:boolean|? fetch:function|? include:array|? exclude:array|?',
-    'prefix:string|? maxOutputChars:count|? connectTimeoutMs:count|? timeoutMs:count|?',
-    'reconnect:object|? optional:boolean|? schema:function|? needsApproval:boolean|function|?',
-    'replay:safe|ask|never|? group:string|array|? clientInfo:object|?',
-    'onToolsChanged:function|? onError:function|?',
-  ].join(' ');
-  checkOptions('CONFIGURATION', 'mcpTools()', options, kinds);
-  const { reconnect = {}, clientInfo, prefix = '', headers, maxOutputChars = 0 } = options;
-  checkNames(options);
-  checkOptions(
-    'CONFIGURATION',
-    'mcpTools(): reconnect',
-    reconnect,
-    'attempts:count|? firstDelayMs:count|? maxDelayMs:count|? sleep:function|?',
-  );
-  if (clientInfo)
-    checkFields(
-      'CONFIGURATION',
-      'mcpTools(): clientInfo',
-      clientInfo,
-      'name:string version:string',
-    );
-  if (
-    Array.isArray(options.url) ||
-    !URL.canParse(options.url) ||
-    !/^https?:$/.test(new URL(options.url).protocol)
-  ) {
-    throw wrong(
-      `url must be the URL of an HTTP server, not ${JSON.stringify(String(options.url))}.`,
-    );
-  }
+  checkOptions('CONFIGURATION', 'mcpTools()', options, optionFields);
+  const { url, reconnect = {}, prefix = '', headers, maxOutputChars } = options;
+  checkOptions('CONFIGURATION', 'mcpTools(): reconnect', reconnect, reconnectFields);
+  checkWhole('mcpTools()', { maxOutputChars });
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw wrong(`url must be the URL of an HTTP server, not ${JSON.stringify(String(url))}.`);
   if (!/^[\w-]{0,32}$/.test(prefix))
     throw wrong(`"${prefix}" is not a prefix. Use at most 32 letters, digits, _ and -.`);
-  if (maxOutputChars % 1) throw wrong('maxOutputChars must be a whole number.');
   const name = serverName(options);
   if (!name.trim()) throw wrong('name must not be blank.');
   if (options.allowedServers?.includes(name) === false)
     throw wrong(`the server "${name}" is not in allowedServers.`);
   if (typeof headers === 'object') toHeaders(headers);
-}
-
-function checkNames({ allowedServers, include, exclude, group }: McpToolsOptions): void {
-  const groups = typeof group === 'string' ? [group] : group;
-  const lists = { allowedServers, include, exclude, group: groups };
-  for (const [key, texts] of Object.entries(lists)) {
-    for (const text of texts ?? [])
-      checkFields('CONFIGURATION', `mcpTools(): each of ${key}`, { text }, 'text:string');
-  }
-  if (groups?.some((each) => !each.trim())) throw wrong('group must not be blank.');
 }
 
 function wrong(what: string): AgentError {

@@ -1,41 +1,24 @@
-import type { Client } from '@modelcontextprotocol/client';
-import { AgentError } from '../error/agent-error.ts';
+import type {
+  Client,
+  ClientOptions,
+  OAuthClientProvider,
+  StreamableHTTPClientTransport,
+  Transport,
+} from '@modelcontextprotocol/client';
+import type * as sdkModule from '@modelcontextprotocol/client';
+import { AgentError, messageOf } from '../error/agent-error.ts';
 import { abortable } from '../model/abortable.ts';
 import { Deadline } from '../model/deadline.ts';
+import { longestTimeout } from '../model/timer.ts';
 import { callTool, type McpCall, type McpCallOptions } from './call/mcp-call.ts';
-import { newClient } from './mcp-client.ts';
+import { toQuestion, type McpReply } from './call/mcp-question.ts';
+import { OpenCall } from './call/open-call.ts';
 import { lostAnswer, toMcpError } from './mcp-error.ts';
-import { McpFetch } from './mcp-fetch.ts';
-import type { McpToolList } from './mcp-list.ts';
+import { McpFetch, type RequestId } from './mcp-fetch.ts';
+import { ToolLister, type McpToolList } from './mcp-list.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
-import type { McpReply } from './call/mcp-question.ts';
-import { loadMcpSdk } from './mcp-sdk.ts';
-import type { OpenCall } from './call/open-call.ts';
 
-/** One session with an MCP server, from the handshake to its end. */
-export interface McpSession {
-  /** Tools that the server listed after the handshake. */
-  readonly listed: McpToolList;
-  readonly instructions: string | undefined;
-  /** Whether a tool call can be sent again with answers, as of revision 2026-07-28. */
-  readonly takesAnswers: boolean;
-  list(): Promise<McpToolList>;
-  /** Calls a tool of the server. Rejects with the SDK's own errors. */
-  call(call: McpCall, options: McpCallOptions): Promise<McpReply>;
-  /** Calls a tool of a server that keeps tool calls open until its questions are answered. */
-  open(call: McpCall): OpenCall;
-  /**
-   * Closes the session on the client's side only, after all running requests have their answers.
-   * The answer of a request shows whether the server still knew the session. If it did not, the
-   * request may be repeated in a new session.
-   */
-  drop(): Promise<void>;
-  /**
-   * Asks the server to end the session, and waits `connectTimeoutMs` at most. Then closes all
-   * connections.
-   */
-  close(): Promise<void>;
-}
+type Sdk = Pick<typeof sdkModule, 'Client' | 'StreamableHTTPClientTransport' | 'specTypeSchemas'>;
 
 export interface McpSessionListener {
   /** Called when the server no longer knows the session or cannot be reached. */
@@ -52,96 +35,277 @@ export async function openMcpSession(
   signal: AbortSignal,
   listener: McpSessionListener,
 ): Promise<McpSession> {
-  const { connectTimeoutMs = 30_000 } = options;
-  const name = serverName(options);
-  const sdk = await loadMcpSdk();
-  const http = new McpFetch(options, () => listener.onGone());
-  const { client, transport, connect, lister, openCall } = newClient(sdk, http, options);
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- no event target
-  client.onerror = ({ message }) => {
-    if (message.startsWith('Maximum reconnection attempts')) listener.onGone();
-  };
-  client.setNotificationHandler('notifications/tools/list_changed', () => listener.onListChanged());
-  const timedOut = (ms: number): AgentError =>
-    new AgentError('MCP_TIMEOUT', `The MCP server "${name}" did not connect within ${ms} ms`, {
-      retryable: true,
-    });
-  const deadline = new Deadline(signal, connectTimeoutMs, timedOut);
-  // If no request is running, none of these ids still needs an answer.
-  const running = new RunningRequests(() => http.ended.clear());
-  const list = (): Promise<McpToolList> => lister.list(client, connectTimeoutMs);
-  try {
-    const listed = await deadline.wait(async () => {
-      await connect();
-      await subscribe(client, connectTimeoutMs / 2, () => listener.onGone());
-      return list();
-    });
-    return {
-      listed,
-      instructions: client.getInstructions(),
-      takesAnswers: client.getProtocolEra() === 'modern',
-      list: () => running.note(list()),
-      call: (call, callOptions) => running.note(callTool(client, call, callOptions)),
-      open: (call) => openCall(call, (request) => running.note(request)),
-      async drop() {
-        http.giveUp();
-        for (const id of http.ended)
-          transport().onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
-        await abortable(running.settled(), signal).catch(() => {});
-        await client.close();
-      },
-      async close() {
-        const leaving = new Deadline(new AbortController().signal, connectTimeoutMs, timedOut);
-        await leaving.wait(() => transport().terminateSession()).catch(() => {});
-        leaving.end();
-        await client.close();
-      },
-    };
-  } catch (error) {
-    await transport().close();
-    await client.close();
-    throw toMcpError(error, name);
-  } finally {
-    deadline.end();
-  }
+  const session = new McpSession(await loadSdk(), options, signal, listener);
+  await session.open();
+  return session;
 }
 
-/** The requests that have no answer yet. `onNone` is called after each one that was the last. */
-class RunningRequests {
-  readonly #requests: Set<Promise<unknown>> = new Set();
-  readonly #onNone: () => void;
+/** One session with an MCP server, from the handshake to its end. */
+export class McpSession {
+  /** Tools that the server listed after the handshake. */
+  listed: McpToolList = { tools: [], refused: [] };
+  readonly #sdk: Sdk;
+  readonly #options: McpToolsOptions;
+  readonly #timeout: number;
+  readonly #signal: AbortSignal;
+  readonly #listener: McpSessionListener;
+  readonly #lister: ToolLister;
+  readonly #http: McpFetch;
+  readonly #client: Client;
+  /** Transport of the last attempt to connect. */
+  #transport: StreamableHTTPClientTransport;
+  /** Tool calls that an older server keeps open, by the ids of their requests. */
+  readonly #openCalls = new Map<RequestId, OpenCall>();
+  /** Requests that have no answer yet. */
+  readonly #running = new Set<Promise<unknown>>();
 
-  constructor(onNone: () => void) {
-    this.#onNone = onNone;
+  constructor(
+    sdk: Sdk,
+    options: McpToolsOptions,
+    signal: AbortSignal,
+    listener: McpSessionListener,
+  ) {
+    const { connectTimeoutMs = 30_000, elicitation = true } = options;
+    this.#sdk = sdk;
+    this.#options = options;
+    this.#timeout = connectTimeoutMs;
+    this.#signal = signal;
+    this.#listener = listener;
+    this.#lister = new ToolLister(sdk.specTypeSchemas);
+    this.#http = new McpFetch(options, () => listener.onGone());
+    this.#transport = this.#newTransport();
+    this.#client = this.#newClient(elicitation);
   }
 
-  note<T>(request: Promise<T>): Promise<T> {
-    const end = (): void => {
-      this.#requests.delete(request);
-      if (!this.#requests.size) this.#onNone();
+  get instructions(): string | undefined {
+    return this.#client.getInstructions();
+  }
+
+  /** Whether a tool call can be sent again with answers, as of revision 2026-07-28. */
+  get takesAnswers(): boolean {
+    return this.#client.getProtocolEra() === 'modern';
+  }
+
+  async open(): Promise<void> {
+    const deadline = new Deadline(this.#signal, this.#timeout, this.#timedOut);
+    try {
+      this.listed = await deadline.wait(async () => {
+        await this.#connect();
+        await this.#subscribe();
+        return this.#lister.list(this.#client, this.#timeout);
+      });
+    } catch (error) {
+      await this.#transport.close();
+      await this.#client.close();
+      throw toMcpError(error, serverName(this.#options));
+    } finally {
+      deadline.end();
+    }
+  }
+
+  list(): Promise<McpToolList> {
+    return this.#note(this.#lister.list(this.#client, this.#timeout));
+  }
+
+  /** Calls a tool of the server. Rejects with the SDK's own errors. */
+  call(call: McpCall, options: McpCallOptions): Promise<McpReply> {
+    return this.#note(callTool(this.#client, call, options));
+  }
+
+  /** Calls a tool of a server that keeps tool calls open until its questions are answered. */
+  openCall({ name, arguments: given }: McpCall): OpenCall {
+    let id: RequestId | undefined;
+    const transport = this.#transport;
+    const send = transport.send.bind(transport);
+    // The client sends the request at once, so this is the id of the tool call.
+    transport.send = (message, sendOptions) => {
+      if ('id' in message && 'method' in message) ({ id } = message);
+      return send(message, sendOptions);
     };
-    this.#requests.add(request);
+    const request = { method: 'tools/call', params: { name, arguments: given } } as const;
+    const call = new OpenCall((options) => {
+      const sent = this.#client.request(request, { ...options, timeout: longestTimeout });
+      return this.#note(sent).finally(() => id !== undefined && this.#openCalls.delete(id));
+    });
+    transport.send = send;
+    if (id !== undefined) this.#openCalls.set(id, call);
+    return call;
+  }
+
+  /**
+   * Closes the session on the client's side only, after all running requests have their answers.
+   * The answer of a request shows whether the server still knew the session. If it did not, the
+   * request may be repeated in a new session.
+   */
+  async drop(): Promise<void> {
+    this.#http.giveUp();
+    for (const id of this.#http.ended)
+      this.#transport.onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
+    await abortable(Promise.allSettled(this.#running), this.#signal).catch(() => {});
+    await this.#client.close();
+  }
+
+  /**
+   * Asks the server to end the session, and waits `connectTimeoutMs` at most. Then closes all
+   * connections.
+   */
+  async close(): Promise<void> {
+    const deadline = new Deadline(new AbortController().signal, this.#timeout, this.#timedOut);
+    await deadline.wait(() => this.#transport.terminateSession()).catch(() => {});
+    deadline.end();
+    await this.#client.close();
+  }
+
+  readonly #timedOut = (ms: number): AgentError => {
+    const message = `The MCP server "${serverName(this.#options)}" did not connect within ${ms} ms`;
+    return new AgentError('MCP_TIMEOUT', message, { retryable: true });
+  };
+
+  #newClient(elicitation: boolean): Client {
+    const client = new this.#sdk.Client(clientInfo, {
+      jsonSchemaValidator: unchecked,
+      listMaxPages: mostPages,
+      versionNegotiation: { mode: 'auto' },
+      ...(elicitation && { capabilities: { elicitation: { form: {}, url: {} } } }),
+    });
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- no event target
+    client.onerror = ({ message }) => {
+      if (message.startsWith('Maximum reconnection attempts')) this.#listener.onGone();
+    };
+    const onListChanged = (): void => this.#listener.onListChanged();
+    client.setNotificationHandler('notifications/tools/list_changed', onListChanged);
+    if (!elicitation) return client;
+    client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
+      const call = this.#callOf(mcpReq.id);
+      const question = toQuestion(params);
+      return call && question ? call.ask(question, mcpReq.signal) : { action: 'cancel' };
+    });
+    return client;
+  }
+
+  /** Returns the tool call to which a question of the server belongs. */
+  #callOf(question: RequestId): OpenCall | undefined {
+    const asker = this.#http.askedBy(question);
+    if (asker !== undefined) return this.#openCalls.get(asker);
+    const [only, ...others] = this.#openCalls.values();
+    return others.length ? undefined : only;
+  }
+
+  #newTransport(): StreamableHTTPClientTransport {
+    const { url, auth, reconnect = {} } = this.#options;
+    return new this.#sdk.StreamableHTTPClientTransport(new URL(url), {
+      fetch: (...request) => this.#http.fetch(...request),
+      ...(auth && { authProvider: guardedAuth(auth) }),
+      // These options apply to a stream that breaks. After these retries, the session counts as
+      // lost.
+      reconnectionOptions: {
+        initialReconnectionDelay: Math.min(1_000, reconnect.firstDelayMs ?? 1_000),
+        reconnectionDelayGrowFactor: 2,
+        maxReconnectionDelay: 60_000,
+        maxRetries: 2,
+      },
+    });
+  }
+
+  /** Connects with revision 2026-07-28, or with an older one if the server does not know it. */
+  async #connect(): Promise<void> {
+    try {
+      await this.#connectOnce();
+    } catch (error) {
+      if (!isRefusedByBrowser(error)) throw error;
+      this.#transport = this.#newTransport();
+      await this.#connectOnce({ prior: { kind: 'legacy' } });
+    }
+  }
+
+  async #connectOnce(more: Parameters<Client['connect']>[1] = {}): Promise<void> {
+    const transport = this.#transport;
+    // The SDK's types do not compile under `exactOptionalPropertyTypes`.
+    await this.#client.connect(transport as Transport, { timeout: longestTimeout, ...more });
+    const { onmessage } = transport;
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- no event target
+    transport.onmessage = (message) => onmessage?.(this.#lister.tidy(message));
+  }
+
+  /**
+   * Asks a server of revision 2026-07-28 to report changes of its tools. Older servers do so without
+   * being asked. A server that does not answer in time reports no changes.
+   */
+  async #subscribe(): Promise<void> {
+    const client = this.#client;
+    if (!this.takesAnswers || !client.getServerCapabilities()?.tools?.listChanged) return;
+    try {
+      const timeout = this.#timeout / 2;
+      const { closed } = await client.listen({ toolsListChanged: true }, { timeout });
+      void closed.then((cause) => cause !== 'local' && this.#listener.onGone());
+    } catch {
+      // The tools work without reports. `refresh()` lists them again.
+    }
+  }
+
+  #note<T>(request: Promise<T>): Promise<T> {
+    const end = (): void => {
+      this.#running.delete(request);
+      // If no request is running, none of these ids still needs an answer.
+      if (!this.#running.size) this.#http.ended.clear();
+    };
+    this.#running.add(request);
     request.then(end, end);
     return request;
   }
+}
 
-  settled(): Promise<unknown> {
-    return Promise.allSettled(this.#requests);
+/** Loads the parts of the MCP SDK that a client needs. Throws `CONFIGURATION` without the SDK. */
+async function loadSdk(): Promise<Sdk> {
+  try {
+    const { Client, StreamableHTTPClientTransport, specTypeSchemas } =
+      await import('@modelcontextprotocol/client');
+    return { Client, StreamableHTTPClientTransport, specTypeSchemas };
+  } catch (cause) {
+    const name = '@modelcontextprotocol/client';
+    const message = `mcpTools() needs the package ${name}, which could not be loaded: npm install ${name}.`;
+    throw new AgentError('CONFIGURATION', message, { cause });
   }
 }
 
+/** Name and version that the server gets. */
+const clientInfo = { name: 'isoloop', version: '0' };
+
+/** Maximum number of pages of a tool list. */
+const mostPages = 1_000;
+
 /**
- * Asks a server of revision 2026-07-28 to report changes of its tools. Older servers do so without
- * being asked. A server that does not answer in time reports no changes. `onEnd` is called when the
- * server ends the reports.
+ * Accepts any result of a tool. The SDK's default validator compiles schemas with `eval`, which
+ * some platforms forbid.
  */
-async function subscribe(client: Client, timeout: number, onEnd: () => void): Promise<void> {
-  const isAsked = client.getProtocolEra() === 'modern';
-  if (!isAsked || !client.getServerCapabilities()?.tools?.listChanged) return;
-  try {
-    const { closed } = await client.listen({ toolsListChanged: true }, { timeout });
-    void closed.then((cause) => cause !== 'local' && onEnd());
-  } catch {
-    // The tools work without reports. `refresh()` lists them again.
-  }
+const unchecked: NonNullable<ClientOptions['jsonSchemaValidator']> = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+};
+
+/**
+ * Returns whether a browser may have refused the first request because an older server does not
+ * allow its new headers (CORS). The SDK knows pages, but not workers.
+ */
+function isRefusedByBrowser(error: unknown): boolean {
+  const { code, cause } = Object(error) as { readonly code?: unknown; readonly cause?: unknown };
+  const isRefused = code === 'ERA_NEGOTIATION_FAILED' && Object(cause).name === 'TypeError';
+  return isRefused && 'location' in globalThis;
+}
+
+/** Returns the provider with errors that say that they come from the authorization. */
+function guardedAuth(provider: OAuthClientProvider): OAuthClientProvider {
+  return new Proxy(provider, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return async (...given: unknown[]): Promise<unknown> => {
+        try {
+          return await Reflect.apply(value, target, given);
+        } catch (cause) {
+          const message = `mcpTools(): auth.${String(name)}() failed: ${messageOf(cause)}`;
+          throw new AgentError('MCP_AUTH', message, { cause });
+        }
+      };
+    },
+  });
 }

@@ -107,7 +107,7 @@ export class McpCaller {
     const session = await connect(signal);
     if (call.inputResponses && !session.takesAnswers) throw this.#lost();
     try {
-      if (!session.takesAnswers) return await this.#next(session.open(call), context);
+      if (!session.takesAnswers) return await this.#next(session.openCall(call), context);
       return await session.call(call, { signal, onProgress: progressOf(context) });
     } catch (error) {
       if (signal.aborted) throw AgentError.from(signal.reason, 'ABORTED');
@@ -128,10 +128,9 @@ export class McpCaller {
   }
 
   #lost(): AgentError {
-    return new AgentError(
-      'MCP_UNREACHABLE',
-      `The MCP server "${this.#connection.name}" no longer waits for the answer. The tool call may have run in part.`,
-    );
+    const server = `The MCP server "${this.#connection.name}"`;
+    const message = `${server} no longer waits for the answer. The tool call may have run in part.`;
+    return new AgentError('MCP_UNREACHABLE', message);
   }
 }
 
