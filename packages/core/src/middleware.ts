@@ -48,7 +48,7 @@ export type {
   SettledInput,
   Step,
 } from './agent/middleware.ts';
-export { isEnding, isNewAnswer } from './agent/next.ts';
+export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type { Answer, Ending, Next } from './agent/next.ts';
 export { nestedHooks, perRun } from './agent/per-run.ts';
 export type { NestedHooks } from './agent/per-run.ts';

@@ -171,7 +171,7 @@ const entries: Readonly<Record<string, Entry>> = {
     },
     others:
       'addToSystemPrompt checkNew classifyError concurrency directAnswers errorHints ' +
-      'friendlyErrors isEnding isNewAnswer isResult lastAnswer modelErrors nestedHooks ' +
+      'friendlyErrors isEnding isNewAnswer isNext isResult lastAnswer modelErrors nestedHooks ' +
       'parallelIds perRun presetOf reactMemory steering todosOf toolMedia withStream wrapModel',
   },
   './observe': {

@@ -3,7 +3,8 @@ import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
-import { loop, resultOf } from './loop.ts';
+import { resultOf } from './finish.ts';
+import { loop } from './loop.ts';
 import type { AgentCall, OuterStep } from './middleware.ts';
 import { hookRejection } from './next.ts';
 import { runOf } from './run-context.ts';
@@ -29,7 +30,7 @@ export async function runAgentCall(
     const data = error.toJSON();
     if (!run.isClosed) await run.close('error').catch(() => {});
     await tellLast(run, run.outbox.event('error', { error: data }), true);
-    const ended = resultOf(run, { reason: 'error', message: run.remains, error: data });
+    const ended = resultOf(run, { reason: 'error', message: run.failureMessage, error: data });
     const result = await tellEnd(run, ended, true);
     if (run.callOptions.throwOnError === false) return result;
     throw error;

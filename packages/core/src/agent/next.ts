@@ -1,8 +1,8 @@
 import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import type { StopEvent, StopReason } from '../event/agent-result.ts';
+import type { AgentInput } from '../event/call-input.ts';
 import type { HookControl, JumpTarget } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
-import type { AgentInput } from '../event/call-input.ts';
 import type { RequestDraft } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -37,6 +37,11 @@ export function isEnding(value: object): value is Ending {
   return 'reason' in value;
 }
 
+/** Returns whether a step of the loop says what comes next, and made no model request. */
+export function isNext(value: object): value is Next {
+  return 'to' in value || isEnding(value);
+}
+
 /** The end of a run with an answer. */
 export interface Answer extends Ending {
   readonly message: Msg;
@@ -61,24 +66,29 @@ export interface Jump {
   readonly reason?: StopReason | undefined;
 }
 
-/** Returns the controls for the hooks of one event. Each control adds a jump to `asked`. */
+/** Returns the controls for the hooks of one event. Each control adds a jump to `jumps`. */
 export function controlOf(
-  asked: Jump[],
+  jumps: Jump[],
   at: StopEvent,
 ): Pick<HookControl, 'stop' | 'jumpTo' | 'gotoReasoning'> {
   return {
-    jumpTo: (to, messages, reason) => void asked.push({ at, to, messages, reason }),
-    stop: () => void asked.push({ at, to: 'stop' }),
-    gotoReasoning: (messages) => void asked.push({ at, to: 'model', messages }),
+    jumpTo: (to, messages, reason) => void jumps.push({ at, to, messages, reason }),
+    stop: () => void jumps.push({ at, to: 'stop' }),
+    gotoReasoning: (messages) => void jumps.push({ at, to: 'model', messages }),
   };
 }
 
 /** Returns the first `stop` that hooks asked for, or else the first jump. */
-export function firstOf(asked: readonly Jump[]): Jump | undefined {
-  return asked.find(({ to }) => to === 'stop') ?? asked[0];
+export function firstOf(jumps: readonly Jump[]): Jump | undefined {
+  return jumps.find(({ to }) => to === 'stop') ?? jumps[0];
 }
 
 /** Returns the error for a hook's rejection. `why` becomes the answer of the agent call. */
 export function hookRejection(why = 'A hook rejected the call.'): AgentError {
   return new AgentError('HOOK_REJECTED', why);
+}
+
+/** Returns whether a guard or a hook has rejected the agent call. */
+export function isRejection(thrown: unknown): thrown is AgentError {
+  return AgentError.is(thrown) && /^(GUARD|HOOK)_REJECTED$/.test(thrown.code);
 }

@@ -61,7 +61,8 @@ export async function readReply(
   } finally {
     run.addUsage(reply.usage);
   }
-  return { type: 'complete', message: complete(run, reply, messageId) };
+  run.lastReply = complete(run, reply, messageId);
+  return { type: 'complete', message: run.lastReply };
 }
 
 /** Returns the place for the state of the next reply, if the memory stores such states. */

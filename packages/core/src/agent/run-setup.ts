@@ -11,7 +11,9 @@ import { interruptedResult, wrappedResult } from '../tool/tool-result.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import { boundedCall } from './agent-call.ts';
 import type { AgentSettings } from './kernel-options.ts';
-import { loop, makeRequest, runRound, settleInput, takeReply } from './loop.ts';
+import { loop, runRound, takeReply } from './loop.ts';
+import { makeRequest } from './request.ts';
+import { settleInput } from './settle.ts';
 import type {
   AgentCall,
   Middleware,

@@ -86,13 +86,11 @@ export class Run implements RunContext {
   /** The input after `wrapInput`, if that began before the turn of this agent call. */
   admitted: Promise<CallInput> | undefined;
   /** The model's last reply. After an abort, the loop stores the text of this reply. */
-  unsaved: Msg | undefined;
+  lastReply: Msg | undefined;
   /** Message of the result if the agent call fails. */
-  remains: Msg | undefined;
+  failureMessage: Msg | undefined;
   /** Messages between system prompt and conversation in each model request. Never stored. */
   readonly prepended: Msg[] = [];
-  /** Messages of the next model request before any middleware. */
-  ownMessages: readonly Msg[] | undefined;
   readonly #addedTools: Tool[] = [];
   #restored: Promise<unknown> | undefined;
   #leftState: Record<string, JsonValue> | undefined;

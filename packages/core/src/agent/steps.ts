@@ -10,7 +10,7 @@ import { asOwn } from '../message/own-message.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { Interruption } from './interruption.ts';
-import { recover } from './loop.ts';
+import { endStopped } from './finish.ts';
 import { controlOf, firstOf, type Ending, type Jump, type Next } from './next.ts';
 import { readReply, type ModelReply, type ToEvent } from './read-reply.ts';
 import { conclude } from './conclude.ts';
@@ -74,7 +74,7 @@ export interface Steps {
    * Ends a run that was interrupted or aborted. Stores `partial`, the part of a reply that readers
    * have.
    */
-  recover(partial?: Msg): Promise<Ending>;
+  endStopped(partial?: Msg): Promise<Ending>;
   /** Passes more input through `wrapInput`. */
   admit(input: CallInput): Promise<CallInput>;
   /** Waits for code that may never settle. Rejects with the signal's reason after an abort. */
@@ -91,7 +91,7 @@ export interface Steps {
     options?: { readonly id?: string; readonly metadata?: JsonObject },
   ): Msg;
   /** Sets the message of the result for the case that the agent call fails later. */
-  leave(message: Msg): void;
+  setFailureMessage(message: Msg): void;
   /** Adds an error after which the run continues to `warnings` of the result. */
   warn(error: AgentErrorData): void;
   /** Ends the run in this way at its next interrupt point. */
@@ -121,9 +121,9 @@ export function stepsOf(run: Run): Steps {
     show: (type, fields) => step(() => run.outbox.push([run.outbox.event(type, fields)])),
     modify: (type, fields) => step(() => modify(run, type, fields)),
     revise: (type, message) => step(() => run.outbox.revise(type, message)),
-    ask: (request, toEvent) => step(() => ask(run, request, toEvent)),
+    ask: (request, toEvent) => step(() => readReply(run, request, toEvent)),
     reply: (message, reason) => step(() => run.setup.takeReply({ message, reason }, run)),
-    recover: (partial) => step(() => recover(run, partial)),
+    endStopped: (partial) => step(() => endStopped(run, partial)),
     admit: (input) => step(() => run.setup.admit(input, run)),
     wait: (work) => run.waits.code(work),
     untimed: async (work) => alive().timeout.untimed(work),
@@ -131,7 +131,7 @@ export function stepsOf(run: Run): Steps {
       const message = run.message(role, content, options);
       return role === 'user' ? asOwn(message) : message;
     },
-    leave: (message) => void (alive().remains = message),
+    setFailureMessage: (message) => void (alive().failureMessage = message),
     warn: (error) => void alive().warnings.push(error),
     stopWith: (by) => alive().halt.interrupt(by),
     onInterrupt: (take) => onInterrupt(alive(), take),
@@ -165,12 +165,6 @@ async function modify<K extends 'pre-summary'>(
   await run.outbox.push([event as AgentEvent]);
   const at = firstOf(asked)?.at;
   return { event, next: at && { reason: 'stopped-by-hook', stoppedAt: at } };
-}
-
-async function ask(run: Run, request: ModelRequest, toEvent: ToEvent): Promise<ModelReply> {
-  const reply = await readReply(run, request, toEvent);
-  if (reply.type === 'complete') run.unsaved = reply.message;
-  return reply;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
-import type { Ending, Next } from '../../agent/next.ts';
+import { isEnding, type Ending, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/read-reply.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
@@ -75,7 +75,7 @@ export function lastAnswer(onLimit?: OnLimit): Middleware {
     name: 'lastAnswer',
     wrapRequest: (next) => async (draft, context, steps) => {
       const made = await next(draft, context);
-      if (!('reason' in made) || !made.refused) return made;
+      if (!isEnding(made) || !made.refused) return made;
       return answerAt(made.reason, made.refused, { context, steps, onLimit });
     },
   };
@@ -120,7 +120,7 @@ async function answerAt(
     const { type: _type, ...ending } = reply;
     return { reason, ...ending };
   }
-  return steps.recover(reply.message);
+  return steps.endStopped(reply.message);
 }
 
 /** Codes of failures that the model did not cause. The agent call fails with them. */

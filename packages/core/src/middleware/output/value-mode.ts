@@ -1,5 +1,12 @@
 import type { RequestDraft, Step } from '../../agent/middleware.ts';
-import { isEnding, isNewAnswer, type Answer, type Ending, type Next } from '../../agent/next.ts';
+import {
+  isEnding,
+  isNewAnswer,
+  isNext,
+  type Answer,
+  type Ending,
+  type Next,
+} from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -148,7 +155,7 @@ class ValueRun {
     if (given?.reading.ok) return this.#ending(given.reading.found, given.reply);
     if (given?.reading.ok === false) await this.#fail(given.reading);
     const made = await next({ ...draft, beside: form.beside }, this.#context);
-    return 'to' in made || isEnding(made) ? made : form.request(made, this.#isAsked);
+    return isNext(made) ? made : form.request(made, this.#isAsked);
   }
 
   /**
@@ -230,7 +237,7 @@ class ValueRun {
     await this.#tidy();
     if (text) {
       const last = steps.message('assistant', text, { metadata: { reason: 'error' } });
-      steps.leave(last);
+      steps.setFailureMessage(last);
       await steps.append([last]);
     }
     const why = `The model returned no value that fits the schema: ${issues.join('; ')}`;

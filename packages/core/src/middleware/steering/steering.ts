@@ -89,7 +89,7 @@ async function afterAnswer(run: SteeredRun, answer: Answer): Promise<Next> {
   const { context, steps } = run;
   if (!run.hasMessages) return answer;
   await run.judged(context.stopSignal);
-  if (context.stopped) return steps.recover(answer.message);
+  if (context.stopped) return steps.endStopped(answer.message);
   if (!run.hasMessages) return answer;
   await steps.append([answer.message]);
   return beforeModel(run, { to: 'model' });

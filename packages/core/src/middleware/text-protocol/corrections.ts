@@ -57,7 +57,7 @@ export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']
       if (problem) message = await refuse(message, problem, steps);
     } catch (error) {
       if (!context.stopped) throw error;
-      return steps.recover(partOf(message, context.stopped));
+      return steps.endStopped(partOf(message, context.stopped));
     }
     const made = await next({ ...reply, message }, context);
     if (!isNewAnswer(made, context)) return made;

@@ -1,0 +1,99 @@
+import type { AgentResult, StopReason } from '../event/agent-result.ts';
+import { textOf, toolUsesOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { closeCalls } from './conclude.ts';
+import type { Ending } from './next.ts';
+import { pendingCallsOf } from './open-calls.ts';
+import type { Run } from './run.ts';
+
+/**
+ * Ends an agent call that was interrupted, paused or aborted. Stores the part of the reply that
+ * readers have, marked with `metadata.partial`. After an interrupt, the answer is the message of
+ * the interrupt or the recovery message (AgentScope: `handleInterrupt`).
+ */
+export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
+  if (run.signal.aborted) run.waits.toleratesHangs = true;
+  if (partial) await run.append([partial]);
+  const last = run.messages.findLast(({ role }) => role !== 'tool');
+  if (run.stopped === 'suspended')
+    return { reason: 'suspended', message: last?.role === 'assistant' ? last : undefined };
+  await closeCalls(run);
+  const { halt, options, setup } = run;
+  const by = halt.interruption;
+  if (by?.reason !== 'interrupted') return { reason: 'aborted', message: partial };
+  const { message: given } = by;
+  if (!given) {
+    const { recoveryMessage = 'You interrupted me. What now?' } = options;
+    return answer(run, run.message('assistant', recoveryMessage), { reason: 'interrupted' });
+  }
+  const isUsed = run.conversation.has(given.id);
+  const message = isUsed ? { ...given, id: setup.generateId() } : given;
+  return answer(run, message, { reason: 'interrupted' });
+}
+
+/**
+ * Ends the agent call with a message that the model did not write. `finish` tells its text, because
+ * an abort while a wrapper waits here would lose an answer that readers have.
+ */
+export function answer(run: Run, given: Msg, ending: Ending): Ending {
+  const message = run.asReply(given);
+  const metadata = { ...message.metadata, reason: ending.reason };
+  return { ...ending, message: { ...message, metadata }, tell: true };
+}
+
+/** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
+const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
+
+/** Passes the answer through the hooks, and stores it and the end of the run. */
+export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
+  run.stage = 'ending';
+  let { message = run.message('assistant', []) } = ending;
+  run.lastReply = ending.reason === 'rejected' ? undefined : message;
+  if (ending.tell) await tellText(run, message);
+  if (ending.reason === 'suspended')
+    await run.outbox.tell('suspended', { pending: pendingCallsOf(run) });
+  // An earlier run passed a stored answer through the hooks.
+  if (ending.isStored) await run.outbox.tell('post-call', { message });
+  else if (!withoutAnswer.includes(ending.reason))
+    message = await run.outbox.revise('post-call', message);
+  // If the agent call was aborted before its answer, the message is empty.
+  const isInLog = run.conversation.has(message.id);
+  if (message.content.length && ending.reason !== 'rejected' && !isInLog) {
+    // `close` writes the answer together with the end of the run, unless it has to wait before.
+    await run.append([message], { later: !run.lastWork.length });
+  }
+  await run.close(ending.reason);
+  return resultOf(run, { ...ending, message });
+}
+
+/** Returns the result of an agent call that ends in this way. */
+export function resultOf(run: Run, ending: Ending): AgentResult {
+  const { refused: _refused, isStored: _isStored, tell: _tell, ...ended } = ending;
+  const { message = run.message('assistant', []) } = ending;
+  const { memory, now } = run.setup;
+  return {
+    text: textOf(message),
+    ...(ended as Omit<typeof ended, 'message'>),
+    message,
+    ...(run.warnings[0] && { warnings: run.warnings }),
+    usage: run.usage,
+    toolsUsed: toolsUsedBy(run),
+    durationMs: now() - run.startedAt,
+    iterations: run.iteration,
+    pending: pendingCallsOf(run),
+    sessionVersion: memory.sessionVersion ?? 0,
+  } as AgentResult;
+}
+
+/** Returns the names of the used tools, in the order of the calls. */
+function toolsUsedBy({ toolsUsed, messages }: Run): readonly string[] {
+  if (!toolsUsed.size) return [];
+  const names = messages.flatMap(toolUsesOf).map(({ id }) => toolsUsed.get(id));
+  return [...new Set(names)].filter((name) => name !== undefined);
+}
+
+/** Sends the text of a message that no model streams to the readers. */
+export function tellText(run: Run, message: Msg): Promise<void> {
+  const blockId = `${message.id}:0`;
+  return run.outbox.tell('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
+}

@@ -1,0 +1,60 @@
+import { checkRequest } from '../event/check-event.ts';
+import type { Msg } from '../message/msg.ts';
+import { shownResults } from '../message/shown-results.ts';
+import type { ModelRequest } from '../model/chat-model.ts';
+import { closeCalls } from './conclude.ts';
+import { carryOut } from './jump.ts';
+import type { RequestDraft } from './middleware.ts';
+import { controlOf, firstOf, type Jump, type Next } from './next.ts';
+import { liveRunOf, type RunContext } from './run-context.ts';
+import type { Run } from './run.ts';
+
+/** Messages of requests as the loop makes them. To check such a long list again would be slow. */
+const unchanged: WeakSet<readonly Msg[]> = new WeakSet();
+
+/** Returns the next model request from the log. Closes open tool calls first. */
+export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestDraft> {
+  // Messages from callers and hooks may contain tool calls without results, and results without
+  // tool calls.
+  await closeCalls(run);
+  const { iterations = 10, resultLength } = run.options.limits;
+  const head = run.head();
+  const messages = shownResults([...head, ...run.messages], resultLength);
+  unchanged.add(messages);
+  return {
+    messages,
+    head: head.length,
+    tools: run.toolSchemas,
+    options: run.generate,
+    isAsked,
+    limit: run.iteration >= iterations ? 'max-iterations' : undefined,
+  };
+}
+
+/**
+ * Passes the next model request through the `pre-reasoning` hooks. This is the innermost step of
+ * `wrapRequest`.
+ */
+export async function makeRequest(
+  given: RequestDraft,
+  context: RunContext,
+): Promise<ModelRequest | Next> {
+  const run = liveRunOf(context);
+  const { messages, tools, options, limit } = given;
+  if (limit) return { reason: limit, refused: given };
+  run.iteration += 1;
+  const jumps: Jump[] = [];
+  try {
+    if (!unchanged.has(messages)) checkRequest(messages);
+    const control = controlOf(jumps, 'pre-reasoning');
+    const event = await run.outbox.modify('pre-reasoning', { messages, tools, options }, control);
+    await run.outbox.push([event]);
+    const instead = firstOf(jumps);
+    if (instead) return await carryOut(run, instead);
+    return { ...event.options, messages: event.messages, tools: event.tools };
+  } catch (thrown) {
+    // The iteration does not count, because readers have seen none of its events.
+    if (run.waits.isAbort(thrown)) run.iteration -= 1;
+    throw thrown;
+  }
+}

@@ -1,0 +1,142 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkNew, type CallInput } from '../event/call-input.ts';
+import { resumptionOf, type Resumption } from '../memory/log/resumption.ts';
+import type { Msg } from '../message/msg.ts';
+import { endStopped, tellText } from './finish.ts';
+import { carryOut } from './jump.ts';
+import type { SettledInput } from './middleware.ts';
+import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } from './next.ts';
+import { openCallsOf } from './open-calls.ts';
+import { liveRunOf, type RunContext } from './run-context.ts';
+import type { Run } from './run.ts';
+
+/**
+ * Admits the input, adds it to the log and says what comes first. Without an input, the agent call
+ * has ended before its turn.
+ */
+export async function settle(run: Run, given: CallInput | undefined): Promise<Next> {
+  if (run.halt.rejection) throw run.halt.rejection;
+  if (!given || run.halt.failure) return endStopped(run);
+  const { setup } = run;
+  const input = await (run.admitted ?? setup.admit(given, run));
+  await run.restore();
+  run.load(await run.waits.read(setup.memory.read()));
+  const jumps: Jump[] = [];
+  const messages = await preCall(run, input.messages, jumps);
+  return setup.settle({ ...input, messages, jump: firstOf(jumps) }, run);
+}
+
+/**
+ * Runs the `pre-call` hooks. `options.preCall` decides whether the hooks may change the input.
+ * AgentScope's code allows changes; its documentation does not.
+ */
+async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<readonly Msg[]> {
+  const { stop, jumpTo } = controlOf(jumps, 'pre-call');
+  const reject = (why: string): void => run.halt.refuse('rejected', hookRejection(why));
+  const control = { stop, jumpTo, reject };
+  const isNotification = run.options.preCall === 'notification';
+  const event = isNotification
+    ? run.outbox.event('pre-call', { input })
+    : await run.outbox.modify('pre-call', { input }, control);
+  if (isNotification) await run.hooks.notify(event, control);
+  // After an abort, a hook that still runs has not judged the input.
+  if (run.waits.abandoned) run.signal.throwIfAborted();
+  if (run.halt.rejection) throw run.halt.rejection;
+  await run.outbox.push([event]);
+  return event.input;
+}
+
+/**
+ * Adds the input to the log. Afterwards each tool call in the log has a result or runs next, so the
+ * loop can ask the model. This is the innermost step of `wrapSettle`.
+ */
+export async function settleInput(input: SettledInput, context: RunContext): Promise<Next> {
+  const run = liveRunOf(context);
+  const { messages, decisions } = input;
+  checkNew(messages, run.messages);
+  checkOpenCalls(run, input);
+  const left = messages.length || decisions.length ? undefined : resumption(run);
+  if (left && !run.stopped) await removeLeftovers(run, left);
+  const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
+  keepStates(run, input);
+  // New messages are written together with the notes. Without messages, nothing else would tell
+  // another process that a run has begun.
+  await run.note([{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
+  run.setup.status.suspendedRun = run.runId;
+  // The new message comes first, so that no failure can lose it. `closeCalls` later moves the
+  // results of open calls before this message.
+  await run.append(messages);
+  run.promptId = run.messages.findLast(isPrompt)?.id;
+  if (input.jump) return carryOut(run, input.jump);
+  if (left?.answer) return storedAnswer(run, left.answer);
+  const isActing = decisions.length > 0 || left?.type === 'open-calls';
+  return { to: isActing ? 'tools' : 'model' };
+}
+
+/** Makes sure that the agent has a state of each decided call, for the note about it. */
+function keepStates(run: Run, { decisions }: CallInput): void {
+  const { calls } = run.setup.status;
+  const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
+  for (const { toolUse, state, isKnown } of openCallsOf(run)) {
+    if (!isKnown && decided.has(toolUse.id)) calls.set(toolUse.id, state);
+  }
+}
+
+function isPrompt({ role, metadata }: Msg): boolean {
+  return role === 'user' && !metadata?.['correction'];
+}
+
+/**
+ * Throws `PENDING_TOOL_CALLS` if a new message arrives while tool calls wait. A call needs no
+ * decision if it has not started and only waits for other calls.
+ */
+function checkOpenCalls(run: Run, { messages, decisions }: CallInput): void {
+  const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
+  const open = openCallsOf(run);
+  const isLeft = open.some(({ toolUse, state: { started, pending } }) => {
+    const isDeferred = decided.size > 0 && !started && !pending;
+    return !isDeferred && !decided.has(toolUse.id);
+  });
+  if (!messages.length || !isLeft) return;
+  const names = open.map(
+    ({ toolUse: { id, name }, state }) => `"${name}" (${id}, ${state.pending?.kind ?? 'open'})`,
+  );
+  const message = `Tool calls wait for their results: ${names.join(', ')}. Send decisions or results for them first, or continue the run.`;
+  const details = { ids: open.map(({ toolUse }) => toolUse.id) };
+  throw new AgentError('PENDING_TOOL_CALLS', message, { details });
+}
+
+/**
+ * Returns how an agent call without input continues from the log. Throws `INVALID_INPUT` if there
+ * is nothing to continue.
+ */
+function resumption(run: Run): Resumption {
+  const { memory, status, name } = run.setup;
+  // A memory without `note` does not store whether the run of its last answer has ended.
+  const openRun = memory.note && status.suspendedRun;
+  const found = resumptionOf({ messages: run.messages, openRun });
+  if (found.type !== 'nothing') return found;
+  const speaker = run.messages.at(-1)?.name;
+  // The agent observed a message of another agent and has not answered it (AgentScope: `observe`).
+  if (speaker !== undefined && speaker !== name) return { type: 'unanswered', cut: [] };
+  throw new AgentError('INVALID_INPUT', 'The call needs an input.');
+}
+
+/**
+ * Removes partial replies and messages of an interrupt from the end of the log. The note of the new
+ * run, which comes next, stores this change.
+ */
+async function removeLeftovers(run: Run, { cut }: Resumption): Promise<void> {
+  if (!cut.length) return;
+  const ids = cut.map(({ id }) => id);
+  await run.write(run.setup.memory.delete(ids, { later: true }));
+  run.conversation.replace(run.messages.filter((message) => !cut.includes(message)));
+  await run.outbox.tell('step-reset', { reason: 'resume' });
+}
+
+/** Ends with an answer that an earlier run stored. Readers get it again. */
+async function storedAnswer(run: Run, message: Msg): Promise<Ending> {
+  await run.outbox.tell('step-reset', { reason: 'resume' });
+  await tellText(run, message);
+  return { reason: 'stop', message, isStored: true };
+}
