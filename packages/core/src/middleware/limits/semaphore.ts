@@ -35,13 +35,6 @@ export class Semaphore {
     return this.#waiting.size;
   }
 
-  /** Takes a place if one is free, otherwise returns `undefined`. */
-  tryAcquire(): Release | undefined {
-    if (!this.free) return undefined;
-    this.#taken += 1;
-    return this.#release();
-  }
-
   /**
    * Waits until a place is free and takes it. Rejects at once with `OVERLOADED` if the queue is
    * full. Rejects with the signal's reason when the signal aborts.
@@ -49,8 +42,10 @@ export class Semaphore {
   acquire(signal?: AbortSignal): Promise<Release> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      const release = this.tryAcquire();
-      if (release) return resolve(release);
+      if (this.free) {
+        this.#taken += 1;
+        return resolve(this.#release());
+      }
       if (this.waiting >= this.#queue) {
         throw new AgentError(
           'OVERLOADED',

@@ -15,20 +15,13 @@ export interface CircuitChange {
 }
 
 export interface CircuitBreakerOptions {
-  /** Number of failures in a row that open the breaker. Default: 5, as in Arc Reactor. */
+  /**
+   * Number of failures in a row that open the breaker. Cancellations, guard rejections and invalid
+   * requests (4xx, but not 408 and 429) do not count. Default: 5, as in Arc Reactor.
+   */
   readonly failures?: number;
   /** Time that the breaker stays open before it is half open, in milliseconds. Default 30 000. */
   readonly openMs?: number;
-  /**
-   * Number of trial requests in the half-open state: this many may run at the same time and must
-   * succeed to close the breaker. One failure opens the breaker again. Default 1.
-   */
-  readonly halfOpenTrials?: number;
-  /**
-   * Returns whether an error counts as a failure. Default: all errors except cancellations, guard
-   * rejections and invalid requests (4xx, but not 408 and 429).
-   */
-  readonly isFailure?: (error: unknown) => boolean;
   readonly onStateChange?: (change: CircuitChange) => void;
   /** Returns the time of any clock, in milliseconds. Default `Date.now`. */
   readonly now?: () => number;
@@ -42,7 +35,7 @@ export interface CircuitBreaker extends ModelMiddleware {
 
 /**
  * Errors that the request, its caller or an output guard causes. They say nothing about the health
- * of the model's server.
+ * of the model's server, so they do not count.
  */
 const clientErrors: readonly AgentErrorCode[] = [
   'ABORTED',
@@ -55,10 +48,6 @@ const clientErrors: readonly AgentErrorCode[] = [
   'GUARD_REJECTED',
 ];
 
-type Outcome =
-  | { readonly type: 'success' | 'none' }
-  | { readonly type: 'failure'; readonly error: unknown };
-
 /**
  * Stops requests to a model after several failures in a row. Requests then fail with `CIRCUIT_OPEN`
  * (retryable) until the model gets a trial request. Agents and models with the same breaker share
@@ -66,8 +55,7 @@ type Outcome =
  * one. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
-  const kinds =
-    'failures:count|? openMs:count|? halfOpenTrials:count|? isFailure:function|? onStateChange:function|? now:function|?';
+  const kinds = 'failures:count|? openMs:count|? onStateChange:function|? now:function|?';
   checkOptions('CONFIGURATION', 'circuitBreaker()', options, kinds);
   const circuit = new Circuit(options);
   return {
@@ -88,15 +76,16 @@ async function* guarded(
   context: ModelContext,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const { signal } = context;
-  const settle = circuit.enter();
+  const pass = circuit.enter();
   // An aborted trial frees its place, even if the model ignores the signal.
-  const leave = (): void => settle({ type: 'none' });
+  const leave = (): void => circuit.leave(pass);
   signal.addEventListener('abort', leave);
   try {
     yield* model.stream(request, context);
-    settle({ type: 'success' });
+    circuit.succeed(pass);
   } catch (error) {
-    settle(signal.aborted ? { type: 'none' } : { type: 'failure', error });
+    if (!signal.aborted && !clientErrors.includes(classifyError(error).code))
+      circuit.fail(pass, error);
     throw error;
   } finally {
     leave();
@@ -104,94 +93,78 @@ async function* guarded(
   }
 }
 
+/**
+ * A request that the circuit let through. Its outcome does not count after the next change of the
+ * circuit's state.
+ */
+type Pass = object;
+
 class Circuit {
   readonly #options: CircuitBreakerOptions;
   #state: CircuitState = 'closed';
-  /**
-   * Number of state changes. The outcome of a request that began before the last change is ignored.
-   */
-  #era = 0;
   #failures = 0;
-  #successes = 0;
-  #trials = 0;
   #openUntil = 0;
+  /** The running requests since the last change of the state. */
+  #passes: Set<Pass> = new Set();
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options;
   }
 
   get state(): CircuitState {
-    return this.#state === 'open' && this.#wait <= 0 ? 'half-open' : this.#state;
+    return this.#state === 'open' && this.#waitMs <= 0 ? 'half-open' : this.#state;
   }
 
-  get #wait(): number {
+  get #waitMs(): number {
     return this.#openUntil - (this.#options.now ?? Date.now)();
   }
 
-  /**
-   * Lets a request through and returns a function that takes its outcome once. Throws
-   * `CIRCUIT_OPEN` if the request must not run.
-   */
-  enter(): (outcome: Outcome) => void {
-    if (this.#state === 'open' && this.#wait <= 0) this.move('half-open');
-    const isTrial = this.#state === 'half-open';
-    const { halfOpenTrials = 1, openMs = 30_000 } = this.#options;
-    if (this.#state === 'open' || (isTrial && this.#trials >= Math.max(1, halfOpenTrials))) {
-      // In the half-open state, the wait depends on the trial request. `openMs` is the wait after a
-      // failed trial.
-      const retryAfterMs = isTrial ? openMs : this.#wait;
-      throw new AgentError(
-        'CIRCUIT_OPEN',
-        'The model failed too often. It gets no requests for a while.',
-        {
-          retryable: true,
-          details: { retryAfterMs },
-        },
-      );
+  /** Lets a request through. Throws `CIRCUIT_OPEN` if it must not run. */
+  enter(): Pass {
+    if (this.#state === 'open' && this.#waitMs <= 0) this.move('half-open');
+    const isTrialRunning = this.#state === 'half-open' && this.#passes.size > 0;
+    if (this.#state === 'open' || isTrialRunning) {
+      // While a trial request runs, the wait is that after its failure.
+      const { openMs = usualOpenMs } = this.#options;
+      const retryAfterMs = isTrialRunning ? openMs : this.#waitMs;
+      const message = 'The model failed too often. It gets no requests for a while.';
+      const options = { retryable: true, details: { retryAfterMs } };
+      throw new AgentError('CIRCUIT_OPEN', message, options);
     }
-    const era = this.#era;
-    this.#trials += 1;
-    let isSettled = false;
-    return (outcome) => {
-      if (isSettled) return;
-      isSettled = true;
-      if (era === this.#era) this.#settle(outcome);
-    };
+    const pass: Pass = {};
+    this.#passes.add(pass);
+    return pass;
+  }
+
+  leave(pass: Pass): void {
+    this.#passes.delete(pass);
+  }
+
+  succeed(pass: Pass): void {
+    if (!this.#passes.delete(pass)) return;
+    this.#failures = 0;
+    if (this.#state === 'half-open') this.move('closed');
+  }
+
+  fail(pass: Pass, error: unknown): void {
+    if (!this.#passes.delete(pass)) return;
+    const { failures = 5, openMs = usualOpenMs, now = Date.now } = this.#options;
+    this.#failures += 1;
+    if (this.#state === 'closed' && this.#failures < failures) return;
+    this.#openUntil = now() + openMs;
+    this.move('open', error);
   }
 
   move(to: CircuitState, cause?: unknown): void {
     const from = this.#state;
     this.#state = to;
-    this.#era += 1;
-    this.#failures = this.#successes = this.#trials = 0;
+    this.#failures = 0;
+    this.#passes = new Set();
     if (from === to) return;
     const error =
       cause === undefined ? {} : { error: AgentError.from(cause, classifyError(cause).code) };
     tell(this.#options.onStateChange, { from, to, ...error });
   }
-
-  #settle(outcome: Outcome): void {
-    const {
-      failures = 5,
-      openMs = 30_000,
-      halfOpenTrials = 1,
-      isFailure = countsByDefault,
-      now = Date.now,
-    } = this.#options;
-    this.#trials -= 1;
-    if (outcome.type === 'success') {
-      this.#failures = 0;
-      this.#successes += 1;
-      if (this.#state === 'half-open' && this.#successes >= halfOpenTrials) this.move('closed');
-    } else if (outcome.type === 'failure' && isFailure(outcome.error)) {
-      this.#failures += 1;
-      if (this.#state === 'closed' && this.#failures < failures) return;
-      this.#openUntil = now() + openMs;
-      this.move('open', outcome.error);
-    }
-  }
 }
 
-function countsByDefault(error: unknown): boolean {
-  return !clientErrors.includes(classifyError(error).code);
-}
+const usualOpenMs = 30_000;

@@ -207,7 +207,7 @@ test.for(seeds({ quick: 60, full: 300 }))(
       const events: AgentEvent[] = [];
       const controller = new AbortController();
       const before = reported.length;
-      const busy = chance(0.3) ? semaphore.tryAcquire() : undefined;
+      const busy = chance(0.3) && semaphore.free ? await semaphore.acquire() : undefined;
       const stream = agent.stream('go', { signal: controller.signal, throwOnError: chance(0.5) });
       const how = below(6);
       if (how === 0) void pause(200).then(() => controller.abort());
