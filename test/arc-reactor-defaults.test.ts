@@ -176,7 +176,7 @@ async function mcpOutput(): Promise<number> {
 
 async function breakerTimes() {
   const breaker = circuitBreaker({ now: Date.now });
-  const without = ['inputGuards', 'retry'].map((name) => ({ name }));
+  const without = ['rateLimit', 'retry'].map((name) => ({ name }));
   const { agent, model } = arcAgent([...many(50, { error: busy })], { use: [...without, breaker] });
   while (breaker.state === 'closed') await agent.call('Hi', { throwOnError: false });
   const failures = model.requests.length;
@@ -276,7 +276,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     return model.requests[0]!.temperature!;
   },
   async 'Earlier turns in a request'() {
-    const { agent, model } = arcAgent(many(30), { use: [{ name: 'inputGuards' }] });
+    const { agent, model } = arcAgent(many(30), { use: [{ name: 'rateLimit' }] });
     for (let n = 0; n < 30; n += 1) await agent.call('Hi');
     return model.requests[29]!.messages.filter(({ role }) => role === 'user').length - 1;
   },

@@ -15,7 +15,7 @@ import memoryDriver from 'unstorage/drivers/memory';
 import { ReActAgent, tool, type Middleware } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import { dashscope } from '@isoloop/core/dashscope';
-import { inputGuards, inputLength } from '@isoloop/core/guards';
+import { inputLength } from '@isoloop/core/guards';
 import { jsonSchema } from '@isoloop/core/json-schema';
 import { Agent } from '@isoloop/core/kernel';
 import { mcpTools } from '@isoloop/core/mcp';
@@ -130,10 +130,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     },
     'Hello',
   ],
-  './guards': [
-    () => answerWith(inputGuards([inputLength({ max: 5 })])),
-    [expect.stringContaining('too long')],
-  ],
+  './guards': [() => answerWith(inputLength({ max: 5 })), [expect.stringContaining('too long')]],
   './memory-search': [
     async () => {
       const retriever = keywordRetriever([{ id: 'tea', content: 'Green tea is steamed.' }]);

@@ -1,22 +1,27 @@
-export type { GuardContext } from './middleware/guard/input/input-stage.ts';
 export { guardInput } from './middleware/guard/input/guard-input.ts';
-export type { InputCheck } from './middleware/guard/input/guard-input.ts';
+export type {
+  InputCheck,
+  InputGuard,
+  InputGuardOptions,
+} from './middleware/guard/input/guard-input.ts';
 export { memoryCounters, storedCounters } from './middleware/guard/input/counter-store.ts';
-export type { Count, CounterStore, CounterWindow } from './middleware/guard/input/counter-store.ts';
+export type {
+  Count,
+  CounterOptions,
+  CounterStore,
+  CounterWindow,
+} from './middleware/guard/input/counter-store.ts';
 export { injectionPatterns } from './middleware/guard/input/injection-patterns.ts';
 export { injection } from './middleware/guard/input/injection.ts';
 export type { InjectionOptions, InjectionPattern } from './middleware/guard/input/injection.ts';
-export { inputGuards } from './middleware/guard/input/input-guards.ts';
-export type { GuardOptions } from './middleware/guard/guard-options.ts';
+export type { GuardOptions, Rejection } from './middleware/guard/rejection.ts';
 export { inputLength } from './middleware/guard/input/input-length.ts';
 export type { InputLengthOptions } from './middleware/guard/input/input-length.ts';
-export type { EndedCall, InputStage } from './middleware/guard/input/input-stage.ts';
-export type { StageRejection } from './middleware/guard/rejection.ts';
-export { classify, permission } from './middleware/guard/input/own-stage.ts';
-export type { Classify } from './middleware/guard/input/own-stage.ts';
+export { classify, permission } from './middleware/guard/input/classify.ts';
+export type { Classify } from './middleware/guard/input/classify.ts';
 export type { PlainText } from './middleware/guard/input/plain-text.ts';
 export { rateLimit } from './middleware/guard/input/rate-limit.ts';
-export type { CounterOptions, RateLimitOptions } from './middleware/guard/input/rate-limit.ts';
+export type { RateLimitOptions } from './middleware/guard/input/rate-limit.ts';
 export { spendCap } from './middleware/guard/input/spend-cap.ts';
 export type { SpendCapOptions } from './middleware/guard/input/spend-cap.ts';
 export { outputGuards } from './middleware/guard/output/output-guards.ts';

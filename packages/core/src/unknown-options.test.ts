@@ -105,7 +105,7 @@ const entries: Readonly<Record<string, Entry>> = {
       memoryCounters: (wrong) => guards.memoryCounters(wrong),
       storedCounters: (wrong) => guards.storedCounters(store, wrong),
       injection: (wrong) => guards.injection(wrong),
-      inputGuards: (wrong) => guards.inputGuards([], wrong),
+      guardInput: (wrong) => guards.guardInput('g', (input) => input, wrong),
       inputLength: (wrong) => guards.inputLength(wrong),
       classify: (wrong) => guards.classify(() => 'ok' as Wrong, wrong),
       permission: (wrong) => guards.permission(() => true, wrong),
@@ -117,7 +117,7 @@ const entries: Readonly<Record<string, Entry>> = {
       maskPii: (wrong) => guards.maskPii(wrong),
       piiGuard: (wrong) => guards.piiGuard(wrong),
     },
-    others: 'guardInput injectionPatterns',
+    others: 'injectionPatterns',
   },
   './json-schema': {
     exports: jsonSchemas,

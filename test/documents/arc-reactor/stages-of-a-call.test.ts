@@ -1,5 +1,5 @@
 import { ReActAgent, textOf, userMessage, type Middleware } from '@isoloop/core';
-import { inputGuards, maskPii, type InputStage } from '@isoloop/core/guards';
+import { guardInput, piiGuard } from '@isoloop/core/guards';
 import { arcReactor } from '@isoloop/core/presets';
 import { retrieval } from '@isoloop/core/recall';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -9,8 +9,9 @@ import { useClock } from '../test-support.ts';
 import { calls, linesOf, make, named, resultsIn, returned } from './test-support.ts';
 
 describe('the stages of a call', () => {
-  const spies = (log: string[], ...stages: readonly InputStage[]): Middleware[] => [
-    inputGuards([{ name: 'spy', check: (input) => (log.push('guard'), input) }, ...stages]),
+  const spies = (log: string[], ...guards: readonly Middleware[]): Middleware[] => [
+    guardInput('spy', (input) => (log.push('guard'), input)),
+    ...guards,
     { on: { 'run-end': () => void log.push('end'), 'pre-call': () => void log.push('hook') } },
     retrieval({
       retriever: {
@@ -50,7 +51,10 @@ describe('the stages of a call', () => {
   test('stop at a guard: no hook before the start, no search, no request', async () => {
     const log: string[] = [];
     const { agent, model } = make([], {
-      use: spies(log, { name: 'shut', check: () => ({ category: 'OFF_TOPIC' }) }),
+      use: spies(
+        log,
+        guardInput('shut', () => ({ category: 'OFF_TOPIC' })),
+      ),
     });
     const { reason, error } = await agent.call('Tea?');
     expect([reason, error?.code]).toEqual(['rejected', 'GUARD_REJECTED']);
@@ -85,7 +89,7 @@ describe('the stages of a call', () => {
     const { agent, model } = make(['Done.', 'Done.'], {
       tools: [named('look')],
       use: [
-        ...spies(log, maskPii()),
+        ...spies(log, piiGuard()),
         {
           on: {
             'pre-call': (event) => ({

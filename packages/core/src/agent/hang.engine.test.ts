@@ -3,7 +3,6 @@ import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
 import type { AgentOptions, CallOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import { inputGuards } from '../middleware/guard/input/input-guards.ts';
 import { spendCap } from '../middleware/guard/input/spend-cap.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
@@ -203,12 +202,10 @@ const cases: readonly Case[] = [
     name: 'a spend cap’s store',
     options: (hang) => ({
       use: [
-        inputGuards([
-          spendCap({
-            limit: 100,
-            store: { add: async () => (await hang()) ?? { total: 1, resetAt: 0 } },
-          }),
-        ]),
+        spendCap({
+          limit: 100,
+          store: { add: async () => (await hang()) ?? { total: 1, resetAt: 0 } },
+        }),
       ],
     }),
   },

@@ -80,7 +80,7 @@ test('with arcReactor(), requests contain the questions and answers of successfu
 test('with arcReactor(), requests contain at most ten earlier turns', async () => {
   const { agent, model } = setUp(
     Array.from({ length: 13 }, (_, n) => `answer ${n}`),
-    { use: [{ name: 'inputGuards' }] },
+    { use: [{ name: 'rateLimit' }] },
   );
   for (let n = 0; n < 13; n++) await agent.call(`question ${n}`);
   const asked = model.requests.at(-1)!.messages.filter(({ role }) => role === 'user');

@@ -1,7 +1,6 @@
 import { fitContext } from '../middleware/context/fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
 import { injection } from '../middleware/guard/input/injection.ts';
-import { inputGuards } from '../middleware/guard/input/input-guards.ts';
 import { inputLength } from '../middleware/guard/input/input-length.ts';
 import { rateLimit } from '../middleware/guard/input/rate-limit.ts';
 import { modelErrors } from '../middleware/resilience/model-errors.ts';
@@ -46,7 +45,9 @@ export function arcReactor(options: NoOptions = {}): readonly Middleware[] {
       },
     },
     concurrency(new Semaphore(20)),
-    inputGuards([rateLimit(), inputLength({ max: 5000 }), injection()]),
+    rateLimit(),
+    inputLength({ max: 5000 }),
+    injection(),
     selectTools({ maxTools: 20 }),
     finalWithoutTools(),
     modelErrors(),

@@ -1,6 +1,5 @@
-import type { Msg } from '@isoloop/core';
-import { guardInput, injection, inputGuards, inputLength, maskPii } from '@isoloop/core/guards';
-import type { InputStage } from '@isoloop/core/guards';
+import type { Middleware, Msg } from '@isoloop/core';
+import { guardInput, injection, inputLength, piiGuard } from '@isoloop/core/guards';
 import type { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { testEndpoint } from '../../test-support/endpoint.ts';
@@ -121,8 +120,8 @@ const places: Readonly<Record<string, readonly [path: string, (text: string) => 
 
 const cases = Object.entries(places).map(([name, [path, body]]) => ({ name, path, body }));
 
-async function send(stage: InputStage, path: string, body: object) {
-  const target = testEndpoint(['{"city":"Rome"}'], { use: [inputGuards([stage])] });
+async function send(guard: Middleware, path: string, body: object) {
+  const target = testEndpoint(['{"city":"Rome"}'], { use: [guard] });
   const response = await target.post(path, { model: 'offline', ...body });
   const text = await response.text();
   await target.settled();
@@ -138,32 +137,27 @@ test.each(cases)('an injection in $name is rejected', async ({ path, body }) => 
 });
 
 test.each(cases)('a mask changes $name before the model reads it', async ({ path, body }) => {
-  const { requests } = await send(maskPii(), path, body(`of ${mail}`));
+  const { requests } = await send(piiGuard(), path, body(`of ${mail}`));
   expect(requests).toHaveLength(1);
   expect(JSON.stringify(requests)).not.toContain(mail);
   expect(JSON.stringify(requests)).toContain('[EMAIL]');
 });
 
 test.each(cases)('inputLength() counts $name', async ({ path, body }) => {
-  const stage = inputLength({ max: 500 });
-  expect((await send(stage, path, body('word '.repeat(101)))).requests).toEqual([]);
-  expect((await send(stage, path, body('word'))).requests).toHaveLength(1);
+  const guard = inputLength({ max: 500 });
+  expect((await send(guard, path, body('word '.repeat(101)))).requests).toEqual([]);
+  expect((await send(guard, path, body('word'))).requests).toHaveLength(1);
 });
 
 test('the declarations and instructions of a stored session are judged, and its history is not judged again', async () => {
   const looks: (readonly string[])[] = [];
   const use = [
-    inputGuards([
-      {
-        name: 'look',
-        check(input) {
-          looks.push(input.map(({ role }) => role));
-          return input;
-        },
-      },
-      injection(),
-      maskPii(),
-    ]),
+    guardInput('look', (input) => {
+      looks.push(input.map(({ role }) => role));
+      return input;
+    }),
+    injection(),
+    piiGuard(),
   ];
   const target = testEndpoint(['One.', 'Two.'], { use });
   const headers = { 'x-isoloop-session': crypto.randomUUID() };

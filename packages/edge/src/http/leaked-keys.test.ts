@@ -1,6 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
-import { inputGuards } from '@isoloop/core/guards';
+import { guardInput } from '@isoloop/core/guards';
 import { afterEach, expect, test, vi } from 'vitest';
 import { testEndpoint, bindings } from '../../test-support/endpoint.ts';
 import { jwt } from '../jwt.ts';
@@ -113,13 +113,10 @@ test('the log hides the key of the model proxy, a matched bearer token and the s
 test('warnings of core show no key in the Worker', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const failure = new Error('Incorrect API key provided: k9x2f7q');
-  const failing = {
-    name: 'failing',
-    check: (): never => {
-      throw failure;
-    },
-  };
-  const target = testEndpoint([{ text: 'Hello' }], { use: [inputGuards([failing])] });
+  const failing = guardInput('failing', () => {
+    throw failure;
+  });
+  const target = testEndpoint([{ text: 'Hello' }], { use: [failing] });
   await (await target.post('/api/run', { sessionId: crypto.randomUUID(), input: 'Hi' })).text();
   expect(warn).toHaveBeenCalled();
   expect(warn.mock.calls.join()).toContain('API key provided: ***');

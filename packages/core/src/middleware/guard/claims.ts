@@ -1,9 +1,11 @@
 import type { CallInput } from '../../event/call-input.ts';
+import type { Decision } from '../../event/pending-call.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
+import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import { mapStrings } from '../../message/json/map-strings.ts';
 import type { Msg } from '../../message/msg.ts';
 
@@ -48,6 +50,43 @@ export function jsonClaim(value: JsonValue, take: (judged: JsonValue) => void): 
       take(mapStrings(value, () => left.shift()!));
     },
   };
+}
+
+/** Returns a claim for each decision with a text. A changed decision replaces the one in the list. */
+export function decisionClaims(decisions: Decision[]): readonly Claim[] {
+  return decisions.flatMap((decision, index): Claim | readonly Claim[] => {
+    const replace = (part: object): void => {
+      decisions[index] = { ...decision, ...part } as Decision;
+    };
+    switch (decision.type) {
+      case 'approve':
+        return [];
+      case 'edit': {
+        const claim = jsonClaim(decision.input, (input) => replace({ input }));
+        return claim.message.content.length ? claim : [];
+      }
+      case 'reject': {
+        if (!decision.reason) return [];
+        const message = createMessage('user', decision.reason);
+        return { message, take: (judged) => replace({ reason: textOf(judged ?? fail()) }) };
+      }
+      case 'result': {
+        const { toolUseId, name = '', output, state = 'success' } = decision;
+        if (!output.length) return [];
+        const result = { type: 'tool_result', toolUseId, name, output, state } as const;
+        const message = createMessage('tool', [result]);
+        return {
+          message,
+          take: (judged) =>
+            replace({ output: (toolResultsOf(judged ?? fail())[0] ?? fail()).output }),
+        };
+      }
+    }
+  });
+}
+
+function fail(): never {
+  throw unfitClaim();
 }
 
 /** Lets the guards judge claims together with the input of one agent call. */

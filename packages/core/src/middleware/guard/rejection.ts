@@ -4,11 +4,12 @@ import {
   type ErrorMessageOptions,
   type GuardCategory,
 } from '../../error/error-message.ts';
+import { reportFailure } from '../../error/report-failure.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 
-/** Rejection by a stage. */
-export interface StageRejection {
+/** Reason why a guard or a rule lets a text not pass. */
+export interface Rejection {
   readonly category: GuardCategory;
   /** Message for the user. Default: the text for the category. */
   readonly message?: string;
@@ -16,13 +17,39 @@ export interface StageRejection {
   readonly details?: JsonObject;
 }
 
-/** Creates the error of a rejection. The error quotes neither the input nor an exception. */
+/** Options of all guards. `locale` and `messages` choose the text of rejections. */
+export interface GuardOptions extends ErrorMessageOptions {
+  /**
+   * Gets exceptions of guards and rules, with the name of the guard or rule. They are reported
+   * nowhere else. Default: `console.warn`.
+   */
+  readonly onError?: (error: unknown, name: string) => void;
+}
+
+/** Fields of `GuardOptions` for `checkOptions`. */
+export const guardFields = 'locale:string|? messages:object|? onError:function|?';
+
+/** Function that gets exceptions, with the name of the guard or rule that threw. */
+export type Report = (error: unknown, name: string) => void;
+
+/**
+ * Returns a function that passes exceptions to `onError`. If `onError` throws, the result of the
+ * guard does not change.
+ */
+export function reporter({ onError }: GuardOptions): Report {
+  return (error, name) => reportFailure(`Guard "${name}" failed:`, onError, error, name);
+}
+
+/**
+ * Creates the error of a rejection by the guard or rule `name`. The error quotes neither the input
+ * nor an exception.
+ */
 export function rejectionError(
-  stage: string,
-  { category, message, details }: StageRejection,
+  name: string,
+  { category, message, details }: Rejection,
   { locale = 'en', messages = {} }: ErrorMessageOptions,
 ): AgentError {
-  const about = { ...details, category, stage };
+  const about = { ...details, category, stage: name };
   const error = { code: 'GUARD_REJECTED', details: about };
   const words = message ?? errorMessage(error, { locale, messages });
   return new AgentError('GUARD_REJECTED', words, {
@@ -31,8 +58,8 @@ export function rejectionError(
   });
 }
 
-/** Checks that the value is a well-formed rejection. */
-export function isRejection(value: unknown): value is StageRejection {
+/** Returns whether the value is a well-formed rejection. */
+export function isRejection(value: unknown): value is Rejection {
   if (!isRecord(value) || Array.isArray(value)) return false;
   const { category, message, details } = value;
   return (

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { fitContext } from '../context/fit-context.ts';
-import { inputGuards } from '../guard/input/input-guards.ts';
-import { maskPii } from '../guard/pii/mask-pii.ts';
+import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf, userText } from '../../message/message-text.ts';
 import type { TemplateVariables } from './render-template.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
@@ -176,7 +175,7 @@ test('a `variables` function gets the guarded input, the last user message of a 
     variables: (call) => ({ said: userText(call.input), city: state.of(call).read('city') }),
   });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'ask', id: 'c' }] }, 'Done.']);
-  const extensions = [variables, state, inputGuards([maskPii()])];
+  const extensions = [variables, state, piiGuard()];
   const agent = new ReActAgent({
     name: 'a',
     model,

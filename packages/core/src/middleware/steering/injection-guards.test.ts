@@ -4,9 +4,8 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { guardInput } from '../guard/input/guard-input.ts';
-import { inputGuards } from '../guard/input/input-guards.ts';
 import { rateLimit } from '../guard/input/rate-limit.ts';
-import { maskPii } from '../guard/pii/mask-pii.ts';
+import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { structured } from '../output/structured.ts';
@@ -174,13 +173,16 @@ test('injected messages keep their order of arrival, even if a later message is 
   ]);
 });
 
-test('if a guard throws, the injected call fails and the running call does not', async () => {
+test('if `wrapInput` fails, the injected call fails and the running call does not', async () => {
   const { open, wait } = gate();
-  const guard = guardInput('guard', (input) => {
-    if (input.some((message) => textOf(message) === 'odd')) throw new Error('guard down');
-    return input;
-  });
-  const { agent } = setUp([[{ wait, text: 'one' }]], [guard]);
+  const failing: Middleware = {
+    wrapInput: (next) => (input, context) => {
+      if (input.messages.some((message) => textOf(message) === 'odd'))
+        throw new Error('guard down');
+      return next(input, context);
+    },
+  };
+  const { agent } = setUp([[{ wait, text: 'one' }]], [failing]);
   const first = agent.call('first');
   await expect(agent.call('odd')).rejects.toMatchObject({ message: 'guard down' });
   expect(await agent.call('odd', { throwOnError: false })).toMatchObject({ reason: 'error' });
@@ -192,10 +194,7 @@ test('if a guard throws, the injected call fails and the running call does not',
 
 test('rate limits count injected messages, and personal data in these messages is masked before it is stored', async () => {
   const { open, wait } = gate();
-  const limited = setUp(
-    [[{ wait, text: 'one' }]],
-    [inputGuards([rateLimit({ perMinute: 2 }), maskPii()])],
-  );
+  const limited = setUp([[{ wait, text: 'one' }]], [rateLimit({ perMinute: 2 }), piiGuard()]);
   const calls = ['first', 'write to bob@example.com', 'third'].map((text) =>
     limited.agent.call(text),
   );

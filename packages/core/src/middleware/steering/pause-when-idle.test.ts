@@ -1,4 +1,4 @@
-import { guardInput } from '../guard/input/guard-input.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
@@ -63,13 +63,13 @@ test('tools with a decision run before the pause takes effect', async () => {
 
 test('if a call fails before its first model request, the pause applies to the next call', async () => {
   let bad = true;
-  const guard: AgentOptions['use'] = [
-    guardInput('guard', (input) => {
+  const failing: Middleware = {
+    wrapInput: (next) => (input, context) => {
       if (bad) throw new Error('down');
-      return input;
-    }),
-  ];
-  const { agent } = setUp(['Done.'], { use: [springAiAlibaba(), ...guard] });
+      return next(input, context);
+    },
+  };
+  const { agent } = setUp(['Done.'], { use: [springAiAlibaba(), failing] });
   agent.interrupt({ mode: 'pause' });
   await expect(agent.call('go')).rejects.toThrow('down');
   bad = false;

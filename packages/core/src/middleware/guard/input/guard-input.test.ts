@@ -9,7 +9,7 @@ import { ReActAgent, type AgentOptions } from '../../../preset/react-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
 import type { Claim } from '../claims.ts';
-import { guardInput, type InputCheck } from './guard-input.ts';
+import { guardInput } from './guard-input.ts';
 
 const said = (messages: readonly Msg[]): readonly string[] =>
   messages.map((message) => {
@@ -149,16 +149,6 @@ test('after an abort, the next guard does not judge', async () => {
   const { agent } = setUp([], [aborting, marking('second', looks)]);
   const result = await agent.call('Hi', { signal: controller.signal });
   expect([result.reason, looks]).toEqual(['aborted', []]);
-});
-
-test.each<readonly [what: string, check: InputCheck, code: string]>([
-  ['returns nothing', () => undefined as never, 'CONFIGURATION'],
-  ['returns a text', () => 'ok' as never, 'CONFIGURATION'],
-  ['throws', () => Promise.reject(new Error('down')), 'INTERNAL'],
-])('a guard that %s makes the call fail, and nothing is stored', async (_, check, code) => {
-  const { agent } = setUp([], [guardInput('guard', check)]);
-  await expect(agent.call('Hi')).rejects.toMatchObject({ code });
-  expect(await agent.messages()).toEqual([]);
 });
 
 test('a guard that throws `GUARD_REJECTED` rejects the call with its message', async () => {

@@ -1,16 +1,41 @@
 import type { Middleware } from '../../../agent/middleware.ts';
 import type { RunContext } from '../../../agent/run-context.ts';
-import { checkFields } from '../../../error/check-fields.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { isOwnInput, judgedWith } from '../claims.ts';
-import { decisionClaims } from './decision-claims.ts';
+import { parseMessages } from '../../../message/validation/validate-message.ts';
+import { abortable } from '../../../model/abortable.ts';
+import { decisionClaims, isOwnInput, judgedWith } from '../claims.ts';
+import {
+  guardFields,
+  isRejection,
+  rejectionError,
+  reporter,
+  type GuardOptions,
+  type Rejection,
+} from '../rejection.ts';
 
 /**
- * Returns the messages that may pass, changed or not. A changed message keeps its id. Throw
- * `GUARD_REJECTED` to reject the input; any other exception makes the agent call fail.
+ * Returns the messages that may pass, changed or not, or a rejection. A changed message keeps its
+ * id. The input is empty if an agent call resumes from the log.
  */
-export type InputCheck = (input: readonly Msg[], context: RunContext) => Awaitable<readonly Msg[]>;
+export type InputCheck = (
+  input: readonly Msg[],
+  context: RunContext,
+) => Awaitable<readonly Msg[] | Rejection>;
+
+/** Options of a guard of the input. */
+export interface InputGuardOptions extends GuardOptions {
+  /** Name of the guard, which must be unique in `use`. Default: the name of the function. */
+  readonly name?: string;
+}
+
+/** Fields of `InputGuardOptions` for `checkOptions`. */
+export const inputGuardFields: string = `name:string|? ${guardFields}`;
+
+/** Middleware that checks the input. */
+export type InputGuard = Middleware & Required<Pick<Middleware, 'name' | 'wrapInput'>>;
 
 /**
  * Creates a guard from your own check of the input. `check` gets all that a client sent and the
@@ -18,17 +43,45 @@ export type InputCheck = (input: readonly Msg[], context: RunContext) => Awaitab
  * that only continues gives an empty list. Messages that join a running agent call are checked on
  * their own. The first guard of `use` checks first, and the next one gets its result.
  *
+ * A rejection ends the agent call with reason `rejected` and `error.code` `GUARD_REJECTED`. The
+ * `details` of the error have the `category`, and the guard's name as `stage`. An exception or an
+ * invalid return value counts as a rejection with the category `SYSTEM_ERROR` (Arc Reactor:
+ * `GuardPipeline`). `check` may also throw an `AgentError` with the code `GUARD_REJECTED`.
+ *
  * @example
- * const noCode = guardInput('noCode', (input) => {
- *   if (!input.some((message) => textOf(message).includes('```'))) return input;
- *   throw new AgentError('GUARD_REJECTED', 'Code is not allowed here.');
- * });
+ * const noCode = guardInput('noCode', (input) =>
+ *   input.some((message) => textOf(message).includes('```'))
+ *     ? { category: 'INVALID_INPUT', message: 'Code is not allowed here.' }
+ *     : input,
+ * );
  */
 export function guardInput(
   name: string,
   check: InputCheck,
-): Middleware & Required<Pick<Middleware, 'name' | 'wrapInput'>> {
+  options: GuardOptions = {},
+): InputGuard {
   checkFields('CONFIGURATION', 'guardInput()', { name, check }, 'name:string check:function');
+  checkOptions('CONFIGURATION', 'guardInput()', options, guardFields);
+  return inputGuard(name, check, options);
+}
+
+/** Works as `guardInput`, without a check of its arguments. */
+export function inputGuard(name: string, check: InputCheck, options: GuardOptions): InputGuard {
+  const report = reporter(options);
+  const judge = async (input: readonly Msg[], context: RunContext): Promise<readonly Msg[]> => {
+    let verdict: readonly Msg[] | Rejection;
+    try {
+      verdict = await verdictOf(name, check, input, context);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (AgentError.is(error) && error.code === 'GUARD_REJECTED') throw error;
+      report(error, name);
+      verdict = { category: 'SYSTEM_ERROR' };
+    }
+    context.signal.throwIfAborted();
+    if ('category' in verdict) throw rejectionError(name, verdict, options);
+    return verdict;
+  };
   return {
     name,
     wrapInput: (next) => async (input, context) => {
@@ -37,13 +90,26 @@ export function guardInput(
       // A verdict during the run has nothing to judge if it has no text.
       if (!isOwnInput(context) && !claims.length && !input.messages.length)
         return next(input, context);
-      const { messages } = await judgedWith(claims, input, async (all) => {
-        const judged = await check(all.messages, context);
-        context.signal.throwIfAborted();
-        checkFields('CONFIGURATION', `The guard "${name}"`, { result: judged }, 'result:array');
-        return { ...all, messages: judged };
-      });
+      const { messages } = await judgedWith(claims, input, async (all) => ({
+        ...all,
+        messages: await judge(all.messages, context),
+      }));
       return next({ messages, decisions }, context);
     },
   };
+}
+
+async function verdictOf(
+  name: string,
+  check: InputCheck,
+  input: readonly Msg[],
+  context: RunContext,
+): Promise<readonly Msg[] | Rejection> {
+  const asked = (async () => check(input, context))();
+  const verdict: unknown = await abortable(asked, context.signal);
+  if (verdict === input || isRejection(verdict)) return verdict as readonly Msg[] | Rejection;
+  const messages = parseMessages(verdict);
+  // Without messages, the agent call would continue from the log.
+  if (messages.length || !input.length) return messages;
+  throw new AgentError('INVALID_MESSAGE', `The guard "${name}" removed the whole input.`);
 }

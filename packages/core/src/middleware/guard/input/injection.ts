@@ -2,8 +2,15 @@ import { AgentError } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import { injectionPatterns } from './injection-patterns.ts';
-import type { InputStage } from './input-stage.ts';
-import { addressesOf, textsOf } from './message-texts.ts';
+import type { Msg } from '../../../message/msg.ts';
+import type { Rejection } from '../rejection.ts';
+import {
+  inputGuard,
+  inputGuardFields,
+  type InputGuard,
+  type InputGuardOptions,
+} from './guard-input.ts';
+import { addressesOf, textsOf } from '../message-texts.ts';
 import { hasTags, tagsOnly, withReadTags } from './tag-characters.ts';
 import { plainText, withoutInvisible, type PlainText } from './plain-text.ts';
 
@@ -16,7 +23,7 @@ export interface InjectionPattern {
   readonly pattern: RegExp;
 }
 
-export interface InjectionOptions {
+export interface InjectionOptions extends InputGuardOptions {
   /**
    * Patterns to use instead of `injectionPatterns()`. A bare RegExp searches `text`. Each must take
    * linear time. Do not put `+`, `*` or a large count inside another one, or before an expression
@@ -32,19 +39,18 @@ export interface InjectionOptions {
  * tag characters spell. Patterns are only a first filter: new wordings pass (Arc Reactor:
  * `DefaultInjectionDetectionStage`).
  */
-export function injection(options: InjectionOptions = {}): InputStage {
-  checkOptions('CONFIGURATION', 'injection()', options, 'patterns:array|?');
-  const patterns = (options.patterns ?? injectionPatterns()).map(toPattern);
-  return {
-    name: 'injection',
-    check(input) {
-      const raw = [...textsOf(input), ...addressesOf(input)].join('\n');
-      const readings = hasTags(raw) ? [raw, withReadTags(raw), tagsOnly(raw)] : [raw];
-      return readings.some((text) => isFound(text, patterns) || isFound(decoded(text), patterns))
-        ? { category: 'PROMPT_INJECTION' }
-        : input;
-    },
+export function injection(options: InjectionOptions = {}): InputGuard {
+  checkOptions('CONFIGURATION', 'injection()', options, `patterns:array|? ${inputGuardFields}`);
+  const { patterns: given = injectionPatterns(), name = 'injection' } = options;
+  const patterns = given.map(toPattern);
+  const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
+    const raw = [...textsOf(input), ...addressesOf(input)].join('\n');
+    const readings = hasTags(raw) ? [raw, withReadTags(raw), tagsOnly(raw)] : [raw];
+    return readings.some((text) => isFound(text, patterns) || isFound(decoded(text), patterns))
+      ? { category: 'PROMPT_INJECTION' }
+      : input;
   };
+  return inputGuard(name, check, options);
 }
 
 function toPattern(given: unknown): InjectionPattern {

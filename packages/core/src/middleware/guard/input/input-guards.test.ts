@@ -1,65 +1,39 @@
 import { expect, test, vi } from 'vitest';
-import { AgentError } from '../../../error/agent-error.ts';
+import { checkInput, rejectionOf } from '../../../../test-support/check-input.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { toolMessage, userMessage } from '../../../message/create-message.ts';
 import { textOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
-import type { GuardOptions } from '../guard-options.ts';
-import { checkStages } from './check-stages.ts';
-import { inputGuards } from './input-guards.ts';
+import { piiGuard } from '../pii/pii-guard.ts';
+import type { GuardOptions } from '../rejection.ts';
+import { classify, permission } from './classify.ts';
+import { guardInput, type InputGuard } from './guard-input.ts';
 import { inputLength } from './input-length.ts';
-import type { GuardContext, InputStage } from './input-stage.ts';
-import { maskPii } from '../pii/mask-pii.ts';
-import { classify, permission } from './own-stage.ts';
 
-const context: GuardContext = {
-  runId: 'r',
-  agentPath: ['a'],
-  sessionId: 's',
-  userId: 'u',
-  signal: new AbortController().signal,
-};
 const input = [userMessage('my secret is hunter2')];
 const silent = { onError: () => {} };
+const pass = guardInput('pass', (given) => given);
 
-function guard(
-  stages: readonly InputStage[],
-  messages: readonly Msg[] = input,
-  options: GuardOptions = silent,
-) {
-  return checkStages(stages, options)(messages, context);
-}
-
-async function rejectionOf(judging: Promise<readonly Msg[]>) {
-  const thrown: unknown = await judging.catch((error: unknown) => error);
-  if (!AgentError.is(thrown)) throw new Error('It passed.');
-  return thrown.toJSON();
-}
-
-const pass: InputStage = { name: 'pass', check: (given) => given };
-
-test('each stage gets the messages that the previous stage returned, and the first rejection ends the check', async () => {
+test('each guard gets the messages that the previous guard returned, and the first rejection ends the check', async () => {
   const seen: string[] = [];
-  const say = (name: string): InputStage => ({
-    name,
-    check: (given) => {
+  const say = (name: string): InputGuard =>
+    guardInput(name, (given) => {
       seen.push(`${name}: ${textOf(given[0]!)}`);
       return [userMessage(`${textOf(given[0]!)} ${name}`)];
-    },
-  });
-  const no: InputStage = {
-    name: 'no',
-    check: () => ({ category: 'OFF_TOPIC', details: { topic: 3, stage: 'forged' } }),
-  };
-  const judging = guard([say('a'), say('b'), no, say('c')], [userMessage('x')]);
-  expect(await rejectionOf(judging)).toMatchObject({
+    });
+  const no = guardInput('no', () => ({
+    category: 'OFF_TOPIC',
+    details: { topic: 3, stage: 'forged' },
+  }));
+  const checking = checkInput([say('a'), say('b'), no, say('c')], [userMessage('x')]);
+  expect(await rejectionOf(checking)).toMatchObject({
     code: 'GUARD_REJECTED',
     message: 'The assistant does not help with this topic.',
     details: { category: 'OFF_TOPIC', stage: 'no', topic: 3 },
   });
   expect(seen).toEqual(['a: x', 'b: x a']);
-  expect(await guard([pass, pass])).toBe(input);
+  expect(await checkInput([pass, guardInput('too', (given) => given)], input)).toEqual(input);
 });
 
 const rubbish: readonly unknown[] = [
@@ -77,14 +51,11 @@ const rubbish: readonly unknown[] = [
 ];
 
 test.each(rubbish.map((value) => [value]))(
-  'a stage that returns %o rejects the input, and the user sees nothing of that value',
+  'a guard that returns %o rejects the input, and the user sees nothing of that value',
   async (value) => {
     const onError = vi.fn();
-    const error = await rejectionOf(
-      guard([{ name: 'bad', check: () => value as readonly Msg[] }, pass], input, {
-        onError,
-      }),
-    );
+    const bad = guardInput('bad', () => value as readonly Msg[], { onError });
+    const error = await rejectionOf(checkInput([bad, pass], input));
     expect(error).toMatchObject({
       message: 'Security check failed',
       details: { category: 'SYSTEM_ERROR', stage: 'bad' },
@@ -94,38 +65,32 @@ test.each(rubbish.map((value) => [value]))(
   },
 );
 
-test('a stage that throws rejects the input, even if `onError` throws too', async () => {
-  const bad: InputStage = {
-    name: 'bad',
-    check: () => {
-      throw new TypeError('hunter2');
-    },
+test('a guard that throws rejects the input, even if `onError` throws too', async () => {
+  const bad = (): never => {
+    throw new TypeError('hunter2');
   };
-  expect(
-    await rejectionOf(guard([{ ...bad, check: async () => bad.check(input, context) }])),
-  ).toMatchObject({
+  const late = guardInput('bad', async () => bad(), silent);
+  expect(await rejectionOf(checkInput([late], input))).toMatchObject({
     message: 'Security check failed',
   });
   const onError = (): void => {
     throw new Error('listener');
   };
-  expect(await rejectionOf(guard([bad], input, { onError }))).toMatchObject({
-    details: { category: 'SYSTEM_ERROR' },
-  });
+  expect(await rejectionOf(checkInput([guardInput('bad', bad, { onError })], input))).toMatchObject(
+    { details: { category: 'SYSTEM_ERROR' } },
+  );
 });
 
 test('rejection messages use the locale or the custom texts', async () => {
-  const no: InputStage = { name: 'no', check: () => ({ category: 'UNAUTHORIZED' }) };
-  expect((await rejectionOf(guard([no], input, { locale: 'ko' }))).message).toBe(
-    '이 작업을 할 권한이 없습니다.',
-  );
-  const messages = { 'GUARD_REJECTED:UNAUTHORIZED': 'Nur für Mitglieder.' };
-  expect((await rejectionOf(guard([no], input, { messages }))).message).toBe('Nur für Mitglieder.');
-  const own: InputStage = {
-    name: 'own',
-    check: () => ({ category: 'UNAUTHORIZED', message: 'Ask Ann.' }),
+  const words = async (options: GuardOptions, message?: string): Promise<string> => {
+    const rejection = { category: 'UNAUTHORIZED', ...(message && { message }) } as const;
+    const guard = guardInput('no', () => rejection, options);
+    return (await rejectionOf(checkInput([guard], input))).message;
   };
-  expect((await rejectionOf(guard([own]))).message).toBe('Ask Ann.');
+  expect(await words({ locale: 'ko' })).toBe('이 작업을 할 권한이 없습니다.');
+  const messages = { 'GUARD_REJECTED:UNAUTHORIZED': 'Nur für Mitglieder.' };
+  expect(await words({ messages })).toBe('Nur für Mitglieder.');
+  expect(await words({}, 'Ask Ann.')).toBe('Ask Ann.');
 });
 
 test('with input guards, call() returns a rejection, stores no input, and the next call works', async () => {
@@ -133,7 +98,7 @@ test('with input guards, call() returns a rejection, stores no input, and the ne
   const agent = new ReActAgent({
     name: 'a',
     model,
-    use: [inputGuards([inputLength({ max: 5 })])],
+    use: [inputLength({ max: 5 })],
   });
   const result = await agent.call('too long');
   expect(result).toMatchObject({
@@ -144,17 +109,17 @@ test('with input guards, call() returns a rejection, stores no input, and the ne
   expect(await agent.call('ok')).toMatchObject({ reason: 'stop', text: 'fine' });
 });
 
-test('an abort ends the wait for a stage that never answers', async () => {
+test('an abort ends the wait for a guard that never answers', async () => {
   const controller = new AbortController();
-  const hang: InputStage = {
-    name: 'hang',
-    check: () => (controller.abort(), new Promise<never>(() => {})),
-  };
   const onError = vi.fn();
+  const hang = (): Promise<never> => {
+    controller.abort();
+    return new Promise(() => {});
+  };
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([]),
-    use: [inputGuards([hang], { onError })],
+    use: [guardInput('hang', hang, { onError })],
   });
   expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({
     reason: 'aborted',
@@ -163,38 +128,17 @@ test('an abort ends the wait for a stage that never answers', async () => {
   expect(onError).not.toHaveBeenCalled();
 });
 
-test('each stage gets the usage of each call, even of a failed call, and a failing `after` does not change the result', async () => {
-  const after = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValue(undefined);
-  const onError = vi.fn();
-  const model = new ScriptedModel(['one', { error: new Error('broken') }], { modelId: 'm' });
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    userId: 'ann',
-    use: [inputGuards([{ ...pass, after }], { onError })],
-  });
-  expect(await agent.call('Hi')).toMatchObject({ text: 'one' });
-  await expect(agent.call('Hi')).rejects.toThrow('broken');
-  expect(after.mock.calls.map(([call, about]) => [call.usage, call.modelId, about.userId])).toEqual(
-    [
-      [{ inputTokens: 10, outputTokens: 5 }, 'm', 'ann'],
-      [{ inputTokens: 0, outputTokens: 0 }, 'm', 'ann'],
-    ],
-  );
-  expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(Error), 'pass');
-});
-
 test('inputLength() counts trimmed text, accepts media without text, and counts tool results', async () => {
-  const stage = inputLength({ min: 2, max: 4 });
-  const verdict = (text: string) => stage.check([userMessage(text)], context);
-  for (const text of ['ab', ' abcd\n', '\ud800\udc00']) expect(verdict(text)).toHaveLength(1);
-  for (const text of ['', ' a ', 'abcde', '\u0000\u0000\u0000\u0000\u0000']) {
-    expect(verdict(text)).toMatchObject({ category: 'INVALID_INPUT', details: { min: 2, max: 4 } });
-  }
+  const guard = inputLength({ min: 2, max: 4 });
+  const rejected = { category: 'INVALID_INPUT', min: 2, max: 4 };
+  const check = (text: string) => checkInput([guard], [userMessage(text)]);
+  for (const text of ['ab', ' abcd\n', '\ud800\udc00']) expect(await check(text)).toHaveLength(1);
+  for (const text of ['', ' a ', 'abcde', '\u0000\u0000\u0000\u0000\u0000'])
+    expect(await rejectionOf(check(text))).toMatchObject({ details: rejected });
   const image = userMessage([
     { type: 'image', source: { type: 'url', url: 'https://example.test/a.png' } },
   ]);
-  expect(stage.check([image], context)).toEqual([image]);
+  expect(await checkInput([guard], [image])).toEqual([image]);
   const result = toolMessage({
     type: 'tool_result',
     toolUseId: '1',
@@ -202,51 +146,45 @@ test('inputLength() counts trimmed text, accepts media without text, and counts 
     output: 'a long result',
     state: 'success',
   });
-  expect(stage.check([], context)).toEqual([]);
-  expect(stage.check([result], context)).toMatchObject({ category: 'INVALID_INPUT' });
-  expect(inputLength().check([userMessage('x'.repeat(5000))], context)).toHaveLength(1);
-  expect(inputLength().check([userMessage('x'.repeat(5001))], context)).toMatchObject({
-    category: 'INVALID_INPUT',
-  });
+  expect(await checkInput([guard], [])).toEqual([]);
+  expect(await rejectionOf(checkInput([guard], [result]))).toMatchObject({ details: rejected });
+  const long = (length: number) => checkInput([inputLength()], [userMessage('x'.repeat(length))]);
+  expect(await long(5000)).toHaveLength(1);
+  expect(await rejectionOf(long(5001))).toMatchObject({ details: { max: 5000 } });
 });
 
 test('classify() and permission() accept the input only if the callback explicitly allows the input', async () => {
-  const by = (value: unknown) => classify(() => value as 'pass');
-  expect(await guard([by('pass')])).toBe(input);
-  expect((await rejectionOf(guard([by('OFF_TOPIC')]))).details).toEqual({
+  const by = (value: unknown) => checkInput([classify(() => value as 'pass', silent)], input);
+  expect(await by('pass')).toEqual(input);
+  expect((await rejectionOf(by('OFF_TOPIC'))).details).toEqual({
     category: 'OFF_TOPIC',
     stage: 'classify',
   });
-  expect(
-    (await rejectionOf(guard([by({ category: 'INVALID_INPUT', message: 'No.' })]))).message,
-  ).toBe('No.');
-  for (const value of ['yes', '', true, undefined, {}]) {
-    expect((await rejectionOf(guard([by(value)]))).details).toMatchObject({
-      category: 'SYSTEM_ERROR',
-    });
-  }
+  expect((await rejectionOf(by({ category: 'INVALID_INPUT', message: 'No.' }))).message).toBe(
+    'No.',
+  );
+  for (const value of ['yes', '', true, undefined, {}])
+    expect((await rejectionOf(by(value))).details).toMatchObject({ category: 'SYSTEM_ERROR' });
   const seen: unknown[] = [];
   const read = classify((text, { userId }) => (seen.push(text, userId), 'pass'), { name: 'topic' });
-  await guard([read]);
-  await guard([read], []);
+  expect(read.name).toBe('topic');
+  await checkInput([read], input);
+  await checkInput([read], []);
   expect(seen).toEqual(['my secret is hunter2', 'u']);
 
-  const allow = (value: unknown) => permission(() => value as boolean);
-  expect(await guard([allow(true)])).toBe(input);
-  expect((await rejectionOf(guard([allow(false)]))).details).toMatchObject({
+  const allow = (value: unknown) => checkInput([permission(() => value as boolean, silent)], input);
+  expect(await allow(true)).toEqual(input);
+  expect((await rejectionOf(allow(false))).details).toMatchObject({
     category: 'UNAUTHORIZED',
     stage: 'permission',
   });
-  for (const value of [1, 'yes', undefined]) {
-    expect((await rejectionOf(guard([allow(value)]))).details).toMatchObject({
-      category: 'SYSTEM_ERROR',
-    });
-  }
+  for (const value of [1, 'yes', undefined])
+    expect((await rejectionOf(allow(value))).details).toMatchObject({ category: 'SYSTEM_ERROR' });
 });
 
-test('maskPii() as an input guard masks personal data before it is stored, also in tool results', async () => {
+test('piiGuard() masks personal data in the input before it is stored, also in tool results', async () => {
   const model = new ScriptedModel(['noted']);
-  const agent = new ReActAgent({ name: 'a', model, use: [inputGuards([maskPii()])] });
+  const agent = new ReActAgent({ name: 'a', model, use: [piiGuard()] });
   await agent.call('I am ann@example.test, card 4111 1111 1111 1111.');
   expect((await agent.messages()).map(textOf)).toEqual(['I am [EMAIL], card [CARD].', 'noted']);
   const result = toolMessage({
@@ -256,17 +194,17 @@ test('maskPii() as an input guard masks personal data before it is stored, also 
     output: [{ type: 'text', text: 'bob@example.test' }],
     state: 'success',
   });
-  expect(JSON.stringify(await guard([maskPii()], [result]))).toContain('"text":"[EMAIL]"');
+  expect(JSON.stringify(await checkInput([piiGuard()], [result]))).toContain('"text":"[EMAIL]"');
   expect(
-    (await rejectionOf(guard([maskPii({ strategy: 'block' })], [result]))).details,
+    (await rejectionOf(checkInput([piiGuard({ strategy: 'block' })], [result]))).details,
   ).toMatchObject({ category: 'INVALID_INPUT' });
-  expect(await guard([maskPii()])).toStrictEqual(input);
+  expect(await checkInput([piiGuard()], input)).toStrictEqual(input);
 });
 
 test.each<[string, () => unknown]>([
-  ['inputGuards(): stages', () => inputGuards('x' as never)],
-  ['A stage of inputGuards(): check', () => inputGuards([{ name: 'x' } as never])],
-  ['inputGuards(): locale', () => inputGuards([], { locale: 5 as never })],
+  ['guardInput(): check', () => guardInput('x', 'y' as never)],
+  ['guardInput(): locale', () => guardInput('x', (given) => given, { locale: 5 as never })],
+  ['inputLength(): name', () => inputLength({ name: 5 as never })],
   ['inputLength(): max', () => inputLength({ max: -1 })],
   ['inputLength(): min 6', () => inputLength({ min: 6, max: 5 })],
   ['classify(): classifier', () => classify('x' as never)],

@@ -1,9 +1,16 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
-import type { InputStage } from './input-stage.ts';
-import { textsOf } from './message-texts.ts';
+import type { Msg } from '../../../message/msg.ts';
+import type { Rejection } from '../rejection.ts';
+import { textsOf } from '../message-texts.ts';
+import {
+  inputGuard,
+  inputGuardFields,
+  type InputGuard,
+  type InputGuardOptions,
+} from './guard-input.ts';
 
-export interface InputLengthOptions {
+export interface InputLengthOptions extends InputGuardOptions {
   /**
    * Minimum length of the input in characters (UTF-16 units), without white space at both ends.
    * Default 1. The minimum does not apply to input with media.
@@ -18,18 +25,17 @@ export interface InputLengthOptions {
  * model will read, also names, tool results and declarations of tools. Does not count the addresses
  * of files (Arc Reactor: `DefaultInputValidationStage`).
  */
-export function inputLength(options: InputLengthOptions = {}): InputStage {
-  checkOptions('CONFIGURATION', 'inputLength()', options, 'min:count|? max:count|?');
-  const { min = 1, max = 5_000 } = options;
+export function inputLength(options: InputLengthOptions = {}): InputGuard {
+  const fields = `min:count|? max:count|? ${inputGuardFields}`;
+  checkOptions('CONFIGURATION', 'inputLength()', options, fields);
+  const { min = 1, max = 5_000, name = 'inputLength' } = options;
   if (min > max)
     throw new AgentError('CONFIGURATION', `inputLength(): min ${min} is more than max ${max}.`);
-  return {
-    name: 'inputLength',
-    check(input) {
-      const length = textsOf(input).join('\n').trim().length;
-      const hasMedia = input.some(({ content }) => content.some((block) => 'source' in block));
-      if (length <= max && (length >= min || hasMedia || !input.length)) return input;
-      return { category: 'INVALID_INPUT', details: { length, min, max } };
-    },
+  const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
+    const length = textsOf(input).join('\n').trim().length;
+    const hasMedia = input.some(({ content }) => content.some((block) => 'source' in block));
+    if (length <= max && (length >= min || hasMedia || !input.length)) return input;
+    return { category: 'INVALID_INPUT', details: { length, min, max } };
   };
+  return inputGuard(name, check, options);
 }

@@ -1,34 +1,31 @@
-import { expect, test } from 'vitest';
-import type { GuardContext } from './input-stage.ts';
+import { expect, test, vi } from 'vitest';
+import { checkInput, rejectionOf } from '../../../../test-support/check-input.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
+import type { AgentResult } from '../../../event/agent-result.ts';
+import type { Usage } from '../../../model/usage.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { userMessage } from '../../../message/create-message.ts';
 import { MemoryStore } from '../../../memory/memory-store.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { memoryCounters, storedCounters, type CounterStore } from './counter-store.ts';
-import { checkStages } from './check-stages.ts';
-import { inputGuards } from './input-guards.ts';
 import { rateLimit, type RateLimitOptions } from './rate-limit.ts';
 import { spendCap } from './spend-cap.ts';
 
 const input = [userMessage('Hi')];
-const of = (userId?: string): GuardContext => ({
-  runId: 'r',
-  agentPath: ['a'],
-  sessionId: 's',
-  userId,
-  signal: new AbortController().signal,
-});
 
 function limited(options: RateLimitOptions = {}) {
   const clock = { now: 1_000_000 };
-  const stage = rateLimit({ now: () => clock.now, ...options });
+  const guard = rateLimit({ now: () => clock.now, ...options });
   const verdicts = async (count: number, userId?: string): Promise<string> => {
     let said = '';
     for (let call = 0; call < count; call++)
-      said += Array.isArray(await stage.check(input, of(userId))) ? '+' : '-';
+      said += await checkInput([guard], input, { userId }).then(
+        () => '+',
+        () => '-',
+      );
     return said;
   };
-  return { clock, stage, verdicts };
+  return { clock, guard, verdicts };
 }
 
 const stores: readonly [string, () => CounterStore][] = [
@@ -39,14 +36,13 @@ const stores: readonly [string, () => CounterStore][] = [
 test.each(stores)(
   'rateLimit() allows ten calls a minute per user and counts rejected calls, with counters in %s',
   async (_name, store) => {
-    const { clock, stage, verdicts } = limited({ store: store() });
+    const { clock, guard, verdicts } = limited({ store: store() });
     expect(await verdicts(11, 'ann')).toBe('++++++++++-');
     expect(await verdicts(1, 'bob')).toBe('+');
     expect(await verdicts(1)).toBe('+');
     clock.now += 59_999;
-    expect(await stage.check(input, of('ann'))).toEqual({
-      category: 'RATE_LIMITED',
-      details: { retryAfterMs: 1 },
+    expect(await rejectionOf(checkInput([guard], input, { userId: 'ann' }))).toMatchObject({
+      details: { category: 'RATE_LIMITED', retryAfterMs: 1 },
     });
     clock.now += 1;
     expect(await verdicts(11, 'ann')).toBe('++++++++++-');
@@ -79,20 +75,22 @@ test('after the clock was set back, rateLimit() still accepts calls', async () =
 });
 
 test('a store that fails, an invalid count and an invalid key reject the call', async () => {
-  const stages = [
-    rateLimit({ store: { add: () => Promise.reject(new Error('down')) } }),
-    rateLimit({ store: { add: () => ({}) as never } }),
-    rateLimit({ store: { add: () => ({ total: Number.NaN, endsAt: 0 }) } }),
-    rateLimit({ key: () => undefined as never }),
+  const onError = vi.fn();
+  const guards = [
+    rateLimit({ onError, store: { add: () => Promise.reject(new Error('down')) } }),
+    rateLimit({ onError, store: { add: () => ({}) as never } }),
+    rateLimit({ onError, store: { add: () => ({ total: Number.NaN, endsAt: 0 }) } }),
+    rateLimit({ onError, key: () => undefined as never }),
     rateLimit({
+      onError,
       store: storedCounters(Object.assign(new MemoryStore(), { get: async () => '{"total":"x"}' })),
     }),
-    spendCap({ limit: 5, store: { add: () => ({ total: 'x' }) as never } }),
+    spendCap({ onError, limit: 5, store: { add: () => ({ total: 'x' }) as never } }),
   ];
-  for (const stage of stages) {
-    const judging = checkStages([stage], { onError: () => {} })(input, of('ann'));
-    await expect(judging).rejects.toMatchObject({ code: 'GUARD_REJECTED' });
-  }
+  for (const guard of guards)
+    expect((await rejectionOf(checkInput([guard], input))).code).toBe('GUARD_REJECTED');
+  // A total that is not a number is no exception: it is not below the limit.
+  expect(onError).toHaveBeenCalledTimes(guards.length - 1);
 });
 
 test('memoryCounters() keeps at most `maxKeys` counters and removes the oldest', async () => {
@@ -121,10 +119,8 @@ test('reading a counter writes nothing, and a call without cost is not counted',
   const kv = new MemoryStore();
   const store = storedCounters(kv);
   expect(await store.add('k', 0, { ms: 10, now: 0 })).toEqual({ total: 0, endsAt: 10 });
-  await spendCap({ limit: 1, store, price: () => 1 }).after!(
-    { usage: { inputTokens: 0, outputTokens: 0 }, modelId: 'm' },
-    of('ann'),
-  );
+  const cap = spendCap({ limit: 1, store, price: () => 1 });
+  await spend(cap, { inputTokens: 0, outputTokens: 0 });
   expect(await kv.keys('')).toEqual([]);
 });
 
@@ -170,7 +166,7 @@ test('spendCap() adds up the tokens of calls, including failed calls, until the 
       name: 'a',
       userId: 'ann',
       model: new ScriptedModel(replies),
-      use: [inputGuards([cap])],
+      use: [cap],
     });
   const usage = { inputTokens: 9, outputTokens: 6 };
   const broken = {
@@ -198,25 +194,30 @@ test('spendCap() counts money with `price`; a price that throws or is invalid us
       inputTokens * 0.01 + outputTokens * 0.08
     ),
   });
-  const call = { usage: { inputTokens: 10, outputTokens: 5 }, modelId: 'm' };
-  await priced.after!(call, of('ann'));
-  expect(await priced.check(input, of('ann'))).toBe(input);
-  await priced.after!(call, of('ann'));
-  expect(await priced.check(input, of('ann'))).toBe(input);
-  await priced.after!(call, of('ann'));
-  expect(await priced.check(input, of('ann'))).toMatchObject({ category: 'RATE_LIMITED' });
+  const usage = { inputTokens: 10, outputTokens: 5 };
+  const reasons = [];
+  for (let call = 0; call < 4; call++) reasons.push((await spend(priced, usage)).reason);
+  expect(reasons).toEqual(['stop', 'stop', 'stop', 'rejected']);
   expect(prices).toEqual(['m', 'm', 'm']);
 
   const throws = (): number => {
     throw new Error('no price');
   };
   for (const price of [() => Number.NaN, () => -1, () => Infinity, () => 'x' as never, throws]) {
-    const cap = spendCap({ limit: 1, price });
-    await expect(cap.after!(call, of('ann'))).rejects.toThrow();
-    expect(await cap.check(input, of('ann'))).toMatchObject({ category: 'RATE_LIMITED' });
-    expect(await cap.check(input, of('bob'))).toBe(input);
+    const onError = vi.fn();
+    const cap = spendCap({ limit: 1, price, onError });
+    expect((await spend(cap, usage)).reason).toBe('stop');
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(Error), 'spendCap');
+    expect((await spend(cap, usage)).reason).toBe('rejected');
+    expect((await spend(cap, usage, 'bob')).reason).toBe('stop');
   }
 });
+
+/** Makes one agent call with this usage. */
+function spend(cap: Middleware, usage: Usage, userId = 'ann'): Promise<AgentResult> {
+  const model = new ScriptedModel([{ text: 'Hello.', usage }], { modelId: 'm' });
+  return new ReActAgent({ name: 'a', userId, model, use: [cap] }).call('Hi');
+}
 
 test.each<[string, () => unknown]>([
   ['rateLimit(): perMinute', () => rateLimit({ perMinute: -1 })],

@@ -1,16 +1,22 @@
-import { keyPrefix } from '../../../memory/storage-keys.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
+import type { RunContext } from '../../../agent/run-context.ts';
 import { AgentError } from '../../../error/agent-error.ts';
-import type { Usage } from '../../../model/usage.ts';
-import { memoryCounters } from './counter-store.ts';
-import type { InputStage } from './input-stage.ts';
+import { keyPrefix } from '../../../memory/storage-keys.ts';
+import type { Msg } from '../../../message/msg.ts';
+import type { ModelRequest } from '../../../model/chat-model.ts';
+import { addUsage, type Usage } from '../../../model/usage.ts';
+import { withStream } from '../../../model/wrap-model.ts';
+import { arc } from '../../../tokens/arc-profile.ts';
+import type { TokenProfile } from '../../../tokens/token-profile.ts';
+import { estimateUsage, saidIn } from '../estimate-usage.ts';
+import { reporter } from '../rejection.ts';
 import {
   checkCounterOptions,
   limitReached,
-  readKey,
-  readTotal,
-  userOf,
+  userCounter,
   type CounterOptions,
-} from './rate-limit.ts';
+} from './counter-store.ts';
+import { inputGuard } from './guard-input.ts';
 
 export interface SpendCapOptions extends CounterOptions {
   /** Maximum amount that a user may spend in a window, in tokens or in the unit of `price`. */
@@ -25,49 +31,83 @@ export interface SpendCapOptions extends CounterOptions {
    * number of input and output tokens.
    */
   readonly price?: (usage: Usage, modelId: string) => number;
+  /**
+   * Token profile that estimates the usage of model requests without reported usage, such as the
+   * request of a cut-off reply. Default `arc`.
+   */
+  readonly profile?: TokenProfile;
+}
+
+/** A model request whose usage the provider has not reported. */
+interface Unreported {
+  readonly request: ModelRequest;
+  /** Text that the model has written so far. */
+  said: string;
 }
 
 /**
  * Limits how much a user may spend. Each agent call adds its usage when it ends, even if it failed.
  * At the limit, agent calls are rejected until the window ends. An agent call that began below the
  * limit runs to its end, so concurrent agent calls can exceed the limit. Use the agent's
- * `limits.tokens` to bound each agent call. If an interrupt, a failure or an output guard cuts off
- * a reply, the provider does not report its usage. That usage is estimated. If `price` throws or
- * returns an invalid amount, the agent call adds the whole limit.
+ * `limits.tokens` to bound each agent call. If an interrupt or a failure cuts off a reply, or the
+ * provider never reports usage, the usage is estimated. If `price` throws or returns an invalid
+ * amount, the agent call adds the whole limit.
  */
-export function spendCap(options: SpendCapOptions): InputStage {
-  checkCounterOptions('spendCap()', options, 'limit:count window:count|? price:function|?');
+export function spendCap(options: SpendCapOptions): Middleware {
+  const fields = 'limit:count window:count|? price:function|? profile:countText()|?';
+  checkCounterOptions('spendCap()', options, fields);
   const {
     limit,
     window = 86_400_000,
     price = tokensOf,
-    key = userOf,
-    store = memoryCounters(),
-    now = Date.now,
+    profile = arc,
+    name = 'spendCap',
   } = options;
-  const add = async (user: string, amount: number) => {
-    const time = now();
-    const count = await store.add(`${keyPrefix.spend}${user}`, amount, { ms: window, now: time });
-    return { count, time };
+  const add = userCounter(options);
+  const report = reporter(options);
+  const unreported = new Map<string, Set<Unreported>>();
+  const check = async (input: readonly Msg[], context: RunContext) => {
+    const count = await add(context, keyPrefix.spend, 0, window);
+    return count.total < limit ? input : limitReached(count);
+  };
+  const spend = async (usage: Usage, context: RunContext): Promise<void> => {
+    if (!tokensOf(usage)) return;
+    let amount: unknown = NaN;
+    try {
+      amount = price(usage, context.model.modelId);
+    } finally {
+      await add(context, keyPrefix.spend, isAmount(amount) ? amount : limit, window);
+    }
+    if (!isAmount(amount))
+      throw new AgentError('CONFIGURATION', 'The price of a call must be a number of 0 or more.');
   };
   return {
-    name: 'spendCap',
-    async check(input, context) {
-      const { count, time } = await add(readKey(key(context)), 0);
-      return readTotal(count) < limit ? input : limitReached(count, time);
-    },
-    async after({ usage, modelId }, context) {
-      if (!tokensOf(usage)) return;
-      const user = readKey(key(context));
-      let amount: unknown = NaN;
+    ...inputGuard(name, check, options),
+    wrapRun: (next) => async (input, context) => {
+      const requests = new Set<Unreported>();
+      unreported.set(context.runId, requests);
       try {
-        amount = price(usage, modelId);
+        return await next(input, context);
       } finally {
-        await add(user, isAmount(amount) ? amount : limit);
+        unreported.delete(context.runId);
+        let { usage } = context;
+        for (const { request, said } of requests)
+          if (said) usage = addUsage(usage, estimateUsage(request, said, profile));
+        await spend(usage, context).catch((error: unknown) => report(error, name));
       }
-      if (!isAmount(amount))
-        throw new AgentError('CONFIGURATION', 'The price of a call must be a number of 0 or more.');
     },
+    wrapModel: (next) =>
+      withStream(next, async function* (request, context) {
+        const asked = { request, said: '' };
+        const requests = unreported.get(context.run?.runId ?? '');
+        requests?.add(asked);
+        for await (const batch of next.stream(request, context)) {
+          asked.said += saidIn(batch);
+          if (batch.some((delta) => delta.type === 'finish' && delta.usage))
+            requests?.delete(asked);
+          yield batch;
+        }
+      }),
   };
 }
 

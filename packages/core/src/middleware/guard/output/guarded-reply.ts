@@ -1,7 +1,7 @@
 import { startOf } from '../../../message/cut-text.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
-import type { Report } from '../guard-options.ts';
+import type { Report } from '../rejection.ts';
 import { GuardedValue, mapJson, type ToolInput } from './guarded-value.ts';
 import { replaceFindings, type OutputAction, type OutputRule } from './output-rule.ts';
 import { RuleWindow } from './rule-window.ts';

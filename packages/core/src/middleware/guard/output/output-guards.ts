@@ -13,9 +13,9 @@ import type { Msg } from '../../../message/msg.ts';
 import { asOwn } from '../../../message/own-message.ts';
 import { addUsage, type Usage } from '../../../model/usage.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
-import { guardFields, reporter, type GuardOptions } from '../guard-options.ts';
-import { estimateUsage, saidIn } from '../input/unreported-usage.ts';
-import { rejectionError } from '../rejection.ts';
+import type { TokenProfile } from '../../../tokens/token-profile.ts';
+import { estimateUsage, saidIn } from '../estimate-usage.ts';
+import { guardFields, rejectionError, reporter, type GuardOptions } from '../rejection.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
 import { RuleRejection } from './run-rule.ts';
@@ -38,10 +38,15 @@ export interface OutputGuardOptions extends GuardOptions {
    * `Metrics.outputGuard` as this function.
    */
   readonly onAction?: (action: OutputAction) => void;
+  /**
+   * Token profile that estimates the usage of a reply that fails or is rejected before the provider
+   * reports its usage. Default `arc`.
+   */
+  readonly profile?: TokenProfile;
 }
 
 /** Fields of `OutputGuardOptions` for `checkOptions`. */
-export const outputFields: string = `lookahead:count|all|? thinking:boolean|? onAction:function|? ${guardFields}`;
+export const outputFields: string = `lookahead:count|all|? thinking:boolean|? onAction:function|? profile:countText()|? ${guardFields}`;
 
 /**
  * Applies the rules in order to each reply of the model, streamed or not. Hooks, readers and the
@@ -76,6 +81,14 @@ export function outputGuards(
     if (!rule.find && !rule.review)
       throw new AgentError('CONFIGURATION', `The rule "${rule.name}" needs find or review.`);
   }
+  return outputGuardsOf(rules, options);
+}
+
+/** Works as `outputGuards`, without a check of its arguments. */
+export function outputGuardsOf(
+  rules: readonly OutputRule[],
+  options: OutputGuardOptions,
+): Middleware {
   const { lookahead = 64, thinking = false } = options;
   const report = reporter(options);
   const settingsOf = ({ run }: ModelContext): Omit<GuardedReplyOptions, 'isValue'> => {
@@ -108,7 +121,7 @@ async function* guard(
   request: ModelRequest,
   context: ModelContext,
   settings: Omit<GuardedReplyOptions, 'isValue'>,
-  options: GuardOptions,
+  options: OutputGuardOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {
   let asked = request;
   let spent: Usage | undefined;

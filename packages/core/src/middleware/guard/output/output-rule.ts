@@ -2,7 +2,7 @@ import type { GuardCategory } from '../../../error/error-message.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
 import type { RunInfo } from '../../../model/chat-model.ts';
-import type { StageRejection } from '../rejection.ts';
+import type { Rejection } from '../rejection.ts';
 
 /**
  * A part of a text that a rule does not allow. It is replaced, or the whole text is rejected.
@@ -38,7 +38,7 @@ export interface ReviewContext {
 export type Review =
   | { readonly text: string; readonly warning?: JsonObject }
   | { readonly retry: string }
-  | StageRejection;
+  | Rejection;
 
 /**
  * Effect of a rule on a reply. `changed`: the rule replaced text. `warned`: the reply passed with a

@@ -1,4 +1,4 @@
-import type { Report } from '../guard-options.ts';
+import type { Report } from '../rejection.ts';
 import type { OutputRule } from './output-rule.ts';
 import { findingsOf, heldFromOf, throwRejected } from './run-rule.ts';
 

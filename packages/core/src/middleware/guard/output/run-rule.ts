@@ -1,15 +1,14 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
-import type { Report } from '../guard-options.ts';
-import { isRejection, type StageRejection } from '../rejection.ts';
+import { isRejection, type Rejection, type Report } from '../rejection.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
 
 /** Exception that ends the check of a reply and names the rule that rejected it. */
 export class RuleRejection extends Error {
   readonly rule: string;
-  readonly rejection: StageRejection;
+  readonly rejection: Rejection;
 
-  constructor(rule: string, rejection: StageRejection) {
+  constructor(rule: string, rejection: Rejection) {
     super(rule);
     this.rule = rule;
     this.rejection = rejection;
@@ -85,7 +84,7 @@ export async function reviewOf(
   text: string,
   context: ReviewContext,
   report: Report,
-): Promise<Exclude<Review, StageRejection>> {
+): Promise<Exclude<Review, Rejection>> {
   let review: unknown;
   try {
     review = await rule.review!(text, context);
@@ -102,5 +101,5 @@ export async function reviewOf(
     throw new RuleRejection(rule.name, { category: 'SYSTEM_ERROR' });
   }
   if (isRejection(review)) throw new RuleRejection(rule.name, review);
-  return review as Exclude<Review, StageRejection>;
+  return review as Exclude<Review, Rejection>;
 }

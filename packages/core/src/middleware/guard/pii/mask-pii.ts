@@ -1,8 +1,6 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
-import type { InputStage } from '../input/input-stage.ts';
-import { mapTexts, textsOf } from '../input/message-texts.ts';
-import { replaceFindings, type Finding, type OutputRule } from '../output/output-rule.ts';
+import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';
 import { hasTags } from '../input/tag-characters.ts';
@@ -33,14 +31,13 @@ export interface MaskPiiOptions {
  * Masks personal data that has a fixed form. The kinds are e-mail addresses, phone numbers, payment
  * cards (Luhn), IBANs (mod 97), and IP, MAC and web addresses. Further kinds are Korean resident
  * numbers, Chinese identity numbers and US social security numbers. As a rule of `outputGuards`, it
- * checks replies. As a stage of `inputGuards`, it checks user input before anything is stored.
- * Names and postal addresses are not found, because they have no fixed form. Data is also found
+ * checks replies. `piiGuard` also applies it to input and tool results. Names and postal addresses are not found, because they have no fixed form. Data is also found
  * behind disguises: digits of other scripts, look-alike letters, and invisible characters. The text
  * around it stays as it was written.
  */
 export function maskPii(
   options: MaskPiiOptions = {},
-): InputStage & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
+): OutputRule & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
   checkOptions('CONFIGURATION', 'maskPii()', options, piiFields);
   return piiRule('maskPii()', options);
 }
@@ -52,7 +49,7 @@ export const piiFields = 'kinds:array|? strategy:block|redact|mask|hash|? salt:s
 export function piiRule(
   where: string,
   options: MaskPiiOptions,
-): InputStage & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
+): OutputRule & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
   const known = piiFinders();
   const {
     kinds = known.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])),
@@ -79,18 +76,7 @@ export function piiRule(
           : { start, end, replacement: replacementOf(kind, value(end), strategy, hashed) },
     );
   };
-  return {
-    name: 'maskPii',
-    find,
-    heldFrom,
-    check(input) {
-      if (strategy === 'block')
-        return textsOf(input).some((text) => find(text).length)
-          ? { category: 'INVALID_INPUT' }
-          : input;
-      return mapTexts(input, (text) => replaceFindings(text, find(text)));
-    },
-  };
+  return { name: 'maskPii', find, heldFrom };
 }
 
 /** A match with its place in the original text. */

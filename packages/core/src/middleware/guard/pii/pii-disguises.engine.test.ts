@@ -5,10 +5,10 @@ import { textOf } from '../../../message/message-text.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { randomOf } from '../../../../../../test/random-of.ts';
-import { inputGuards } from '../input/input-guards.ts';
 import { outputGuards } from '../output/output-guards.ts';
 import { replaceFindings } from '../output/output-rule.ts';
 import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
+import { piiGuard } from './pii-guard.ts';
 import type { PiiKind } from './pii-kinds.ts';
 
 const kinds: readonly PiiKind[] = [
@@ -274,7 +274,7 @@ test('a stream gives the same text as masking the whole text, however it is spli
 test('disguised values in the input are masked before the model gets them', async () => {
   for (const [, disguise] of disguises) {
     const model = new ScriptedModel(['ok']);
-    const agent = new ReActAgent({ name: 'a', model, use: [inputGuards([maskPii()])] });
+    const agent = new ReActAgent({ name: 'a', model, use: [piiGuard()] });
     await agent.call(`é ${disguise('ann.lee@example.test')} ½`);
     expect(textOf(model.requests[0]!.messages[0]!)).toContain('[EMAIL]');
     expect(textOf(model.requests[0]!.messages[0]!)).toMatch(/^é .* ½$/u);

@@ -73,7 +73,7 @@ test('with the strategy block, input and replies are rejected, and a tool result
   const input = setUp(blocking, []);
   expect(await input.agent.call(mail)).toMatchObject({
     reason: 'rejected',
-    error: { details: { stage: 'maskPii' } },
+    error: { details: { stage: 'piiGuard' } },
   });
   const reply = setUp(blocking, [mail]);
   expect(await reply.agent.call('Who?')).toMatchObject({

@@ -3,12 +3,14 @@ import { checkOptions } from '../../../error/check-fields.ts';
 import type { EventOf } from '../../../event/agent-event.ts';
 import type { ToolResult } from '../../../message/content-block.ts';
 import { toolMessage } from '../../../message/create-message.ts';
-import type { RunInfo } from '../../../model/chat-model.ts';
+import type { Msg } from '../../../message/msg.ts';
 import { toolResultsOf } from '../../../message/message-text.ts';
-import { checkStages } from '../input/check-stages.ts';
-import { guardInput } from '../input/guard-input.ts';
+import { inputGuard } from '../input/guard-input.ts';
+import { mapTexts, textsOf } from '../message-texts.ts';
+import { isRejection, reporter, type Rejection, type Report } from '../rejection.ts';
+import { replaceFindings } from '../output/output-rule.ts';
 import { piiFields, piiRule, type MaskPiiOptions } from './mask-pii.ts';
-import { outputFields, outputGuards, type OutputGuardOptions } from '../output/output-guards.ts';
+import { outputFields, outputGuardsOf, type OutputGuardOptions } from '../output/output-guards.ts';
 
 export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
   /** Whether to check the input of an agent call. Default true. */
@@ -36,42 +38,46 @@ export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
  * an option of the wrong kind.
  */
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
-  checkOptions(
-    'CONFIGURATION',
-    'piiGuard()',
-    options,
-    `input,output,toolResults:boolean|? ${piiFields} ${outputFields}`,
-  );
-  const { input = true, output = false, toolResults = false, ...others } = options;
-  const { kinds: _kinds, strategy: _strategy, salt: _salt, ...rest } = others;
-  const rule = piiRule('piiGuard()', others);
-  const check = checkStages([rule], rest);
-
-  const look = async (result: ToolResult, run: RunInfo): Promise<ToolResult> => {
-    const messages = [toolMessage(result)];
-    const { signal } = new AbortController();
-    try {
-      const [judged] = await check(messages, { ...run, signal });
-      return judged === messages[0] ? result : toolResultsOf(judged!)[0]!;
-    } catch {
-      return { ...result, output: withheld, state: 'error' };
-    }
+  const fields = `input,output,toolResults:boolean|? ${piiFields} ${outputFields}`;
+  checkOptions('CONFIGURATION', 'piiGuard()', options, fields);
+  const { input = true, output = false, toolResults = false, strategy } = options;
+  const rule = piiRule('piiGuard()', options);
+  const report = reporter(options);
+  const check = (messages: readonly Msg[]): readonly Msg[] | Rejection => {
+    if (strategy !== 'block')
+      return mapTexts(messages, (text) => replaceFindings(text, [...rule.find(text)]));
+    const isFound = textsOf(messages).some((text) => [...rule.find(text)].length > 0);
+    return isFound ? { category: 'INVALID_INPUT' } : messages;
   };
-  const review = async (
-    event: EventOf<'post-acting'>,
-  ): Promise<EventOf<'post-acting'> | undefined> => {
-    const { runId, sessionId, userId, agentPath } = event;
-    const result = await look(event.result, { runId, sessionId, userId, agentPath });
+  const review = (event: EventOf<'post-acting'>): EventOf<'post-acting'> | undefined => {
+    const result = checkedResult(event.result, check, report);
     return result === event.result ? undefined : { ...event, result };
   };
   return {
-    ...(output && outputGuards([rule], rest)),
-    ...(input && guardInput('piiGuard', check)),
+    ...(output && outputGuardsOf([rule], options)),
+    ...(input && inputGuard('piiGuard', check, options)),
     name: 'piiGuard',
     onError: 'fail',
     // Runs before hooks that read results or store them elsewhere.
     ...(toolResults && { on: { 'post-acting': { handle: review, priority: -10_000 } } }),
   };
+}
+
+/** Returns the result after the check. Returns an error result in its place if the check fails. */
+function checkedResult(
+  result: ToolResult,
+  check: (messages: readonly Msg[]) => readonly Msg[] | Rejection,
+  report: Report,
+): ToolResult {
+  const messages = [toolMessage(result)];
+  try {
+    const checked = check(messages);
+    if (!isRejection(checked))
+      return checked[0] === messages[0] ? result : toolResultsOf(checked[0]!)[0]!;
+  } catch (error) {
+    report(error, 'piiGuard');
+  }
+  return { ...result, output: withheld, state: 'error' };
 }
 
 const withheld = 'Error: The result contains personal data and was withheld.';

@@ -2,20 +2,14 @@ import { expect, test } from 'vitest';
 import held from '../../../../../../test/fixtures/tokens/held.jsonl?raw';
 import train from '../../../../../../test/fixtures/tokens/train.jsonl?raw';
 import { extent } from '../../../../../../test/test-extent.ts';
-import { userMessage } from '../../../message/create-message.ts';
-import { textOf } from '../../../message/message-text.ts';
-import type { Msg } from '../../../message/msg.ts';
+import { replaceFindings } from '../output/output-rule.ts';
 import { ordinarySentences } from '../../../../test-support/ordinary-sentences.ts';
 import { maskPii } from './mask-pii.ts';
 import type { PiiKind } from './pii-kinds.ts';
 
 const all: readonly PiiKind[] = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
-const stage = maskPii({ kinds: all });
-const context = { runId: 'r', sessionId: 's', agentPath: [], signal: new AbortController().signal };
-const masked = (text: string): string => {
-  const judged = stage.check([userMessage(text)], context) as readonly Msg[];
-  return textOf(judged[0]!);
-};
+const rule = maskPii({ kinds: all });
+const masked = (text: string): string => replaceFindings(text, [...rule.find(text)]);
 
 test.each<readonly [string, string]>([
   ['Write to "ann lee"@example.com.', 'Write to [EMAIL].'],

@@ -8,7 +8,6 @@ import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-mod
 import { countRequest } from '../../../tokens/count-message.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import { tool } from '../../../tool/tool.ts';
-import { inputGuards } from './input-guards.ts';
 import { outputGuards } from '../output/output-guards.ts';
 import { regexRule } from '../output/regex-rule.ts';
 import { spendCap } from './spend-cap.ts';
@@ -19,8 +18,8 @@ const silent = (words: string): ScriptedReply => ({
 });
 
 /**
- * Creates an agent with input and output guards. `costs` gets the usage of each call from the input
- * guard.
+ * Creates an agent with a spend cap and output guards. `costs` gets the usage of each call that cost
+ * something, from the spend cap.
  */
 function setUp(
   replies: readonly ScriptedReply[],
@@ -29,12 +28,8 @@ function setUp(
 ) {
   const model = new ScriptedModel(replies);
   const costs: Usage[] = [];
-  const meter = {
-    name: 'meter',
-    check: (input: never) => input,
-    after: ({ usage }: { usage: Usage }) => void costs.push(usage),
-  };
-  const extensions = [inputGuards([meter]), outputGuards([never], { lookahead })];
+  const meter = spendCap({ limit: 1e9, price: (usage) => costs.push(usage) });
+  const extensions = [meter, outputGuards([never], { lookahead })];
   return {
     model,
     costs,
@@ -84,7 +79,7 @@ test('a reply that fails while it streams costs its text; a reply that fails bef
     inputTokens: 0,
     outputTokens: 0,
   });
-  expect(costs).toEqual([result.usage, { inputTokens: 0, outputTokens: 0 }]);
+  expect(costs).toEqual([result.usage]);
 });
 
 test('an interrupted or aborted reply costs the part that was read', async () => {
@@ -108,7 +103,7 @@ test('an interrupted or aborted reply costs the part that was read', async () =>
 test('an interrupt before the first word of the reply costs nothing', async () => {
   const { agent, costs } = setUp([{ hang: true }]);
   for await (const { type } of agent.stream('Hi')) if (type === 'pre-reasoning') agent.interrupt();
-  expect(costs).toEqual([{ inputTokens: 0, outputTokens: 0 }]);
+  expect(costs).toEqual([]);
 });
 
 test('the usage of a request is estimated only if the provider reports no usage', async () => {
@@ -127,9 +122,9 @@ test('the usage of a request is estimated only if the provider reports no usage'
   expect(telling.costs).toEqual([{ inputTokens: 20, outputTokens: 10 }]);
 });
 
-test('spendCap() counts interrupted replies, with the token profile of inputGuards()', async () => {
+test('spendCap() counts interrupted replies, with its token profile', async () => {
   const profile = { ...arc, countText: (text: string): number => text.length * 100 };
-  const cap = inputGuards([spendCap({ limit: 500 })], { profile });
+  const cap = spendCap({ limit: 500, profile });
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([[{ text: 'Some words' }, { hang: true }]]),
@@ -142,7 +137,7 @@ test('spendCap() counts interrupted replies, with the token profile of inputGuar
     reason: 'rejected',
     error: { details: { category: 'RATE_LIMITED' } },
   });
-  const wrong = () => inputGuards([], { profile: {} as never });
+  const wrong = () => spendCap({ limit: 500, profile: {} as never });
   expect(wrong).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',

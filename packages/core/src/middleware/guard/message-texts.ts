@@ -1,6 +1,6 @@
-import type { ContentBlock, MediaBlock, ToolUse } from '../../../message/content-block.ts';
-import { mapStrings } from '../../../message/json/map-strings.ts';
-import type { Msg } from '../../../message/msg.ts';
+import type { ContentBlock, MediaBlock, ToolUse } from '../../message/content-block.ts';
+import { mapStrings } from '../../message/json/map-strings.ts';
+import type { Msg } from '../../message/msg.ts';
 
 /**
  * Returns every text of the messages that a model may read. This includes names and arguments of tool

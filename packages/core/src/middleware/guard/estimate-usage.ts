@@ -1,0 +1,26 @@
+import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import type { Usage } from '../../model/usage.ts';
+import { countRequest } from '../../tokens/count-message.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+
+/**
+ * Estimates the usage of a reply whose usage the provider did not report. Either the reply was cut
+ * off, or the provider never reports usage.
+ */
+export function estimateUsage(
+  request: Pick<ModelRequest, 'messages' | 'tools'>,
+  said: string,
+  profile: TokenProfile,
+): Usage {
+  return { inputTokens: countRequest(request, profile), outputTokens: profile.countText(said) };
+}
+
+/**
+ * Returns all text that the model wrote in these deltas: text, thinking and arguments of tool
+ * calls.
+ */
+export function saidIn(batch: readonly ModelDelta[]): string {
+  let said = '';
+  for (const delta of batch) if ('delta' in delta) said += delta.delta;
+  return said;
+}

@@ -1,0 +1,61 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../../error/check-fields.ts';
+import type { GuardCategory } from '../../../error/error-message.ts';
+import type { RunContext } from '../../../agent/run-context.ts';
+import type { Awaitable } from '../../../event/hook.ts';
+import type { Msg } from '../../../message/msg.ts';
+import { addressesOf, textsOf } from '../message-texts.ts';
+import { isRejection, type Rejection } from '../rejection.ts';
+import {
+  inputGuard,
+  inputGuardFields,
+  type InputGuard,
+  type InputGuardOptions,
+} from './guard-input.ts';
+
+/** Function that classifies a text. It returns `pass` or the reason for a rejection. */
+export type Classify = (
+  text: string,
+  context: RunContext,
+) => Awaitable<'pass' | GuardCategory | Rejection>;
+
+/**
+ * Creates a guard from your classifier, which may ask a small model. The classifier gets the text
+ * of the input. It returns `pass`, a category or a rejection.
+ */
+export function classify(classifier: Classify, options: InputGuardOptions = {}): InputGuard {
+  checkFields('CONFIGURATION', 'classify()', { classifier }, 'classifier:function');
+  checkOptions('CONFIGURATION', 'classify()', options, inputGuardFields);
+  const { name = 'classify' } = options;
+  const check = async (input: readonly Msg[], context: RunContext) => {
+    const text = [...textsOf(input), ...addressesOf(input)].join('\n');
+    // The input has no text if the agent call resumes from the session log.
+    if (!text) return input;
+    const verdict = await classifier(text, context);
+    if (verdict === 'pass') return input;
+    const rejection = typeof verdict === 'string' ? { category: verdict } : verdict;
+    if (isRejection(rejection)) return rejection;
+    throw new AgentError('CONFIGURATION', 'A classifier returned neither "pass" nor a category.');
+  };
+  return inputGuard(name, check, options);
+}
+
+/**
+ * Creates a guard that checks whether a user may use the agent. `allows` must return `true` to let
+ * the input pass; `false` rejects it with `UNAUTHORIZED`.
+ */
+export function permission(
+  allows: (context: RunContext, input: readonly Msg[]) => Awaitable<boolean>,
+  options: InputGuardOptions = {},
+): InputGuard {
+  checkFields('CONFIGURATION', 'permission()', { allows }, 'allows:function');
+  checkOptions('CONFIGURATION', 'permission()', options, inputGuardFields);
+  const { name = 'permission' } = options;
+  const check = async (input: readonly Msg[], context: RunContext) => {
+    const allowed: unknown = await allows(context, input);
+    if (allowed === true) return input;
+    if (allowed === false) return { category: 'UNAUTHORIZED' } as const;
+    throw new AgentError('CONFIGURATION', 'A permission check returned neither true nor false.');
+  };
+  return inputGuard(name, check, options);
+}
