@@ -6,3 +6,7 @@ export type {
   KernelLimits,
   KernelOptions,
 } from './agent/kernel-options.ts';
+export type { CheckedRequest, Interruption, TakeRequest } from './agent/interruption.ts';
+export type { Jump } from './agent/next.ts';
+export type { Revisable } from './agent/outbox.ts';
+export type { ToEvent } from './agent/read-reply.ts';

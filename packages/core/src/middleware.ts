@@ -47,6 +47,7 @@ export type {
   RunCallOptions,
   SettledInput,
   Step,
+  Wrap,
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type { Answer, Ending, Next } from './agent/next.ts';

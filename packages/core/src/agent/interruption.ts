@@ -1,12 +1,12 @@
 import { AgentError } from '../error/agent-error.ts';
+import { toCallInput, type AgentInput } from '../event/call-input.ts';
 import {
-  requiredFor,
+  modesRequire,
   toInterruptRequest,
   type InterruptRequest,
 } from '../event/interrupt-request.ts';
 import type { MessageContext } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
-import { toCallInput, type AgentInput } from '../event/call-input.ts';
 import { requirePart } from './check-options.ts';
 import type { Run } from './run.ts';
 
@@ -16,6 +16,15 @@ export type Interruption =
   | { readonly reason: 'interrupted'; readonly message?: Msg | undefined }
   /** Without an answer. Open tool calls stay open, and the next agent call continues. */
   | { readonly reason: 'suspended' };
+
+/** A valid request of `interrupt()`, with its texts as messages. */
+export type CheckedRequest =
+  | { readonly mode: 'stop'; readonly message: Msg | undefined }
+  | { readonly mode: 'pause' }
+  | { readonly mode: 'inject'; readonly messages: readonly Msg[] };
+
+/** Handles an interrupt request. Returns `undefined` to leave it to others. */
+export type TakeRequest = (request: CheckedRequest) => boolean | undefined;
 
 /**
  * Asks a run to stop at its next interrupt point, or passes the request to the middleware that
@@ -29,41 +38,32 @@ export function interruptRun(run: Run, given: string | Msg | InterruptRequest): 
     const isTaken = take(request);
     if (isTaken !== undefined) return isTaken;
   }
-  const part = requiredFor(request);
-  if (part) {
-    requirePart(run.setup.use, part, `interrupt({ mode: '${request.mode}' })`);
-    // The middleware has not begun.
-    run.earlyRequests.push(request);
+  if (request.mode === 'stop') {
+    run.halt.interrupt({ reason: 'interrupted', message: request.message });
     return true;
   }
-  const { message } = request as { readonly message?: Msg };
-  run.halt.interrupt({ reason: 'interrupted', message });
+  requirePart(run.setup.use, modesRequire, `interrupt({ mode: '${request.mode}' })`);
+  // The middleware has not begun.
+  run.earlyRequests.push(request);
   return true;
 }
 
-interface Words {
-  readonly message?: AgentInput;
-  readonly messages?: AgentInput;
-}
-
 /**
- * Returns the request with its texts as messages. Throws `INVALID_INPUT` for an invalid request, or
- * if the answer contains a tool call or a tool result.
+ * Checks a request of `interrupt()`. Throws `INVALID_INPUT` for an invalid request, or if the answer
+ * contains a tool call or a tool result.
  */
 export function checkInterrupt(
   given: string | Msg | InterruptRequest,
   context: Required<MessageContext>,
-): InterruptRequest {
-  const request = toInterruptRequest(given) as Words & InterruptRequest;
+): CheckedRequest {
+  const request = toInterruptRequest(given);
+  if (request.mode === 'pause') return { mode: 'pause' };
+  if (request.mode === 'inject')
+    return { mode: 'inject', messages: toMessages(request.messages, context) };
   const [message] = toMessages(request.message, context);
   if (message?.content.some(({ type }) => type.startsWith('tool_')))
     throw new AgentError('INVALID_INPUT', 'interrupt(): the message must not have tool blocks.');
-  const messages = request.messages && toMessages(request.messages, context);
-  return {
-    ...request,
-    ...(message && { message }),
-    ...(messages && { messages }),
-  } as InterruptRequest;
+  return { mode: 'stop', message };
 }
 
 /**

@@ -25,6 +25,9 @@ export type OuterStep<Given, Made> = (
   steps: Steps,
 ) => Promise<Made>;
 
+/** Wraps one step of the loop. */
+export type Wrap<Given, Made> = (next: Step<Given, Made>) => OuterStep<Given, Made>;
+
 /** Runs a whole agent call. */
 export type AgentCall = Step<CallInput, AgentResult>;
 
@@ -127,38 +130,36 @@ export interface Middleware extends AgentHook {
    * Wraps every agent call, unless it was refused or aborted before its turn. `run-start` comes
    * before the outermost wrapper. `error` and `run-end` come after it and contain its result.
    */
-  wrapRun?(next: AgentCall): OuterStep<CallInput, AgentResult>;
+  readonly wrapRun?: Wrap<CallInput, AgentResult>;
   /**
    * Wraps what admits an input, before anything is stored. Injected messages pass it, too. Throw
    * `GUARD_REJECTED` to end the agent call with reason `rejected`. Users read the error's `message`.
    * An interrupt waits for these wrappers.
    */
-  wrapInput?(next: Step<CallInput, CallInput>): OuterStep<CallInput, CallInput>;
+  readonly wrapInput?: Wrap<CallInput, CallInput>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
-  wrapSettle?(next: Step<SettledInput, Next>): OuterStep<SettledInput, Next>;
+  readonly wrapSettle?: Wrap<SettledInput, Next>;
   /**
    * Wraps what turns the log into the next model request. Change the draft before `next` to leave
    * out messages or to add some that are not stored. Change the request after `next` for changes
    * that hooks must not see. Return an `Ending` to ask no model.
    */
-  wrapRequest?(
-    next: Step<RequestDraft, ModelRequest | Next>,
-  ): OuterStep<RequestDraft, ModelRequest | Next>;
+  readonly wrapRequest?: Wrap<RequestDraft, ModelRequest | Next>;
   /**
    * Wraps the model. A reply that fails with `GUARD_REJECTED` ends the agent call with reason
    * `rejected` and the error's message. Send a `reset` delta first, to retract the text that
    * readers already have.
    */
-  wrapModel?(next: ChatModel): ChatModel;
+  readonly wrapModel?: (next: ChatModel) => ChatModel;
   /** Wraps what follows a reply. An `Ending` of `next` is not in the log yet. */
-  wrapReply?(next: Step<Reply, Next>): OuterStep<Reply, Next>;
+  readonly wrapReply?: Wrap<Reply, Next>;
   /** Wraps the run of the open tool calls. Leave calls out, and they stay open. */
-  wrapRound?(next: Step<Round, Next>): OuterStep<Round, Next>;
+  readonly wrapRound?: Wrap<Round, Next>;
   /**
    * Wraps one tool call. Its arguments are valid. An exception makes the agent call fail. It is also
    * the error result of the tool call.
    */
-  wrapTool?(next: RunCall): RunCall;
+  readonly wrapTool?: (next: RunCall) => RunCall;
 }
 
 /** Middleware and nested lists of middleware, such as presets. */

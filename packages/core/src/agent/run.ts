@@ -25,7 +25,7 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { Halt } from './halt.ts';
-import { interruptRun } from './interruption.ts';
+import { interruptRun, type CheckedRequest, type TakeRequest } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
 import type { AgentHook } from './middleware.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
@@ -33,9 +33,6 @@ import type { RunContext, Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type Steps } from './steps.ts';
 import { setFields } from './use-list.ts';
-
-/** Handles an interrupt request. Returns `undefined` to leave it to others. */
-export type TakeRequest = (request: InterruptRequest) => boolean | undefined;
 
 /**
  * State of one agent call. The loop reads and changes it. Middleware gets it as `RunContext`.
@@ -78,7 +75,7 @@ export class Run implements RunContext {
   readonly warnings: AgentErrorData[] = [];
   readonly onInterrupt: TakeRequest[] = [];
   /** Interrupt requests for middleware that has not begun. */
-  readonly earlyRequests: InterruptRequest[] = [];
+  readonly earlyRequests: CheckedRequest[] = [];
   /** Work to do before the log gets the end of the run. */
   readonly lastWork: ((context: RunContext) => Promise<void>)[] = [];
   /** Id of the newest user message when the agent call began. */

@@ -9,14 +9,14 @@ import type { Msg, Role } from '../message/msg.ts';
 import { asOwn } from '../message/own-message.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
-import type { Interruption } from './interruption.ts';
+import type { Interruption, TakeRequest } from './interruption.ts';
 import { endStopped } from './finish.ts';
 import { controlOf, firstOf, type Ending, type Jump, type Next } from './next.ts';
 import { readReply, type ModelReply, type ToEvent } from './read-reply.ts';
 import { conclude } from './conclude.ts';
 import type { RunContext } from './run-context.ts';
 import type { Revisable } from './outbox.ts';
-import type { Run, TakeRequest } from './run.ts';
+import type { Run } from './run.ts';
 
 type EventType = AgentEvent['type'];
 

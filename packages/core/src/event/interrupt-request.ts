@@ -24,7 +24,5 @@ export function toInterruptRequest(given: string | Msg | InterruptRequest): Inte
   return request;
 }
 
-/** Returns the name of the middleware that handles a request. The kernel itself handles a `stop`. */
-export function requiredFor({ mode = 'stop' }: InterruptRequest): string | undefined {
-  return mode === 'stop' ? undefined : 'steering';
-}
+/** Name of the middleware that handles the modes `pause` and `inject`. */
+export const modesRequire = 'steering';

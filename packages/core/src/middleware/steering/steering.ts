@@ -2,8 +2,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding, isNewAnswer, type Answer, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
-import type { InterruptRequest } from '../../event/interrupt-request.ts';
-import type { Msg } from '../../message/msg.ts';
+import type { CheckedRequest } from '../../agent/interruption.ts';
 import { SteeredRun } from './steered-run.ts';
 
 declare module '../../agent/kernel-options.ts' {
@@ -61,13 +60,13 @@ export function steering(): Steering {
 }
 
 /** Carries out a request of `interrupt()`. A plain interrupt is left to the loop. */
-function take(run: SteeredRun, request: InterruptRequest): boolean | undefined {
+function take(run: SteeredRun, request: CheckedRequest): boolean | undefined {
   if (request.mode === 'pause') {
     run.steps.stopWith({ reason: 'suspended' });
     return true;
   }
   if (request.mode !== 'inject') return undefined;
-  const messages = request.messages as readonly Msg[];
+  const { messages } = request;
   run.add(messages, () => run.steps.admit({ messages, decisions: [] }));
   return true;
 }
