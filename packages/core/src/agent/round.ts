@@ -165,7 +165,8 @@ export class ToolRound {
       begin: (toolUse) => this.#begin(ready, toolUse),
     });
     // A wrapper may have answered in place of the tool.
-    if (isResult(outcome) && outcome.state === 'success') countUse(run, ready);
+    if (isResult(outcome) && outcome.state === 'success')
+      run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
     return outcome;
   }
 
@@ -178,7 +179,7 @@ export class ToolRound {
       await run.write(run.setup.memory.note?.([note], { now: true }));
       if (!this.#mayStart) return false;
       takeNote(calls, note);
-      countUse(run, ready);
+      run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
     }
     return this.#mayStart;
   }
@@ -261,11 +262,6 @@ function afterStart({ toolUse, state }: OpenCall, checked: Prepared): ToolOutcom
   const resume = resumeOfStarted(checked.tool);
   if (resume === 'run') return undefined;
   return resume === 'close' ? interruptedResult(toolUse) : { suspended: '', kind: 'replay' };
-}
-
-/** Counts a tool as used. One that gives the answer is not used. */
-function countUse(run: Run, { tool, toolUse }: ReadyCall): void {
-  if (!tool.takesAnswer) run.toolsUsed.set(toolUse.id, tool.name);
 }
 
 /** Keeps what an open tool call waits for in the agent's state. */

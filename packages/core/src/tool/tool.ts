@@ -184,11 +184,6 @@ export interface Tool {
    */
   readonly takesDecisions?: boolean;
   /**
-   * Whether a call of the tool gives the answer of the agent call. It is then no tool call for
-   * limits and for `toolsUsed`.
-   */
-  readonly takesAnswer?: true;
-  /**
    * Names of further middleware that an agent with this tool must have. An agent without them
    * refuses the tool with `CONFIGURATION`.
    */
@@ -259,7 +254,7 @@ const toolFields =
   'server:string|? execute:function|? ' +
   // The fields of a finished tool are allowed too, so that `tool({ ...other, description })` can
   // copy a tool.
-  'groups,schema,fork,mayAskApproval,takesDecisions,takesAnswer,requires,alwaysOffered';
+  'groups,schema,fork,mayAskApproval,takesDecisions,requires,alwaysOffered';
 
 /** Throws `CONFIGURATION` for a value that is not a tool, such as the options of `tool()`. */
 export function checkTool(value: unknown): void {

@@ -2,6 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/content-block.ts';
+import { outputToolName } from '../../message/output-tool.ts';
 import { isPattern, nameMatcher } from '../../tool/name-pattern.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
@@ -46,7 +47,8 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
   return {
     async needs({ tool, input, toolUse }) {
       // A structured value is an answer, although it comes as a tool call.
-      const pattern = tool.takesAnswer ? undefined : patterns.find(({ fits }) => fits(tool.name));
+      const pattern =
+        tool.name === outputToolName ? undefined : patterns.find(({ fits }) => fits(tool.name));
       const rule = named.get(tool.name) ?? pattern?.rule;
       if (!rule) return false;
       const { when = () => true, description = true } = rule;

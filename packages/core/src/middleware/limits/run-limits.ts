@@ -2,7 +2,8 @@ import type { Middleware, OpenCall, Reply, Step } from '../../agent/middleware.t
 import { isNewAnswer, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { allowTools, toolsIn } from '../../tool/set/tool-set.ts';
+import { outputToolName } from '../../message/output-tool.ts';
+import { allowTools } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-result.ts';
 
 declare module '../../agent/kernel-options.ts' {
@@ -42,7 +43,7 @@ export function runLimits(usual: RunLimits = {}): Middleware {
     options.limits?.toolCalls ?? usual.toolCalls ?? Infinity;
   const hasCallsLeft = (context: RunContext): boolean => countOf(context) < maxCalls(context);
   const counted = (call: OpenCall, context: RunContext): OpenCall => {
-    if (!isCounted(call, context)) return call;
+    if (!isCounted(call)) return call;
     const count = countOf(context);
     if (hasCallsLeft(context)) counts.set(context, count + 1);
     else if (!call.result) return { ...call, result: overLimit(call, count) };
@@ -56,7 +57,7 @@ export function runLimits(usual: RunLimits = {}): Middleware {
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limited = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
       if (hasCallsLeft(context)) return next(limited, context);
-      context.setTools(onlyAnswers(context));
+      context.setTools(allowTools(context.tools, [outputToolName]));
       return next({ ...limited, tools: context.toolSchemas }, context);
     },
     wrapReply: (next) => (reply, context) =>
@@ -82,22 +83,11 @@ async function lastReply(
  * Returns whether a tool call counts. A call that gives the answer does not, and an earlier run has
  * counted a call that its hooks have seen.
  */
-function isCounted({ toolUse, state, result }: OpenCall, { tools }: RunContext): boolean {
-  if (state.toolUse || result?.state === 'denied') return false;
-  const tool = tools.find(toolUse.name);
-  return typeof tool !== 'object' || !tool.takesAnswer;
+function isCounted({ toolUse, state, result }: OpenCall): boolean {
+  return !state.toolUse && result?.state !== 'denied' && toolUse.name !== outputToolName;
 }
 
 function overLimit({ toolUse }: OpenCall, count: number): NonNullable<OpenCall['result']> {
   const message = `The limit of ${count} tool calls is reached. Answer with what you have.`;
   return errorResult(toolUse, message);
-}
-
-/** Returns the tools of the run, of which only those that take the answer can be called. */
-function onlyAnswers({ tools }: RunContext): RunContext['tools'] {
-  const left = toolsIn(tools).filter(({ takesAnswer }) => takesAnswer);
-  return allowTools(
-    tools,
-    left.map(({ name }) => name),
-  );
 }

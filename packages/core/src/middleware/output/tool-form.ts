@@ -79,7 +79,6 @@ function outputTool(input: Schema<Found>, take: (found: Found) => void): Tool {
       parameters: input.jsonSchema,
     },
     replay: 'safe',
-    takesAnswer: true,
     execute(value) {
       take(value as Found);
       return 'Received.';

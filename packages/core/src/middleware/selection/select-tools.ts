@@ -81,7 +81,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   const isLocal = local && nameMatcher('selectTools(): local', local);
   const selectingIn = perRun((context): Selecting => {
     const selection = new ToolSelection(context.tools);
-    context.setTools(selection);
+    context.setTools(selection.tools);
     return { selection, isLocal };
   });
   return {

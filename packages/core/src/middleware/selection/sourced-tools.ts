@@ -1,6 +1,7 @@
 import type { ToolSchema } from '../../model/chat-model.ts';
+import { ToolList } from '../../tool/set/tool-list.ts';
+import { viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { ForkOptions, ToolSet } from '../../tool/set/tool-set.ts';
 
 export interface SourcedToolsOptions {
   /** Tool that finds the other tools. */
@@ -11,8 +12,10 @@ export interface SourcedToolsOptions {
   readonly maxTools: number;
 }
 
-/** Tool set that hides its tools until a search finds them. Fixed tools are never hidden. */
-export class SourcedTools implements ToolSet {
+/** Tools of a run that are hidden until a search finds them. Fixed tools are never hidden. */
+export class SourcedTools {
+  /** The search, and a view that offers the fixed tools and the found ones. */
+  readonly tools: ToolSet;
   readonly #set: ToolSet;
   readonly #options: SourcedToolsOptions;
   /**
@@ -22,20 +25,18 @@ export class SourcedTools implements ToolSet {
   readonly #found: Map<string, number> = new Map();
   /** Number of search hits so far. */
   #finds = 0;
-  #seen: readonly ToolSchema[] | undefined;
-  #schemas: readonly ToolSchema[] = [];
   /** Names of further tools that can be called, because an earlier run left calls to them open. */
   open: readonly string[] = [];
-  readonly context: ToolSet['context'];
-  readonly activeGroups: ToolSet['activeGroups'];
-  readonly setActiveGroups: ToolSet['setActiveGroups'];
 
+  /** Throws `CONFIGURATION` if the set has a tool with the name of the search. */
   constructor(set: ToolSet, options: SourcedToolsOptions) {
     this.#set = set;
     this.#options = options;
-    this.context = set.context;
-    this.activeGroups = set.activeGroups?.bind(set);
-    this.setActiveGroups = set.setActiveGroups?.bind(set);
+    const view = viewOf(set, {
+      offered: (all) => this.#offered(all),
+      refusal: (tool) => this.#refusal(tool),
+    });
+    this.tools = new ToolList([options.search], view);
   }
 
   /** Tools that a search can find: all except the fixed tools. */
@@ -53,37 +54,19 @@ export class SourcedTools implements ToolSet {
       .toSorted((a, b) => b[1] - a[1])
       .slice(this.#options.maxTools))
       this.#found.delete(name);
-    this.#seen = undefined;
   }
 
-  find(name: string): Tool | string | undefined {
+  #offered(all: readonly ToolSchema[]): readonly ToolSchema[] {
+    const { isFixed } = this.#options;
+    const found = [...this.#found.keys()].flatMap(
+      (name) => all.find((schema) => schema.name === name && !isFixed(schema)) ?? [],
+    );
+    return [...all.filter(isFixed), ...found];
+  }
+
+  #refusal({ name, schema }: Tool): string | undefined {
     const { search, isFixed } = this.#options;
-    if (name === search.name) return search;
-    const tool = this.#set.find(name);
-    if (
-      typeof tool !== 'object' ||
-      this.#found.has(name) ||
-      this.open.includes(name) ||
-      isFixed(tool.schema)
-    )
-      return tool;
+    if (this.#found.has(name) || this.open.includes(name) || isFixed(schema)) return undefined;
     return `Tool not available: ${name}. Search for it with ${search.name} first. You can call the tools that it finds from your next step on.`;
-  }
-
-  schemas(): readonly ToolSchema[] {
-    const all = this.#set.schemas();
-    if (all !== this.#seen) {
-      const { search, isFixed } = this.#options;
-      const found = [...this.#found.keys()].flatMap(
-        (name) => all.find((schema) => schema.name === name && !isFixed(schema)) ?? [],
-      );
-      this.#seen = all;
-      this.#schemas = [search.schema, ...all.filter(isFixed), ...found];
-    }
-    return this.#schemas;
-  }
-
-  fork(options?: ForkOptions): ToolSet {
-    return new SourcedTools(this.#set.fork(options), this.#options);
   }
 }

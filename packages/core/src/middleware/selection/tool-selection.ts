@@ -1,27 +1,25 @@
 import type { ToolSchema } from '../../model/chat-model.ts';
+import { viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { ForkOptions, ToolSet } from '../../tool/set/tool-set.ts';
 
-/** Tool set that offers only the chosen tools. Before the first choice it offers all tools. */
-export class ToolSelection implements ToolSet {
+/** The chosen tools of a run. Before the first choice, the model gets all tools. */
+export class ToolSelection {
+  /** View that offers only the chosen tools. */
+  readonly tools: ToolSet;
   readonly #set: ToolSet;
   /** Names of the chosen tools, in the order of the request. */
-  #order: readonly string[] | undefined;
-  #seen: readonly ToolSchema[] = [];
-  #schemas: readonly ToolSchema[] = [];
+  #chosen: readonly string[] | undefined;
   /** Text that identifies the question and the tools of the last choice. */
   key: string | undefined;
   /** Names of further tools that can be called, because an earlier run left calls to them open. */
   open: readonly string[] = [];
-  readonly context: ToolSet['context'];
-  readonly activeGroups: ToolSet['activeGroups'];
-  readonly setActiveGroups: ToolSet['setActiveGroups'];
 
   constructor(set: ToolSet) {
     this.#set = set;
-    this.context = set.context;
-    this.activeGroups = set.activeGroups?.bind(set);
-    this.setActiveGroups = set.setActiveGroups?.bind(set);
+    this.tools = viewOf(set, {
+      offered: (all) => this.#offered(all),
+      refusal: ({ name }) => this.#refusal(name),
+    });
   }
 
   /** All tools to choose from. */
@@ -41,40 +39,16 @@ export class ToolSelection implements ToolSet {
    */
   choose(key: string, order: readonly ToolSchema[], names: readonly string[]): void {
     this.key = key;
-    const chosen = order.flatMap(({ name }) => (names.includes(name) ? name : []));
-    if (JSON.stringify(chosen) === JSON.stringify(this.#order)) return;
-    this.#order = chosen;
-    this.#seen = [];
+    this.#chosen = order.flatMap(({ name }) => (names.includes(name) ? name : []));
   }
 
-  find(name: string): Tool | string | undefined {
-    const tool = this.#set.find(name);
-    if (
-      typeof tool !== 'object' ||
-      !this.#order ||
-      this.#order.includes(name) ||
-      this.open.includes(name)
-    )
-      return tool;
+  #offered(all: readonly ToolSchema[]): readonly ToolSchema[] {
+    if (!this.#chosen) return all;
+    return this.#chosen.flatMap((name) => all.find((schema) => schema.name === name) ?? []);
+  }
+
+  #refusal(name: string): string | undefined {
+    if (!this.#chosen || this.#chosen.includes(name) || this.open.includes(name)) return undefined;
     return `Tool not available: ${name}. It is not among the tools of this request.`;
-  }
-
-  schemas(): readonly ToolSchema[] {
-    const { all } = this;
-    if (!this.#order) return all;
-    const isSame =
-      all.length === this.#seen.length &&
-      all.every((schema, index) => schema === this.#seen[index]);
-    if (!isSame || !this.#seen.length) {
-      this.#seen = all;
-      this.#schemas = this.#order.flatMap(
-        (name) => all.find((schema) => schema.name === name) ?? [],
-      );
-    }
-    return this.#schemas;
-  }
-
-  fork(options?: ForkOptions): ToolSet {
-    return new ToolSelection(this.#set.fork(options));
   }
 }

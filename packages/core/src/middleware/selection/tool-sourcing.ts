@@ -80,22 +80,22 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const search = searchOf(options);
   const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
   const sourcedIn = perRun((context): SourcedTools | undefined => {
-    const tools: SourcedTools = new SourcedTools(context.tools, {
+    const sourced: SourcedTools = new SourcedTools(context.tools, {
       search: searchTool(async (query, signal) => {
         const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
-        const names = await search(query, tools.hidden, { signal, run: context, onUsage });
-        const found = schemasOf(names, tools.hidden).slice(0, limit);
-        tools.add(found.map(({ name }) => name));
+        const names = await search(query, sourced.hidden, { signal, run: context, onUsage });
+        const found = schemasOf(names, sourced.hidden).slice(0, limit);
+        sourced.add(found.map(({ name }) => name));
         return found;
       }),
       isFixed: fixedIn(context, { isIncluded, ...options }),
       maxTools,
     });
     if (!context.model.features.tools) return undefined;
-    if (!evenWhenFew && tools.hidden.length <= limit) return undefined;
-    context.setTools(tools);
+    if (!evenWhenFew && sourced.hidden.length <= limit) return undefined;
+    context.setTools(sourced.tools);
     addToSystemPrompt(context, prompt);
-    return tools;
+    return sourced;
   });
   return {
     name: 'toolSourcing',
@@ -109,11 +109,11 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
     },
     on: {
       'pre-call': (_event, _control, context) => {
-        const tools = sourcedIn(context);
-        if (!tools) return;
+        const sourced = sourcedIn(context);
+        if (!sourced) return;
         const { messages, openCalls } = context;
-        tools.add(messages.flatMap(foundIn));
-        tools.open = openCalls.map(({ name }) => name);
+        sourced.add(messages.flatMap(foundIn));
+        sourced.open = openCalls.map(({ name }) => name);
       },
     },
   };

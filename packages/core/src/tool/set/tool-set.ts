@@ -60,15 +60,44 @@ export function toolsIn(set: ToolSet): readonly Tool[] {
   });
 }
 
-/** Returns a view of a tool set in which only the named tools can be called. */
-export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
+/** What a view of a tool set shows. */
+export interface ToolFilter {
+  /** Returns the tools that the model may call, in their order. `all`: those of the whole set. */
+  offered(all: readonly ToolSchema[]): readonly ToolSchema[];
+  /** Returns why a tool of the set cannot be called, or nothing if it can. */
+  refusal(tool: Tool): string | undefined;
+}
+
+/**
+ * Returns a view of a tool set that shows a part of its tools. The view has the groups and the
+ * context values of the set. The filter may change its mind between two calls.
+ */
+export function viewOf(set: ToolSet, filter: ToolFilter): ToolSet {
+  let shown: readonly ToolSchema[] = [];
   return {
     context: set.context,
+    activeGroups: set.activeGroups?.bind(set),
+    setActiveGroups: set.setActiveGroups?.bind(set),
     find(name) {
       const tool = set.find(name);
-      return tool && !names.includes(name) ? `Tool not allowed: ${name}.` : tool;
+      return typeof tool === 'object' ? (filter.refusal(tool) ?? tool) : tool;
     },
-    schemas: () => set.schemas().filter(({ name }) => names.includes(name)),
-    fork: (options) => allowTools(set.fork(options), names),
+    schemas() {
+      const offered = filter.offered(set.schemas());
+      const isSame =
+        offered.length === shown.length &&
+        offered.every((schema, index) => schema === shown[index]);
+      if (!isSame) shown = offered;
+      return shown;
+    },
+    fork: (options) => viewOf(set.fork(options), filter),
   };
+}
+
+/** Returns a view of a tool set in which only the named tools can be called. */
+export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
+  return viewOf(set, {
+    offered: (all) => all.filter(({ name }) => names.includes(name)),
+    refusal: ({ name }) => (names.includes(name) ? undefined : `Tool not allowed: ${name}.`),
+  });
 }
