@@ -1,4 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/content-block.ts';
@@ -27,7 +28,7 @@ const where = 'approvals(): approvalOn';
 
 export interface ApprovalRuleBook {
   /** Returns whether a tool call needs an approval; a text is the description of its rule. */
-  needs(call: ReadyCall): Promise<boolean | string>;
+  needs(call: ReadyCall, context: RunContext): Promise<boolean | string>;
   /** Throws `CONFIGURATION` if a rule names a tool that is not in the set. */
   check(tools: ToolSet): void;
 }
@@ -45,10 +46,10 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
     .filter(([key]) => isPattern(key))
     .map(([key, rule]) => ({ fits: nameMatcher(where, [key]), rule }));
   return {
-    async needs({ tool, input, toolUse }) {
+    async needs({ tool, input, toolUse }, { addedTools }) {
       // A structured value is an answer, although it comes as a tool call.
-      const pattern =
-        tool.name === outputToolName ? undefined : patterns.find(({ fits }) => fits(tool.name));
+      const isAnswer = tool.name === outputToolName && addedTools.includes(tool);
+      const pattern = isAnswer ? undefined : patterns.find(({ fits }) => fits(tool.name));
       const rule = named.get(tool.name) ?? pattern?.rule;
       if (!rule) return false;
       const { when = () => true, description = true } = rule;

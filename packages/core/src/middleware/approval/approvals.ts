@@ -60,9 +60,9 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('CONFIGURATION', 'approvals()', options, optionFields);
   const { approvalOn, decide, holdRound, timeoutMs, onError } = options;
   const rules = approvalRules(approvalOn ?? {});
-  const held = heldRounds(async (call) => {
+  const held = heldRounds(async (call, context) => {
     const own = await toolNeeds(call);
-    return (await rules.needs(call)) || own;
+    return (await rules.needs(call, context)) || own;
   });
   const decided = decidedCalls(held.needs);
   const holds = ({ options: usual }: RunContext): boolean => holdRound ?? usual.holdRound ?? false;
