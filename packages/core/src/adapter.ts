@@ -27,6 +27,7 @@ export type { MessageContext, MessageOptions } from './message/create-message.ts
 export { isError } from './error/agent-error.ts';
 export { checkOptions } from './error/check-fields.ts';
 export { showFailuresAs } from './error/report-failure.ts';
+export { isCorrection, metadataOf } from './message/metadata-keys.ts';
 export { hostedToolOf } from './message/hosted-tool.ts';
 export { jsonForm } from './message/json/json-form.ts';
 export { longestTimeout, timerMs } from './model/timer.ts';

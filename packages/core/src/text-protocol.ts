@@ -9,7 +9,6 @@ export type {
   TextCall,
 } from './middleware/text-protocol/parsed-reply.ts';
 export { refuseEmpty } from './middleware/text-protocol/corrections.ts';
-export type { CorrectionPart } from './middleware/text-protocol/corrections.ts';
 export { textToolCalls } from './middleware/text-protocol/text-tool-calls.ts';
 export type { TextToolCallsOptions } from './middleware/text-protocol/text-tool-calls.ts';
 export { trustedCalls } from './middleware/text-protocol/trusted-calls.ts';

@@ -1,3 +1,4 @@
+import { withMetadata } from '../message/metadata-keys.ts';
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
@@ -37,8 +38,7 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
  */
 export function answer(run: Run, given: Msg, ending: Ending): Ending {
   const message = run.asReply(given);
-  const metadata = { ...message.metadata, reason: ending.reason };
-  return { ...ending, message: { ...message, metadata }, tell: true };
+  return { ...ending, message: withMetadata(message, { reason: ending.reason }), tell: true };
 }
 
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */

@@ -1,3 +1,4 @@
+import { withMetadata } from '../message/metadata-keys.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
@@ -93,5 +94,5 @@ function incomplete(run: Run, reply: ReplyAssembler, id: string): ModelReply {
 export function releasedPart(reply: Msg): Msg | undefined {
   const content = reply.content.filter(({ type }) => type !== 'tool_use');
   if (!content.length) return undefined;
-  return { ...reply, content, metadata: { ...reply.metadata, partial: 'aborted' } };
+  return withMetadata({ ...reply, content }, { partial: 'aborted' });
 }

@@ -1,3 +1,4 @@
+import { withMetadata } from '../message/metadata-keys.ts';
 import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { keysIn } from '../error/check-fields.ts';
 import { checkEvent } from '../event/check-event.ts';
@@ -331,9 +332,7 @@ export class Run implements RunContext {
   async append(given: readonly Msg[], options?: WriteOptions): Promise<void> {
     if (!given.length) return;
     const messages = given.map((message) =>
-      message.role === 'user'
-        ? { ...message, metadata: { ...message.metadata, runId: this.runId } }
-        : message,
+      message.role === 'user' ? withMetadata(message, { runId: this.runId }) : message,
     );
     const { memory, status } = this.setup;
     await this.write(memory.append(messages, options), () => {

@@ -1,3 +1,4 @@
+import { isQuestion } from '../message/title-of.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkNew, type CallInput } from '../event/call-input.ts';
 import { resumptionOf, type Resumption } from '../memory/log/resumption.ts';
@@ -66,7 +67,7 @@ export async function settleInput(input: SettledInput, context: RunContext): Pro
   // The new message comes first, so that no failure can lose it. `closeCalls` later moves the
   // results of open calls before this message.
   await run.append(messages);
-  run.promptId = run.messages.findLast(isPrompt)?.id;
+  run.promptId = run.messages.findLast(isQuestion)?.id;
   if (input.jump) return carryOut(run, input.jump);
   if (left?.answer) return storedAnswer(run, left.answer);
   const isActing = decisions.length > 0 || left?.type === 'open-calls';
@@ -80,10 +81,6 @@ function keepStates(run: Run, { decisions }: CallInput): void {
   for (const { toolUse, state, isKnown } of openCallsOf(run)) {
     if (!isKnown && decided.has(toolUse.id)) calls.set(toolUse.id, state);
   }
-}
-
-function isPrompt({ role, metadata }: Msg): boolean {
-  return role === 'user' && !metadata?.['correction'];
 }
 
 /**

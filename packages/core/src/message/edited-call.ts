@@ -1,3 +1,4 @@
+import { metadataOf, withMetadata } from './metadata-keys.ts';
 import type { ToolUse } from './content-block.ts';
 import type { JsonValue } from './json/json.ts';
 import { toolUsesOf } from './message-text.ts';
@@ -16,11 +17,8 @@ export function withEditedCall(message: Msg, toolUseId: string, input: JsonValue
   const before = originalCalls(message);
   const originals = before.some(({ id }) => id === toolUseId) ? before : [...before, call];
   const { raw: _raw, ...kept } = call;
-  return {
-    ...message,
-    content: message.content.map((block) => (block === call ? { ...kept, input } : block)),
-    metadata: { ...message.metadata, edited: originals as unknown as JsonValue },
-  };
+  const content = message.content.map((block) => (block === call ? { ...kept, input } : block));
+  return withMetadata({ ...message, content }, { edited: originals });
 }
 
 /** Returns whether a person has changed the arguments of this tool call. */
@@ -37,6 +35,6 @@ export function isNewestReplyEdited(messages: readonly Msg[]): boolean {
   return reply !== undefined && originalCalls(reply).length > 0;
 }
 
-function originalCalls({ metadata }: Msg): readonly ToolUse[] {
-  return (metadata?.['edited'] ?? []) as unknown as readonly ToolUse[];
+function originalCalls(message: Msg): readonly ToolUse[] {
+  return metadataOf(message).edited ?? [];
 }

@@ -1,3 +1,4 @@
+import { metadataOf, withMetadata } from './metadata-keys.ts';
 import type { Msg } from './msg.ts';
 
 /**
@@ -6,10 +7,10 @@ import type { Msg } from './msg.ts';
  * marks a message that a client wrote.
  */
 export function asOwn(message: Msg): Msg {
-  return { ...message, metadata: { bypassHistory: true, ...message.metadata } };
+  return withMetadata(message, { bypassHistory: true, ...message.metadata });
 }
 
 /** Returns whether a message is marked as the library's own. */
-export function isOwn({ metadata }: Msg): boolean {
-  return metadata?.['bypassHistory'] === true;
+export function isOwn(message: Msg): boolean {
+  return metadataOf(message).bypassHistory === true;
 }

@@ -1,3 +1,4 @@
+import { isCorrection, metadataOf } from './metadata-keys.ts';
 import { textOf } from './message-text.ts';
 import type { Msg } from './msg.ts';
 
@@ -7,8 +8,8 @@ const maxTitle = 80;
  * Returns whether the user wrote the message. Returns false for a correction, which the agent
  * writes with the role `user`.
  */
-export function isQuestion({ role, metadata }: Msg): boolean {
-  return role === 'user' && !metadata?.['correction'];
+export function isQuestion(message: Msg): boolean {
+  return message.role === 'user' && !isCorrection(message);
 }
 
 /**
@@ -19,7 +20,7 @@ export function titleOf(messages: readonly Msg[]): string {
   const questions = messages.filter(isQuestion);
   // The library's messages have `bypassHistory: true`, and a client's system messages have `false`.
   const first =
-    questions.find(({ metadata }) => metadata?.['bypassHistory'] === undefined) ?? questions[0];
+    questions.find((message) => metadataOf(message).bypassHistory === undefined) ?? questions[0];
   const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
   return characters.length > maxTitle
     ? `${characters.slice(0, maxTitle - 1).join('')}…`

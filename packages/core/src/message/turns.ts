@@ -1,3 +1,4 @@
+import { isCorrection, metadataOf } from './metadata-keys.ts';
 import type { Msg } from './msg.ts';
 import { isResult, toolUsesOf } from './message-text.ts';
 
@@ -14,14 +15,14 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
   let run: unknown;
   let isOpening = true;
   for (const [index, message] of messages.entries()) {
-    const { role, metadata } = message;
-    const runId = metadata?.['runId'];
+    const { role } = message;
+    const { runId } = metadataOf(message);
     if (isResult(message)) {
       run = runId ?? run;
       isOpening = false;
     } else if (role === 'user') {
       // A correction asks the model for a better reply, so it belongs to the turn before it.
-      const goesOn = metadata?.['correction'] || (run === undefined ? isOpening : runId === run);
+      const goesOn = isCorrection(message) || (run === undefined ? isOpening : runId === run);
       if (!goesOn) starts.push(index);
       run = runId;
       isOpening = true;
@@ -36,8 +37,9 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
  */
 export function isAnswered(turn: readonly Msg[]): boolean {
   const answer = answerOf(turn);
-  const { partial, reason } = answer?.metadata ?? {};
-  return answer !== undefined && !partial && reason !== 'interrupted' && reason !== 'error';
+  if (!answer) return false;
+  const { partial, reason } = metadataOf(answer);
+  return !partial && reason !== 'interrupted' && reason !== 'error';
 }
 
 /**
@@ -46,7 +48,7 @@ export function isAnswered(turn: readonly Msg[]): boolean {
  */
 export function stepsStart(turn: readonly Msg[]): number {
   const first = turn.findIndex(
-    ({ role, metadata }) => role === 'assistant' || role === 'tool' || metadata?.['correction'],
+    (message) => message.role === 'assistant' || message.role === 'tool' || isCorrection(message),
   );
   return first < 0 ? turn.length : first;
 }
@@ -56,9 +58,8 @@ export function stepsStart(turn: readonly Msg[]): number {
  */
 export function answerOf(turn: readonly Msg[]): Msg | undefined {
   const last = turn.findLast(({ role }) => role === 'assistant' || role === 'tool');
-  return last?.role === 'assistant' && !toolUsesOf(last).length && !last.metadata?.['correction']
-    ? last
-    : undefined;
+  const isAnswer = last?.role === 'assistant' && !toolUsesOf(last).length && !isCorrection(last);
+  return isAnswer ? last : undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { metadataOf } from './metadata-keys.ts';
 import type { ToolUse } from './content-block.ts';
 import { isRecord } from './json/is-record.ts';
 import type { JsonObject } from './json/json.ts';
@@ -36,7 +37,7 @@ export function writtenReply(
  * has changed since.
  */
 export function writtenText(message: Msg): string | undefined {
-  const written = message.metadata?.['written'];
+  const written: unknown = metadataOf(message).written;
   if (!isWritten(written) || written.calls !== sumOf(toolUsesOf(message))) return undefined;
   return written.parts.join(textOf(message));
 }

@@ -1,7 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
 import type { Msg } from '../message/msg.ts';
 import { outputToolName } from '../message/output-tool.ts';
-import { metadataOf, wordsBesideCall } from '../middleware/text-protocol/corrections.ts';
+import { withoutMark, wordsBesideCall } from '../middleware/text-protocol/corrections.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 
@@ -50,7 +50,7 @@ function withoutTextCalls(message: Msg): Msg {
   const kept = message.content.filter((block) => block.type !== 'tool_use' || isOutputTool(block));
   if (words === undefined && kept.length === message.content.length) return message;
   const said = words ? [{ type: 'text', text: words } as const] : [];
-  return { ...message, content: [...kept, ...said], metadata: metadataOf(message) };
+  return { ...withoutMark(message), content: [...kept, ...said] };
 }
 
 async function* withoutCalls(

@@ -1,3 +1,4 @@
+import { metadataOf } from '../message/metadata-keys.ts';
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
 import type { Msg } from '../message/msg.ts';
 
@@ -50,9 +51,9 @@ const cutReplies: readonly (readonly [ending: Ending, finishReason: RegExp])[] =
 ];
 
 /** Returns how a reply of the model ends: `complete`, `length`, `filtered` or `cut`. */
-export function replyEnding({ metadata }: Msg): Ending {
-  if (metadata?.['partial']) return 'cut';
-  const finishReason = metadata?.['finishReason'];
+export function replyEnding(message: Msg): Ending {
+  const { partial, finishReason } = metadataOf(message);
+  if (partial) return 'cut';
   if (typeof finishReason !== 'string') return 'complete';
   return cutReplies.find(([, known]) => known.test(finishReason))?.[0] ?? 'complete';
 }

@@ -1,3 +1,4 @@
+import { metadataOf } from '../message/metadata-keys.ts';
 import type { ContentBlock, MediaBlock, ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { writtenText } from '../message/written-reply.ts';
@@ -78,7 +79,7 @@ function cached<T extends object>(
  * the next request repeats the text.
  */
 function countContent(message: Msg, profile: TokenProfile): number {
-  const written = message.metadata?.['written'] && writtenText(message);
+  const written = metadataOf(message).written && writtenText(message);
   if (typeof written !== 'string') return countBlocks(message.content, profile);
   const others = message.content.filter(({ type }) => type !== 'text' && type !== 'tool_use');
   return profile.countText(written) + countBlocks(others, profile);

@@ -1,6 +1,6 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
-import { isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
+import { metadataOf, isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
 import { checkFirstTurn, lastRun, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
@@ -83,7 +83,7 @@ export async function resumeTurn(
   const posted = newMessages(turn).map(({ id }) => id);
   const isMissing = posted.length > 0 && !stored.some(({ id }) => posted.includes(id));
   const isOpen = openRun !== undefined && ended === undefined;
-  const isOfRun = ({ metadata }: Msg): boolean => metadata?.['runId'] === openRun;
+  const isOfRun = (message: Msg): boolean => metadataOf(message).runId === openRun;
   // A run settles open tool calls before it stores the new message. If the isolate died between
   // these steps, the message is missing.
   if (isMissing && isOpen && !stored.some(isOfRun))

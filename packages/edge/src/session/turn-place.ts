@@ -1,6 +1,6 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
-import { isQuestion, resumptionOf } from '@isoloop/core/adapter';
+import { metadataOf, isQuestion, resumptionOf } from '@isoloop/core/adapter';
 import { lastRun, waitingCalls } from '../turn/chat-turn.ts';
 import { runsHere } from '../turn/decisions.ts';
 import type { Place, SessionTurn } from './session-turn.ts';
@@ -32,11 +32,11 @@ export async function goToPlace(memory: Memory, { after }: Place): Promise<void>
   const place = stored.findLastIndex((message) => isInput(message, after));
   if (place < 0) throw unknownResponse();
   // A run adds its id to its input, and to messages that it received while it ran.
-  const runId = stored[place]!.metadata?.['runId'];
+  const { runId } = metadataOf(stored[place]!);
   const isLater = (message: Msg, index: number): boolean =>
     index > place &&
     isQuestion(message) &&
-    (runId === undefined || message.metadata?.['runId'] !== runId);
+    (runId === undefined || metadataOf(message).runId !== runId);
   const next = stored.findIndex(isLater);
   if (next < 0) return;
   const later = stored.slice(next);

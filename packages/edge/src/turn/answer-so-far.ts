@@ -1,6 +1,6 @@
 import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { AgentEvent, EventBatch, Memory, Msg } from '@isoloop/core';
-import { hostedToolOf, isQuestion, messagesBefore } from '@isoloop/core/adapter';
+import { isCorrection, hostedToolOf, isQuestion, messagesBefore } from '@isoloop/core/adapter';
 import { lastRun } from './chat-turn.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function answerSoFar(memory: Memory): Promise<readonly Msg[]> {
 export function toEvents(messages: readonly Msg[]): EventBatch {
   const toolUses = new Map(messages.flatMap(toolUsesOf).map((toolUse) => [toolUse.id, toolUse]));
   return messages.flatMap((message) => {
-    if (message.metadata?.['correction']) return [];
+    if (isCorrection(message)) return [];
     const results = toolResultsOf(message).flatMap((result) => {
       const toolUse = toolUses.get(result.toolUseId);
       return toolUse ? [eventOf({ type: 'post-acting', toolUse, result })] : [];

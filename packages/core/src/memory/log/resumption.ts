@@ -1,3 +1,4 @@
+import { metadataOf } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import type { Tool } from '../../tool/tool.ts';
@@ -79,7 +80,7 @@ function isKept(message: Msg): boolean {
 
 /** Returns whether a run that did not answer left this message behind. */
 function isLeftover(message: Msg): boolean {
-  const { partial, correction, reason } = message.metadata ?? {};
+  const { partial, correction, reason } = metadataOf(message);
   if (isOfInterrupt(message)) return true;
   return message.role === 'assistant' && Boolean(partial || correction || reason === 'error');
 }
@@ -88,6 +89,7 @@ function isLeftover(message: Msg): boolean {
  * Returns whether an interrupt left this message: a partial reply, or the message with which the
  * interrupted call ended.
  */
-function isOfInterrupt({ metadata }: Msg): boolean {
-  return metadata?.['partial'] === 'interrupted' || metadata?.['reason'] === 'interrupted';
+function isOfInterrupt(message: Msg): boolean {
+  const { partial, reason } = metadataOf(message);
+  return partial === 'interrupted' || reason === 'interrupted';
 }

@@ -1,3 +1,4 @@
+import { isCorrection } from '../../message/metadata-keys.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { ContextMiddleware } from './context-policy.ts';
 import { isText, messageParts, turnView } from './turn-view.ts';
@@ -37,7 +38,7 @@ export function answersOnly(): ContextMiddleware {
       const answer = answerOf(turn);
       return turn.flatMap((message) => {
         if (message === answer) return partOf(answer, isText);
-        if (message.metadata?.['correction']) return [];
+        if (isCorrection(message)) return [];
         // A user's message may hold tool results. Their tool calls are not shown, so the results
         // are left out too.
         if (message.role === 'user') return partOf(message, ({ type }) => type !== 'tool_result');

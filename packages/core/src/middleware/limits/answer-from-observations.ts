@@ -1,3 +1,4 @@
+import { isQuestion } from '../../message/title-of.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ContentBlock, ToolResult } from '../../message/content-block.ts';
 import { isMedia } from '../../message/media/media.ts';
@@ -43,7 +44,7 @@ const ownPrompt =
 
 function questionWith(turn: readonly Msg[]): readonly ContentBlock[] {
   // The corrections of invalid replies are user messages too, but not part of the question.
-  const asked = turn.filter(({ role, metadata }) => role === 'user' && !metadata?.['correction']);
+  const asked = turn.filter(isQuestion);
   const question = asked.flatMap(({ content }) => content.filter(isShown));
   const results = turn.flatMap(toolResultsOf);
   return [

@@ -1,3 +1,4 @@
+import { withMetadata } from '../../message/metadata-keys.ts';
 import type { RequestDraft, Step } from '../../agent/middleware.ts';
 import {
   isEnding,
@@ -214,8 +215,8 @@ class ValueRun {
     const steps = this.#steps;
     const asked = steps.message('user', question);
     const isStored = this.#context.messages.some(({ id }) => id === reply.id);
-    const metadata = { ...reply.metadata, correction: 'reply' };
-    if (reply.content.length && !isStored) await steps.append([{ ...reply, metadata }]);
+    if (reply.content.length && !isStored)
+      await steps.append([withMetadata(reply, { correction: 'reply' })]);
     await steps.append([asked], { stored: false });
     this.#own.add(reply.id).add(asked.id);
     await steps.emit('step-reset', { reason: 'output' });

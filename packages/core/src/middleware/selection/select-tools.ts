@@ -1,3 +1,5 @@
+import { isQuestion } from '../../message/title-of.ts';
+import { metadataOf } from '../../message/metadata-keys.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -136,9 +138,7 @@ function lastOf(messages: readonly Msg[]): Msg | undefined {
  */
 function askedIn(view: readonly Msg[]): Msg | undefined {
   return (
-    view.findLast(
-      ({ role, metadata }) => role === 'user' && metadata?.['runId'] && !metadata['correction'],
-    ) ?? lastOf(view)
+    view.findLast((message) => isQuestion(message) && metadataOf(message).runId) ?? lastOf(view)
   );
 }
 

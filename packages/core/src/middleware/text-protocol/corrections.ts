@@ -1,3 +1,4 @@
+import { metadataOf, withMetadata } from '../../message/metadata-keys.ts';
 import type { Middleware, Reply } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -12,12 +13,6 @@ import { writtenText } from '../../message/written-reply.ts';
 import { abortable } from '../../model/abortable.ts';
 import { offersTools } from '../../model/chat-model.ts';
 import type { Reflect, ReplyContext } from './parsed-reply.ts';
-
-/**
- * Value of `metadata.correction`. `reply` marks an invalid reply. `message` marks the correction
- * that the model got.
- */
-export type CorrectionPart = 'reply' | 'message';
 
 /** Value of `metadata.invalidReply`. The message itself has no text, except white space. */
 interface InvalidReply {
@@ -76,10 +71,10 @@ export function wordsBesideCall(message: Msg): string | undefined {
   return invalidIn(message)?.words;
 }
 
-/** Returns the metadata of the reply without the field `invalidReply`. */
-export function metadataOf({ metadata }: Msg): JsonObject {
-  const { invalidReply: _invalid, ...rest } = metadata ?? {};
-  return rest;
+/** Returns the reply without the mark that it is invalid. */
+export function withoutMark(reply: Msg): Msg {
+  const { invalidReply: _invalid, ...metadata } = metadataOf(reply);
+  return { ...reply, metadata: metadata as JsonObject };
 }
 
 interface Problem {
@@ -126,8 +121,8 @@ function valueIn(calls: ReturnType<typeof toolUsesOf>): string | undefined {
   return input === undefined ? undefined : JSON.stringify(input);
 }
 
-function finishReasonOf({ metadata }: Msg): string {
-  const { finishReason } = metadata ?? {};
+function finishReasonOf(message: Msg): string {
+  const { finishReason } = metadataOf(message);
   return typeof finishReason === 'string' ? finishReason : 'stop';
 }
 
@@ -151,7 +146,7 @@ async function correctionFor(
 
 /** Marks a reply as invalid, and takes its text back from the readers. */
 async function refuse(message: Msg, problem: Problem, steps: Steps): Promise<Msg> {
-  const invalid = { ...message, metadata: { ...message.metadata, invalidReply: { ...problem } } };
+  const invalid = withMetadata(message, { invalidReply: { ...problem } });
   if (!problem.text.trim()) return invalid;
   await steps.emit('step-reset', { reason: 'protocol' });
   return { ...invalid, content: [] };
@@ -160,24 +155,18 @@ async function refuse(message: Msg, problem: Problem, steps: Steps): Promise<Msg
 /** Returns the part of a reply to store after an interrupt: everything except the tool calls. */
 function partOf(message: Msg, partial: NonNullable<RunContext['stopped']>): Msg {
   const content = message.content.filter(({ type }) => type !== 'tool_use');
-  return { ...message, content, metadata: { ...message.metadata, partial } };
+  return withMetadata({ ...message, content }, { partial });
 }
 
 /** Returns the messages for the log: the reply, unless it is empty, and its correction. */
 function correctionOf(reply: Msg, { text, message }: InvalidReply, steps: Steps): readonly Msg[] {
-  const said: Msg = {
-    ...reply,
-    content: [{ type: 'text', text }],
-    metadata: { ...metadataOf(reply), correction: 'reply' satisfies CorrectionPart },
-  };
-  const correction = steps.message('user', message, {
-    metadata: { correction: 'message' satisfies CorrectionPart },
-  });
-  return text.trim() ? [said, correction] : [correction];
+  const said = { ...withoutMark(reply), content: [{ type: 'text', text }] } as const;
+  const asked = withMetadata(steps.message('user', message), { correction: 'message' });
+  return text.trim() ? [withMetadata(said, { correction: 'reply' }), asked] : [asked];
 }
 
-function invalidIn({ metadata }: Msg): InvalidReply | undefined {
-  const invalid = metadata?.['invalidReply'];
+function invalidIn(message: Msg): InvalidReply | undefined {
+  const invalid = metadataOf(message).invalidReply;
   const isInvalid =
     isRecord(invalid) &&
     typeof invalid['text'] === 'string' &&

@@ -1,3 +1,4 @@
+import { isCorrection, metadataOf } from '../../message/metadata-keys.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -111,7 +112,7 @@ export function toUiMessages(
   );
   const shown: UiMessage[] = [];
   for (const message of messages) {
-    if (message.metadata?.['correction']) continue;
+    if (isCorrection(message)) continue;
     if (message.role === 'user')
       shown.push({
         id: message.id,
@@ -127,7 +128,7 @@ export function toUiMessages(
     const made = toolUsesOf(message).flatMap(({ id }) => results.get(id) ?? []);
     answer.parts.push({ type: 'step-start' });
     for (const block of message.content) {
-      const closed = message.metadata?.['partial'] ? withoutOpenTool(block) : block;
+      const closed = metadataOf(message).partial ? withoutOpenTool(block) : block;
       const parts = toPart(closed, results, asked);
       if (!parts.some((part) => endsCall(answer, part))) answer.parts.push(...parts);
     }
@@ -173,8 +174,8 @@ function addData({ parts }: UiMessage, { type, id = '', data }: DataPart): void 
   else parts[index] = part;
 }
 
-function addReplyUsage(answer: UiMessage, { metadata }: Msg): void {
-  const usage = metadata?.['usage'];
+function addReplyUsage(answer: UiMessage, message: Msg): void {
+  const { usage } = metadataOf(message);
   if (!isRecord(usage)) return;
   const sum = (answer.metadata?.['usage'] ?? noUsage) as Usage;
   answer.metadata = { usage: { ...addUsage(sum, usage as unknown as Usage) } };

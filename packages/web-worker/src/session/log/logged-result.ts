@@ -1,5 +1,5 @@
 import { assistantMessage, textOf, toolUsesOf } from '@isoloop/core';
-import { noUsage } from '@isoloop/core/adapter';
+import { metadataOf, noUsage } from '@isoloop/core/adapter';
 import type { AgentError, AgentResult, Msg, StopReason } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 
@@ -36,9 +36,9 @@ export function earlierResult(
   sessionVersion = 0,
 ): AgentResult {
   const end = messages.findIndex(({ id }) => id === answer) + 1;
-  const metadata = messages[end - 1]?.metadata;
-  const ended = metadata?.['reason'] ?? (metadata?.['partial'] === undefined ? 'stop' : 'aborted');
-  const view = { messages: messages.slice(0, end), calls: new Map(), ended: String(ended) };
+  const { partial, reason } = metadataOf(messages[end - 1] ?? {});
+  const ended = reason ?? (partial === undefined ? 'stop' : 'aborted');
+  const view = { messages: messages.slice(0, end), calls: new Map(), ended };
   return resultOf(view, sessionVersion);
 }
 

@@ -1,0 +1,49 @@
+import type { ToolUse } from './content-block.ts';
+import type { JsonObject } from './json/json.ts';
+import type { Msg } from './msg.ts';
+
+/**
+ * The keys that the library sets in the `metadata` of messages. Other keys belong to users and
+ * providers.
+ */
+export interface MessageMetadata {
+  /** Id of the run that got this input. */
+  readonly runId?: string;
+  /** Why the reply is incomplete: `interrupted`, `aborted` or `suspended`. */
+  readonly partial?: string;
+  /** Why the run ended with this message, if the model did not write the message as its answer. */
+  readonly reason?: string;
+  /** Why the model ended the reply, in the provider's words. */
+  readonly finishReason?: string;
+  /** Tokens of the request and the reply: a `Usage`. */
+  readonly usage?: JsonObject;
+  /** Whether the message is an invalid reply (`reply`), or asks for a better one (`message`). */
+  readonly correction?: 'reply' | 'message';
+  /** Why the reply cannot be used. Not stored. */
+  readonly invalidReply?: JsonObject;
+  /** Text around tool calls that the model wrote as text. */
+  readonly written?: JsonObject;
+  /** The model's own tool calls, before a person changed their arguments. */
+  readonly edited?: readonly ToolUse[];
+  /** Whether the message is the library's own. `false`: a client wrote this system message. */
+  readonly bypassHistory?: boolean;
+  /** Whether the reply comes from a cache. */
+  readonly cached?: boolean;
+  /** Warnings of output guards. */
+  readonly warnings?: readonly string[];
+}
+
+/** Returns the fields of a message's metadata that the library sets. */
+export function metadataOf({ metadata }: Pick<Msg, 'metadata'>): MessageMetadata {
+  return (metadata ?? {}) as MessageMetadata;
+}
+
+/** Returns a copy of the message with these fields in its metadata. */
+export function withMetadata(message: Msg, fields: MessageMetadata): Msg {
+  return { ...message, metadata: { ...message.metadata, ...(fields as JsonObject) } };
+}
+
+/** Returns whether the message is an invalid reply, or asks the model for a better one. */
+export function isCorrection(message: Msg): boolean {
+  return Boolean(metadataOf(message).correction);
+}
