@@ -69,7 +69,7 @@ export type {
   LargeResultEviction,
 } from './middleware/results/evict-large-results.ts';
 export { errorHints } from './middleware/resilience/error-hints.ts';
-export { friendlyErrors } from './middleware/events/friendly-errors.ts';
+export { friendlyErrors } from './preset/friendly-errors.ts';
 export type { FriendlyWords } from './event/friendly-text.ts';
 export { answerFromObservations } from './middleware/limits/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/limits/answer-from-observations.ts';
@@ -80,10 +80,9 @@ export { Semaphore } from './middleware/limits/semaphore.ts';
 export type { Release, SemaphoreOptions } from './middleware/limits/semaphore.ts';
 export { toolCallLimit } from './middleware/limits/tool-call-limit.ts';
 export type { ToolCallLimitOptions } from './middleware/limits/tool-call-limit.ts';
-export { parallelIds } from './middleware/events/parallel-ids.ts';
-export { positionHooks } from './middleware/events/position-hooks.ts';
-export type { PositionHook } from './middleware/events/position-hooks.ts';
-export { reactMemory } from './middleware/events/react-memory.ts';
+export { parallelIds, reactMemory } from './preset/oxygent-fields.ts';
+export { positionHooks } from './preset/position-hooks.ts';
+export type { PositionHook } from './preset/position-hooks.ts';
 export { reflexion } from './middleware/resilience/reflexion.ts';
 export type { ReflexionOptions } from './middleware/resilience/reflexion.ts';
 export type { Reflect, ReplyContext } from './middleware/text-protocol/parsed-reply.ts';

@@ -304,7 +304,7 @@ test('each file beside this test is an entry of the table', () => {
 test.each<[make: () => unknown, message: string]>([
   [
     () => presets.arcReactor({ maxToolCals: 1 } as Wrong),
-    'arcReactor() has no option `maxToolCals`. Set it on the agent',
+    'arcReactor() has no option `maxToolCals`. It has no options.',
   ],
   [
     () => middleware.retry({ attemps: 1 } as Wrong),

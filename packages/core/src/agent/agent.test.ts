@@ -18,6 +18,7 @@ import {
   type Memory,
   type Msg,
   type Tool,
+  type UseList,
 } from '@isoloop/core';
 import { attach } from '@isoloop/core/adapter';
 import { Agent, type KernelOptions } from '@isoloop/core/kernel';
@@ -29,6 +30,7 @@ import {
   steering,
 } from '@isoloop/core/middleware';
 import { structured } from '@isoloop/core/output';
+import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
@@ -674,6 +676,17 @@ test('an agent refuses options that only ReActAgent can serve', async () => {
   // @ts-expect-error -- the type has no option that the kernel cannot serve
   const impossible: KernelOptions['whenBusy'] = 'inject';
   expect(impossible).toBe('inject');
+});
+
+test('an agent refuses the defaults of a preset for ReActAgent, and names the preset', () => {
+  const refused = (use: UseList): string => messageOf(thrownBy(() => setUp([], { use })));
+  expect(refused([arcReactor()])).toBe(
+    'The middleware "arcReactor" sets `retrievalRole`, which Agent does not have. Use ReActAgent.',
+  );
+  const limits = { toolCalls: 5 };
+  expect(refused([{ name: 'mine', defaults: { limits } }])).toBe(
+    'The middleware "mine" sets `toolCalls`, which Agent does not have. Use ReActAgent.',
+  );
 });
 
 test('with approvals(), people decide about tool calls', async () => {

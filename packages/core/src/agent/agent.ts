@@ -18,6 +18,7 @@ import { runAgentCall } from './agent-call.ts';
 import { checkNew, toCallInput, type AgentInput, type CallInput } from '../event/call-input.ts';
 import {
   checkAgent,
+  checkDefaults,
   checkCall,
   checkHook,
   checkUse,
@@ -104,6 +105,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
   constructor(given: KernelOptions<G>, fields: OptionFields = kernelFields) {
     checkUse(given, fields.of);
     const use = partsOf(given.use ?? []);
+    checkDefaults(use, fields);
     const options = withDefaults(given, defaultsOf(use));
     checkAgent(options, fields);
     const { name, presetPriority = 'preset', whenBusy = 'reject' } = options;

@@ -1,4 +1,5 @@
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields, checkOptions, keysIn } from '../error/check-fields.ts';
 import { missingPart } from '../error/missing-part.ts';
 import { generateFields } from '../model/chat-model.ts';
 import { checkTool } from '../tool/tool.ts';
@@ -29,6 +30,23 @@ export const kernelFields: OptionFields = {
     'signal:addEventListener()|? detached,throwOnError:boolean|? allowTools:array|? ' +
     `toolContext:iterator()|? use:array|? ${generateFields}`,
 };
+
+/** Throws `CONFIGURATION` for a default of the middleware that this class of agents does not take. */
+export function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
+  for (const { name, defaults = {} } of use) {
+    const { limits = {}, ...options } = defaults;
+    const [key] = [...unknownIn(options, fields.agent), ...unknownIn(limits, fields.limits)];
+    if (key === undefined) continue;
+    const advice = fields === kernelFields ? ' Use ReActAgent.' : '';
+    const message = `The middleware "${name}" sets \`${key}\`, which ${fields.of} does not have.${advice}`;
+    throw new AgentError('CONFIGURATION', message);
+  }
+}
+
+function unknownIn(options: object, fields: string): readonly string[] {
+  const known = keysIn(fields);
+  return Object.keys(options).filter((key) => !known.includes(key));
+}
 
 /** Throws `CONFIGURATION` for an option of the wrong type. */
 export function checkAgent(options: KernelOptions, fields: OptionFields): void {

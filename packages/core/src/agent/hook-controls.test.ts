@@ -6,7 +6,7 @@ import type { ControlOf, HookControl, Hooks } from '../event/hook.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
-import { positionHooks } from '../middleware/events/position-hooks.ts';
+import { positionHooks } from '../preset/position-hooks.ts';
 import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
 import { saveState } from '../middleware/state/agent-state.ts';
 import type { ModelRequest } from '../model/chat-model.ts';

@@ -28,7 +28,7 @@ export function checkFields(
 
 /** Returns the keys in a list of fields. */
 export function keysIn(fields: string): readonly string[] {
-  return fieldsIn(fields).map(({ key }) => key);
+  return fieldsIn(fields).flatMap(({ key }) => key || []);
 }
 
 interface Field {
@@ -104,7 +104,8 @@ function adviceFor(key: string, options: readonly string[]): string {
     const name = plain(option);
     return isWithin(given, name) || isWithin(name, given);
   });
-  return found ? `Use \`${found}\`.` : `It has: ${options.join(', ')}.`;
+  if (found) return `Use \`${found}\`.`;
+  return options.length ? `It has: ${options.join(', ')}.` : 'It has no options.';
 }
 
 /** Returns whether `long` is `short` with text added in one place. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { clearToolResults } from '../middleware/context/clear-tool-results.ts';
 import { summarization } from '../middleware/context/summary/summarization.ts';
 import { piiGuard } from '../middleware/guard/pii/pii-guard.ts';
-import { positionHooks } from '../middleware/events/position-hooks.ts';
+import { positionHooks } from '../preset/position-hooks.ts';
 import { oxygent } from '../preset/oxygent.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { systemPrompt } from '../middleware/prompt/system-prompt.ts';

@@ -1,8 +1,10 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { refuseOptions, type NoOptions } from './refuse-options.ts';
 import { summaryFallback } from '../middleware/limits/last-answer.ts';
-import { roundErrors } from './round-errors.ts';
+import { AgentError, messageOf } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-fields.ts';
+import type { Msg } from '../message/msg.ts';
+import { errorResult } from '../tool/tool-result.ts';
 
 /**
  * Returns the defaults of AgentScope Java that differ from Isoloop's defaults, for an agent's `use`
@@ -17,8 +19,8 @@ import { roundErrors } from './round-errors.ts';
  * Other defaults are the same: a hook priority of 100, ten iterations, and tool timeouts of 5
  * minutes. AgentScope also rejects new input while tool calls are open.
  */
-export function agentscope(options: NoOptions = {}): readonly Middleware[] {
-  refuseOptions('agentscope()', options);
+export function agentscope(options: Readonly<Record<string, never>> = {}): readonly Middleware[] {
+  checkOptions('CONFIGURATION', 'agentscope()', options, '');
   return presetOf([
     {
       name: 'agentscope',
@@ -31,4 +33,34 @@ export function agentscope(options: NoOptions = {}): readonly Middleware[] {
     summaryFallback(),
     roundErrors(),
   ]);
+}
+
+/**
+ * Continues after an exception in a later `wrapTool` (AgentScope: `callTools`). The tool call and
+ * all tool calls of the same reply that have not started get an error result and do not run. Other
+ * tool calls keep their own results. An `AgentError` with code `TOOL_ERROR` still ends the agent
+ * call.
+ */
+function roundErrors(): Middleware {
+  return {
+    name: 'roundErrors',
+    wrapTool(next) {
+      // All tool calls of a reply get the same array of messages.
+      const failures = new WeakMap<readonly Msg[], string>();
+      return async (call, options) => {
+        const { messages, signal } = options;
+        const earlier = failures.get(messages);
+        if (earlier !== undefined) return errorResult(call.toolUse, earlier);
+        try {
+          return await next(call, options);
+        } catch (error) {
+          const isFatal = AgentError.is(error) && error.code === 'TOOL_ERROR';
+          if (isFatal || signal.aborted) throw error;
+          const failure = `Tool execution failed: ${messageOf(error)}`;
+          failures.set(messages, failure);
+          return errorResult(call.toolUse, failure);
+        }
+      };
+    },
+  };
 }

@@ -6,7 +6,7 @@ import type { ControlOf } from '../event/hook.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { modelCallLimit } from '../middleware/limits/model-call-limit.ts';
 import { toolCallLimit } from '../middleware/limits/tool-call-limit.ts';
-import { positionHooks } from '../middleware/events/position-hooks.ts';
+import { positionHooks } from './position-hooks.ts';
 import { metrics, type ToolMetric } from '../middleware/observe/metrics.ts';
 import { promptVariables } from '../middleware/prompt/prompt-variables.ts';
 import type { AgentOptions } from './react-agent.ts';

@@ -5,11 +5,11 @@ import { inputLength } from '../middleware/guard/input/input-length.ts';
 import { rateLimit } from '../middleware/guard/input/rate-limit.ts';
 import { modelErrors } from '../middleware/resilience/model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { refuseOptions, type NoOptions } from './refuse-options.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
@@ -32,8 +32,8 @@ import { finalWithoutTools } from './final-without-tools.ts';
  * Reactor disables the output guard, circuit breaker, response cache, retrieval and fallback models
  * by default, and so does this preset. Add them to the list to use them.
  */
-export function arcReactor(options: NoOptions = {}): readonly Middleware[] {
-  refuseOptions('arcReactor()', options);
+export function arcReactor(options: Readonly<Record<string, never>> = {}): readonly Middleware[] {
+  checkOptions('CONFIGURATION', 'arcReactor()', options, '');
   return presetOf([
     {
       name: 'arcReactor',

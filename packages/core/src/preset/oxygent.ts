@@ -24,14 +24,13 @@ import { answerFromObservations } from '../middleware/limits/answer-from-observa
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { ownWords, type FriendlyWords } from '../event/friendly-text.ts';
-import { friendlyErrors } from '../middleware/events/friendly-errors.ts';
-import { parallelIds } from '../middleware/events/parallel-ids.ts';
+import { friendlyErrors } from './friendly-errors.ts';
+import { parallelIds, reactMemory } from './oxygent-fields.ts';
 import {
   promptFields,
   promptVariables,
   type PromptVariablesOptions,
 } from '../middleware/prompt/prompt-variables.ts';
-import { reactMemory } from '../middleware/events/react-memory.ts';
 import { reflexion } from '../middleware/resilience/reflexion.ts';
 import { summaryFallback } from '../middleware/limits/last-answer.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';

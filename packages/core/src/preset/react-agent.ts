@@ -1,6 +1,6 @@
 import { Agent, type WaitingCall } from '../agent/agent.ts';
 import type { AgentInput } from '../event/call-input.ts';
-import { kernelFields, type OptionFields } from '../agent/check-options.ts';
+import { kernelFields, requirePart, type OptionFields } from '../agent/check-options.ts';
 import type { AgentStream } from '../agent/driver/agent-stream.ts';
 import type {
   FeatureOptions,
@@ -89,6 +89,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
     const { use = [] } = given ?? {};
     const parts = Array.isArray(use) ? [standard(), ...use] : use;
     super((given && { ...given, use: parts }) as KernelOptions<G>, fields);
+    checkServed(this.use, given);
   }
 
   /** Same as `call` of the kernel's `Agent`, with the options of its features. */
@@ -96,12 +97,12 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
     input?: AgentInput,
     options: CallOptions<T> = {},
   ): Promise<AgentResult<T>> {
-    return super.call<T>(input, withParts(options));
+    return super.call<T>(input, withParts(options, this.use));
   }
 
   /** Same as `stream` of the kernel's `Agent`, with the options of its features. */
   override stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
-    return super.stream<T>(input, withParts(options));
+    return super.stream<T>(input, withParts(options, this.use));
   }
 
   /**
@@ -141,9 +142,29 @@ const fields: OptionFields = {
 /** All options of an agent call. The last ones become middleware of the call. */
 const callFields = `${fields.call} claims,decisions,instructions:array|? output:flat()|?`;
 
+/** Parts of `standard()` that carry out options of an agent. */
+const servers: Readonly<Record<string, string>> = {
+  pauseWhenIdle: 'steering',
+  returnDirect: 'directAnswers',
+  onLimit: 'lastAnswer',
+  toolCalls: 'runLimits',
+  tokens: 'runLimits',
+};
+
+/** Throws `CONFIGURATION` for an option whose part was removed from the agent. */
+function checkServed(use: readonly Middleware[], options: AgentOptions): void {
+  const { whenBusy, limits } = options;
+  if (whenBusy === 'inject') requirePart(use, 'steering', "whenBusy: 'inject'");
+  for (const [option, value] of Object.entries({ ...options, ...limits })) {
+    const part = value === undefined ? undefined : servers[option];
+    if (part) requirePart(use, part, `The option \`${option}\``);
+  }
+}
+
 /** Returns the options for the kernel, with the features of the call as its middleware. */
-function withParts(options: CallOptions): KernelCallOptions {
+function withParts(options: CallOptions, agentUse: readonly Middleware[]): KernelCallOptions {
   checkOptions('INVALID_INPUT', 'call()', options, callFields, fields.agent);
+  if (options.returnDirect) requirePart(agentUse, 'directAnswers', 'The option `returnDirect`');
   const { claims, decisions, instructions: added, output, ...rest } = options;
   // What a client sent comes first, so that all guards judge it. Claims are no new messages.
   const use: (Middleware | UseList)[] = [];

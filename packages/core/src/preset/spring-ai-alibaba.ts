@@ -1,9 +1,5 @@
 import { checkOptions } from '../error/check-fields.ts';
-import {
-  checkPositionHooks,
-  positionHooks,
-  type PositionHook,
-} from '../middleware/events/position-hooks.ts';
+import { checkPositionHooks, positionHooks, type PositionHook } from './position-hooks.ts';
 import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
 import type { Middleware } from '../agent/middleware.ts';

@@ -50,7 +50,7 @@ export function runLimits(usual: RunLimits = {}): Middleware {
     return call;
   };
   return {
-    name: 'limits',
+    name: 'runLimits',
     wrapRequest: (next) => (draft, context) => {
       const { usage, options } = context;
       const tokens = options.limits?.tokens ?? usual.tokens ?? Infinity;

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { assistantMessage, userMessage } from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
-import { orderFaults } from '../../../test-support/order-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
-import type { AgentEvent } from '../../event/agent-event.ts';
-import type { HookControl } from '../../event/hook.ts';
+import { ReActAgent } from './react-agent.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import { historyFaults } from '../testing/history-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentOptions } from './react-agent.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { HookControl } from '../event/hook.ts';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
 
 const ran: string[] = [];

@@ -1,7 +1,7 @@
-import { checkFields } from '../../error/check-fields.ts';
-import type { AgentResult } from '../../event/agent-result.ts';
-import { friendlyText, ownWords, type FriendlyWords } from '../../event/friendly-text.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import { friendlyText, ownWords, type FriendlyWords } from '../event/friendly-text.ts';
+import type { Middleware } from '../agent/middleware.ts';
 
 /**
  * Sets the `text` of a failed agent call's result to a text for the user (OxyGent:

@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest';
-import type { Middleware } from '../../agent/middleware.ts';
-import { AgentError } from '../../error/agent-error.ts';
-import type { AgentEvent } from '../../event/agent-event.ts';
-import { userMessage } from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
-import { agentTool } from '../agent-tool/agent-tool.ts';
-import { reactMemory } from './react-memory.ts';
-import { parallelIds } from './parallel-ids.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { structured } from '../output/structured.ts';
+import type { Middleware } from '../agent/middleware.ts';
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { userMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentOptions } from './react-agent.ts';
+import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
+import { parallelIds, reactMemory } from './oxygent-fields.ts';
+import { ReActAgent } from './react-agent.ts';
+import { structured } from '../middleware/output/structured.ts';
 
 const input = { type: 'object' } as const;
 const look = tool({

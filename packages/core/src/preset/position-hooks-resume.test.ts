@@ -1,14 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
-import { SessionMemory } from '../../memory/session-memory.ts';
-import { toolMessage } from '../../message/create-message.ts';
-import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { tool } from '../../tool/tool.ts';
-import type { HookControl } from '../../event/hook.ts';
-import { patchToolCalls } from '../approval/patch-tool-calls.ts';
+import { ReActAgent } from './react-agent.ts';
+import type { AgentOptions } from './react-agent.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { toolMessage } from '../message/create-message.ts';
+import { springAiAlibaba } from './spring-ai-alibaba.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { HookControl } from '../event/hook.ts';
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
 
 const ran: string[] = [];

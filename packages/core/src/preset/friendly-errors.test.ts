@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../../error/agent-error.ts';
-import { errorMessage } from '../../error/error-message.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import type { FriendlyWords } from '../../event/friendly-text.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { errorMessage } from '../error/error-message.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import type { FriendlyWords } from '../event/friendly-text.ts';
 import { friendlyErrors } from './friendly-errors.ts';
-import { jsonMode } from '../output/json-mode.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { jsonMode } from '../middleware/output/json-mode.ts';
+import { ReActAgent } from './react-agent.ts';
 
 const down = { error: new AgentError('MODEL_SERVER', 'secret: 500') };
 const agentOf = (replies: readonly ScriptedReply[], words?: FriendlyWords) =>

@@ -1,0 +1,53 @@
+import { stepsStart, currentTurn } from '../message/turns.ts';
+import { toolUsesOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { forModel } from '../message/tool-pairs.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { Middleware } from '../agent/middleware.ts';
+import type { RunContext } from '../agent/run-context.ts';
+
+/**
+ * Adds the steps of the agent call to its result as `reactMemory` (OxyGent: `extra.react_memory`).
+ * The steps are the messages between the question and the answer. Tool results are in the order of
+ * their tool calls. An agent call that was resumed includes the steps before the resume. Readers
+ * also get the steps in `run-end`, but hooks do not.
+ */
+export function reactMemory(): Middleware {
+  return {
+    name: 'reactMemory',
+    mapEvent(event, context) {
+      if (event.type !== 'run-end') return event;
+      const { result } = event;
+      return { ...event, result: { ...result, reactMemory: stepsOf(result, context) } };
+    },
+  };
+}
+
+function stepsOf({ message }: AgentResult, { promptId, messages }: RunContext): readonly Msg[] {
+  // The agent call ended before its input was stored.
+  if (promptId === undefined) return [];
+  const turn = currentTurn(messages, promptId);
+  const steps = turn.slice(stepsStart(turn));
+  return forModel(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
+}
+
+/**
+ * Adds a `parallelId` to the events of tool calls. Tool calls of the same reply have the same id
+ * (OxyGent: `parallel_id`). It is the id of the assistant message with the tool calls. It is
+ * therefore also in the session log and stays the same after a resume. Readers get the id, but hooks
+ * do not.
+ */
+export function parallelIds(): Middleware {
+  return { name: 'parallelIds', mapEvent: withId };
+}
+
+function withId(event: AgentEvent, { messages }: RunContext): AgentEvent {
+  if (event.type !== 'pre-acting' && event.type !== 'acting-chunk' && event.type !== 'post-acting')
+    return event;
+  const toolUseId = event.type === 'acting-chunk' ? event.toolUseId : event.toolUse.id;
+  const asking = messages.findLast((message) =>
+    toolUsesOf(message).some(({ id }) => id === toolUseId),
+  );
+  return asking ? { ...event, parallelId: asking.id } : event;
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { messageOf } from '../error/agent-error.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { ReActAgent, type AgentOptions } from './react-agent.ts';
+
+const make = (options: Partial<AgentOptions>, removed: string): ReActAgent =>
+  new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(['Hi.']),
+    ...options,
+    use: [{ name: removed }],
+  });
+
+test.each<[options: Partial<AgentOptions>, part: string, what: string]>([
+  [{ whenBusy: 'inject' }, 'steering', "whenBusy: 'inject'"],
+  [{ pauseWhenIdle: true }, 'steering', 'The option `pauseWhenIdle`'],
+  [{ returnDirect: true }, 'directAnswers', 'The option `returnDirect`'],
+  [{ onLimit: () => ({ type: 'incomplete' }) as never }, 'lastAnswer', 'The option `onLimit`'],
+  [{ limits: { tokens: 5 } }, 'runLimits', 'The option `tokens`'],
+  [{ limits: { toolCalls: 5 } }, 'runLimits', 'The option `toolCalls`'],
+])('ReActAgent refuses %o if its part was removed', (options, part, what) => {
+  const message =
+    `${what} needs the middleware "${part}". Use ReActAgent, or add it: ` +
+    `import { ${part} } from '@isoloop/core/middleware'; use: [${part}()].`;
+  expect(() => make(options, part)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message }),
+  );
+  expect(() => make(options, 'other')).not.toThrow();
+  expect(() => make({}, part)).not.toThrow();
+});
+
+test('a call refuses `returnDirect` if direct answers were removed', async () => {
+  const agent = make({}, 'directAnswers');
+  const failure = await agent.call('Hi', { returnDirect: true }).catch(messageOf);
+  expect(failure).toContain('The option `returnDirect` needs the middleware "directAnswers".');
+});
