@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, userMessage } from '../message/create-message.ts';
 import { asOwn } from '../message/own-message.ts';
+import { Deadline } from './deadline.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo } from './chat-model.ts';
 import { ReplyLength, usualReplyLength } from './reply-length.ts';
 import type { Usage } from './usage.ts';
@@ -11,30 +12,36 @@ export interface TextRequest {
   readonly user: string;
   readonly generate?: GenerateOptions | undefined;
   readonly signal: AbortSignal;
+  /** Maximum time of the request, in milliseconds. Default: no limit. */
+  readonly timeoutMs?: number | undefined;
   /** Run that the request belongs to. */
   readonly run?: RunInfo | undefined;
   readonly replyIs: NonNullable<ModelRequest['replyIs']>;
   /** Name of the requested text, for the error if the reply has no text. */
   readonly what: string;
   /** Called with the token usage when the model reports it, even if the request fails later. */
-  onUsage?(usage: Usage): void;
+  readonly onUsage?: ((usage: Usage) => void) | undefined;
 }
 
 /**
  * Sends one model request outside the conversation and returns the text of the reply. Rejects with
- * the model's error, or with `MODEL_BAD_RESPONSE` if the reply has no text.
+ * the model's error, with `MODEL_TIMEOUT`, or with `MODEL_BAD_RESPONSE` if the reply has no text.
  */
-export async function askText({
-  model,
-  system,
-  user,
-  generate,
-  replyIs,
-  signal,
-  run,
-  what,
-  onUsage,
-}: TextRequest): Promise<string> {
+export async function askText(request: TextRequest): Promise<string> {
+  const deadline = new Deadline(request.signal, request.timeoutMs ?? Infinity);
+  try {
+    const text = await deadline.wait(() => textOfReply(request, deadline.signal));
+    if (text) return text;
+    throw new AgentError('MODEL_BAD_RESPONSE', `The model returned no ${request.what}.`);
+  } finally {
+    deadline.end();
+  }
+}
+
+async function textOfReply(
+  { model, system, user, generate, replyIs, run, onUsage }: TextRequest,
+  signal: AbortSignal,
+): Promise<string> {
   const messages = [systemMessage(system), asOwn(userMessage(user))];
   const length = new ReplyLength(usualReplyLength);
   let text = '';
@@ -50,6 +57,5 @@ export async function askText({
       else if (delta.type === 'finish' && delta.usage) onUsage?.(delta.usage);
     }
   }
-  if (!text.trim()) throw new AgentError('MODEL_BAD_RESPONSE', `The model returned no ${what}.`);
   return text.trim();
 }

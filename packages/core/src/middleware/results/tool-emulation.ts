@@ -5,7 +5,6 @@ import { fence } from '../../message/fence.ts';
 import { askText } from '../../model/ask-text.ts';
 import { generateFields } from '../../model/chat-model.ts';
 import type { ChatModel, GenerateOptions } from '../../model/chat-model.ts';
-import { Deadline } from '../../model/deadline.ts';
 import type { Tool, ToolContext } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -101,24 +100,18 @@ async function invent(
   const { name, description, parameters } = schema;
   const about = JSON.stringify({ name, description, parameters });
   const user = `${fence('tool', about)}\n${fence('arguments', JSON.stringify(input) ?? '')}`;
-  const deadline = new Deadline(signal, timeoutMs);
-  try {
-    return await deadline.wait(() =>
-      askText({
-        model,
-        system: prompt,
-        user,
-        generate,
-        signal: deadline.signal,
-        run,
-        what: 'result of a tool',
-        replyIs: 'note',
-        onUsage: (usage) => run.addUsage(usage),
-      }),
-    );
-  } finally {
-    deadline.end();
-  }
+  return askText({
+    model,
+    system: prompt,
+    user,
+    generate,
+    signal,
+    timeoutMs,
+    run,
+    what: 'result of a tool',
+    replyIs: 'note',
+    onUsage: (usage) => run.addUsage(usage),
+  });
 }
 
 const instruction = [

@@ -6,7 +6,6 @@ import { parseJson } from '../../message/json/parse-json.ts';
 import { askText } from '../../model/ask-text.ts';
 import { generateFields } from '../../model/chat-model.ts';
 import type { ChatModel, GenerateOptions, ToolSchema } from '../../model/chat-model.ts';
-import { Deadline } from '../../model/deadline.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 
@@ -51,29 +50,23 @@ export function byModel(options: ByModelOptions): ToolSelector {
   return async (question, tools, { signal, run, onUsage }) => {
     const others = tools.filter((tool) => !isFixed(tool));
     if (others.length <= maxTools) return tools.map(({ name }) => name);
-    const deadline = new Deadline(signal, timeoutMs);
-    try {
-      const list = others
-        .map(({ name, description }) => JSON.stringify({ name, description }))
-        .join('\n');
-      const reply = await deadline.wait(() =>
-        askText({
-          model,
-          system: `${prompt}\nAnswer with JSON alone: {"tools":["name"]}, the best first, at most ${maxTools}.`,
-          user: `${fence('tools', list)}\n${fence('question', question)}`,
-          generate,
-          signal: deadline.signal,
-          run,
-          what: 'choice of tools',
-          replyIs: 'value',
-          ...(onUsage && { onUsage }),
-        }),
-      );
-      const chosen = namesIn(reply, others);
-      return [...tools.filter(isFixed).map(({ name }) => name), ...chosen.slice(0, maxTools)];
-    } finally {
-      deadline.end();
-    }
+    const list = others
+      .map(({ name, description }) => JSON.stringify({ name, description }))
+      .join('\n');
+    const reply = await askText({
+      model,
+      system: `${prompt}\nAnswer with JSON alone: {"tools":["name"]}, the best first, at most ${maxTools}.`,
+      user: `${fence('tools', list)}\n${fence('question', question)}`,
+      generate,
+      signal,
+      timeoutMs,
+      run,
+      what: 'choice of tools',
+      replyIs: 'value',
+      onUsage,
+    });
+    const chosen = namesIn(reply, others);
+    return [...tools.filter(isFixed).map(({ name }) => name), ...chosen.slice(0, maxTools)];
   };
 }
 
