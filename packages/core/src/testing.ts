@@ -7,6 +7,13 @@ export type {
 } from './testing/scripted-model.ts';
 export { memoryConformance } from './testing/memory-conformance.ts';
 export type { MemoryConformanceOptions } from './testing/memory-conformance.ts';
+export { modelConformance } from './testing/model-conformance.ts';
+export type {
+  ConformanceCall,
+  ConformanceReply,
+  HttpModelUnderTest,
+  OtherModelUnderTest,
+} from './testing/model-conformance.ts';
 export { keyValueStoreConformance } from './testing/store-conformance.ts';
 export {
   injectFaults,

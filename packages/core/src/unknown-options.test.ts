@@ -239,6 +239,8 @@ const entries: Readonly<Record<string, Entry>> = {
       injectFaults: (wrong) => testing.injectFaults({} as Wrong, given({ makeHost: noop }, wrong)),
       memoryConformance: (wrong) =>
         testing.memoryConformance({} as Wrong, '', noop as Wrong, wrong),
+      modelConformance: (wrong) =>
+        testing.modelConformance({} as Wrong, '', given({ modelWith: noop }, wrong) as Wrong),
     },
     others:
       'MortalProcess isSameButInterrupted keyValueStoreConformance liveAndDie ' +

@@ -116,7 +116,7 @@ export class ScriptedModel implements ChatModel {
           signal,
         );
       for (const deltas of step.deltas ?? this.#deltas(step, calls)) {
-        signal.throwIfAborted();
+        throwIfAborted(signal);
         this.reads += 1;
         yield deltas;
       }
@@ -151,9 +151,19 @@ function toSteps(said: Said): readonly ScriptedStep[] {
   return 'length' in said ? said : [said];
 }
 
+function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw abortError(signal);
+}
+
+function abortError({ reason }: AbortSignal): AgentError {
+  return AgentError.from(reason, 'ABORTED');
+}
+
 async function unlessAborted(wait: PromiseLike<unknown>, signal: AbortSignal): Promise<void> {
   let onAbort!: () => void;
-  const aborted = new Promise<never>((_resolve, reject) => (onAbort = () => reject(signal.reason)));
+  const aborted = new Promise<never>(
+    (_resolve, reject) => (onAbort = () => reject(abortError(signal))),
+  );
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort);
   try {

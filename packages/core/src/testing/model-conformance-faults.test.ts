@@ -1,0 +1,160 @@
+import { expect, test } from 'vitest';
+import { chatCompletions } from '../../test-support/wire-formats.ts';
+import { AgentError } from '../error/agent-error.ts';
+import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
+import { withStream } from '../model/wrap-model.ts';
+import { openai, type Fetch } from '../openai.ts';
+import { modelConformance } from './model-conformance.ts';
+
+interface Check {
+  readonly title: string;
+  readonly run: () => Promise<void>;
+}
+
+/** Returns the titles of the tests that this model fails. */
+async function failuresOf(model: (fetch: Fetch) => ChatModel): Promise<readonly string[]> {
+  const checks: Check[] = [];
+  const framework = {
+    describe: (_name: string, define: () => void) => define(),
+    test: (title: string, run: Check['run']) => void checks.push({ title, run }),
+    expect,
+  };
+  modelConformance(framework, 'a model', { model, wire: chatCompletions, maxSplits: 20 });
+  const failed: string[] = [];
+  for (const { title, run } of checks) await run().catch(() => failed.push(title));
+  return failed;
+}
+
+const correct = (fetch: Fetch): ChatModel => openai({ model: 'm', apiKey: 'k', fetch });
+
+/** Returns a model that changes each delta. */
+const changing =
+  (change: (delta: ModelDelta) => readonly ModelDelta[]) =>
+  (fetch: Fetch): ChatModel => {
+    const inner = correct(fetch);
+    return withStream(inner, async function* (request, context) {
+      for await (const deltas of inner.stream(request, context)) yield deltas.flatMap(change);
+    });
+  };
+
+/** Returns a model that handles errors in its own way. */
+const catching =
+  (handle: (error: AgentError) => readonly ModelDelta[]) =>
+  (fetch: Fetch): ChatModel => {
+    const inner = correct(fetch);
+    return withStream(inner, async function* (request, context) {
+      try {
+        yield* inner.stream(request, context);
+      } catch (error) {
+        yield handle(AgentError.from(error));
+      }
+    });
+  };
+
+const repaired = (text: string): string => (text.startsWith('{"city": ') ? '{}' : text);
+const without = (type: ModelDelta['type']) => (delta: ModelDelta) =>
+  delta.type === type ? [] : [delta];
+
+const faults: readonly (readonly [what: string, model: typeof correct, failed: RegExp])[] = [
+  ['has no thinking', changing(without('thinking')), /reply with thinking arrives unchanged/],
+  ['has no finish delta', changing(without('finish')), /ends with one finish delta/],
+  [
+    'repeats the finish delta',
+    changing((delta) => (delta.type === 'finish' ? [delta, delta] : [delta])),
+    /ends with one finish delta/,
+  ],
+  [
+    'gives all calls one id',
+    changing((delta) => [delta.type === 'tool-input' && delta.id ? { ...delta, id: 'c' } : delta]),
+    /an id and an index of its own/,
+  ],
+  [
+    'joins all calls',
+    changing((delta) => [delta.type === 'tool-input' ? { ...delta, index: 0 } : delta]),
+    /reply with tools arrives unchanged/,
+  ],
+  [
+    'replaces arguments that are not JSON',
+    changing((delta) => [
+      delta.type === 'tool-input' ? { ...delta, delta: repaired(delta.delta) } : delta,
+    ]),
+    /never become an input/,
+  ],
+  [
+    'loses the usage',
+    changing((delta) =>
+      delta.type === 'finish' ? [{ type: 'finish', reason: delta.reason }] : [delta],
+    ),
+    /usage contains the token counts/,
+  ],
+  [
+    'has one finish reason',
+    changing((delta) => [delta.type === 'finish' ? { ...delta, reason: 'end' } : delta]),
+    /whether the reply reached the limit/,
+  ],
+  [
+    'ends a broken reply as if it were complete',
+    catching(() => [{ type: 'finish', reason: 'stop' }]),
+    /text that ends early fails/,
+  ],
+  [
+    'has one code for all errors',
+    catching((error) => {
+      throw new AgentError('MODEL_SERVER', error.message);
+    }),
+    /HTTP 429 with .* rejects with MODEL_RATE_LIMITED/,
+  ],
+  [
+    'ignores an abort before the request',
+    (fetch) => {
+      const inner = correct(fetch);
+      return withStream(inner, (request, { signal }) =>
+        inner.stream(request, {
+          signal: signal.aborted ? new AbortController().signal : signal,
+        }),
+      );
+    },
+    /a request whose signal is aborted fails/,
+  ],
+  [
+    'decodes each piece alone',
+    (fetch) =>
+      correct(async (url, init) => {
+        const response = await fetch(url, init);
+        const decoder = new TransformStream<Uint8Array, Uint8Array>({
+          transform: (bytes, controller) =>
+            controller.enqueue(new TextEncoder().encode(new TextDecoder().decode(bytes))),
+        });
+        return new Response(response.body!.pipeThrough(decoder), response);
+      }),
+    /arrive byte by byte/,
+  ],
+  [
+    'sends no tools',
+    (fetch) => {
+      const inner = correct(fetch);
+      return withStream(inner, (request, context) =>
+        inner.stream({ ...request, tools: [] }, context),
+      );
+    },
+    /a request contains the conversation and the tools/,
+  ],
+  [
+    'puts something new into each request',
+    (fetch) => {
+      let count = 0;
+      return correct((url, init) =>
+        fetch(url, { ...init, body: `${init.body as string}${(count += 1)}` }),
+      );
+    },
+    /same request has the same body/,
+  ],
+];
+
+test('a correct model passes the conformance suite', async () => {
+  expect(await failuresOf(correct)).toEqual([]);
+});
+
+test.for(faults)('the conformance suite finds a model that %s', async ([, model, failed]) => {
+  expect((await failuresOf(model)).join('\n')).toMatch(failed);
+});
