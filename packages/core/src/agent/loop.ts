@@ -5,7 +5,7 @@ import { answer, endStopped, finish } from './finish.ts';
 import { carryOut } from './jump.ts';
 import type { Reply, Round } from './middleware.ts';
 import { controlOf, firstOf, isEnding, isNext, isRejection, type Jump, type Next } from './next.ts';
-import { openCallsOf, pendingCallsOf } from './open-calls.ts';
+import { pendingCallsOf } from './open-calls.ts';
 import { readReply, releasedPart } from './read-reply.ts';
 import { draftRequest } from './request.ts';
 import { ToolRound } from './round.ts';
@@ -64,7 +64,7 @@ export async function takeReply(given: Reply, context: RunContext): Promise<Next
 /** Runs the open tool calls and returns what follows. */
 async function act(run: Run): Promise<Next> {
   try {
-    return await run.setup.runRound({ calls: openCallsOf(run) }, run);
+    return await run.setup.runRound({ calls: run.openCalls }, run);
   } catch (error) {
     // After a failure, such as a full store, the other tools must stop. `rescue` closes the calls.
     run.fail(error);

@@ -1,7 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
-import type { ToolUse } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
@@ -9,6 +8,7 @@ import type { Usage } from '../model/usage.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { AgentDefaults } from './kernel-options.ts';
+import type { OpenCall } from './middleware.ts';
 import type { Run } from './run.ts';
 
 /** Why a run ends before its answer. */
@@ -62,8 +62,8 @@ export interface RunContext extends RunInfo {
   readonly request: readonly Msg[];
   /** Id of the newest user message when the agent call began. */
   readonly promptId: string | undefined;
-  /** Tool calls without a result. */
-  readonly openCalls: readonly ToolUse[];
+  /** Tool calls without a result, with what the log says about them. */
+  readonly openCalls: readonly OpenCall[];
   /** The session's state. The run's next write stores it. */
   readonly state: Record<string, JsonValue>;
   /** Reads the session's state from its log. */

@@ -8,7 +8,7 @@ import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { WriteOptions } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
 import { takeNote } from '../memory/log/call-notes.ts';
-import type { ContentBlock, ToolUse } from '../message/content-block.ts';
+import type { ContentBlock } from '../message/content-block.ts';
 import { Conversation, keepConversation, openConversation } from '../message/conversation.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { JsonObject, JsonValue } from '../message/json/json.ts';
@@ -28,7 +28,8 @@ import type { CallInput } from '../event/call-input.ts';
 import { Halt } from './halt.ts';
 import { interruptRun, type CheckedRequest, type TakeRequest } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
-import type { AgentHook } from './middleware.ts';
+import type { AgentHook, OpenCall } from './middleware.ts';
+import { openCallsOf } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext, Stopped } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
@@ -222,8 +223,8 @@ export class Run implements RunContext {
     return [...this.head(), ...this.messages];
   }
 
-  get openCalls(): readonly ToolUse[] {
-    return this.conversation.openCalls();
+  get openCalls(): readonly OpenCall[] {
+    return openCallsOf(this);
   }
 
   get model(): ChatModel {

@@ -7,7 +7,6 @@ import { endStopped, tellText } from './finish.ts';
 import { carryOut } from './jump.ts';
 import type { SettledInput } from './middleware.ts';
 import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } from './next.ts';
-import { openCallsOf } from './open-calls.ts';
 import { liveRunOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
 
@@ -78,7 +77,7 @@ export async function settleInput(input: SettledInput, context: RunContext): Pro
 function keepStates(run: Run, { decisions }: CallInput): void {
   const { calls } = run.setup.status;
   const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
-  for (const { toolUse, state, isKnown } of openCallsOf(run)) {
+  for (const { toolUse, state, isKnown } of run.openCalls) {
     if (!isKnown && decided.has(toolUse.id)) calls.set(toolUse.id, state);
   }
 }
@@ -89,7 +88,7 @@ function keepStates(run: Run, { decisions }: CallInput): void {
  */
 function checkOpenCalls(run: Run, { messages, decisions }: CallInput): void {
   const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
-  const open = openCallsOf(run);
+  const open = run.openCalls;
   const isLeft = open.some(({ toolUse, state: { started, pending } }) => {
     const isDeferred = decided.size > 0 && !started && !pending;
     return !isDeferred && !decided.has(toolUse.id);

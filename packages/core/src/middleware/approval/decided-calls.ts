@@ -11,6 +11,7 @@ import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { messageOf } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
+import type { ToolUse } from '../../message/content-block.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { ToolOutcome } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
@@ -38,11 +39,15 @@ export function decidedCalls(needs: NeedsApproval = toolNeeds): DecidedCalls {
         : decideRound(round, next, { needs, context, steps }),
     wrapTool: (next) => (call, given) => {
       const { run, decision } = given;
-      const isDecided = decision || run.status.calls.get(call.toolUse.id)?.approved;
+      const isDecided = decision || openCall(run, call.toolUse)?.state.approved;
       const isNeeded = !isDecided && needs(call, run);
       return isNeeded ? runUnlessNeeded(call, given, { isNeeded, next }) : next(call, given);
     },
   };
+}
+
+function openCall({ openCalls }: RunContext, { id }: ToolUse): OpenCall | undefined {
+  return openCalls.find(({ toolUse }) => toolUse.id === id);
 }
 
 /** Returns whether the log says nothing about a tool call but that it was made. */

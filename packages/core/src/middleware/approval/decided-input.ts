@@ -1,7 +1,6 @@
-import type { Middleware, SettledInput } from '../../agent/middleware.ts';
+import type { Middleware, OpenCall, SettledInput } from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import type { ToolUse } from '../../message/content-block.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 
 /** Adds decisions about the open tool calls to an input with new messages. */
@@ -21,7 +20,7 @@ export function decideBeside(decisions: readonly Decision[]): Middleware {
  * `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are for the
  * same one. Also throws if tool results come with other messages.
  */
-export function decidedInput(input: SettledInput, open: readonly ToolUse[]): SettledInput {
+export function decidedInput(input: SettledInput, open: readonly OpenCall[]): SettledInput {
   const { messages } = input;
   const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
   const results = messages.flatMap(toolResultsOf).filter(({ toolUseId }) => !own.has(toolUseId));
@@ -37,8 +36,8 @@ export function decidedInput(input: SettledInput, open: readonly ToolUse[]): Set
   return { ...input, messages: [], decisions };
 }
 
-function checkDecisions(decisions: readonly Decision[], open: readonly ToolUse[]): void {
-  const undecided = new Map(open.map((call) => [call.id, call.name]));
+function checkDecisions(decisions: readonly Decision[], open: readonly OpenCall[]): void {
+  const undecided = new Map(open.map(({ toolUse }) => [toolUse.id, toolUse.name]));
   for (const { toolUseId: id, name } of decisions) {
     const isOfAnotherTool = name !== undefined && undecided.get(id) !== name;
     if (!isOfAnotherTool && undecided.delete(id)) continue;

@@ -37,7 +37,8 @@ export async function editCall(
   if (!isReviewed) return edited;
   await steps.show('pre-acting', { toolUse: { ...edited, input: shown } });
   // The log has the form that the hooks have seen. The edited form takes its place.
-  const { pending: before, waited = before } = context.status.calls.get(id) ?? {};
+  const { state } = context.openCalls.find((call) => call.toolUse.id === id) ?? {};
+  const { pending: before, waited = before } = state ?? {};
   const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waited, input };
   await steps.note([
     { kind: 'suspended', calls: [{ pending, toolUse: edited }] },

@@ -26,10 +26,10 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware 
     name: 'patchToolCalls',
     wrapSettle: (next) => async (input, context, steps) => {
       const decided = new Set(input.decisions.map(({ toolUseId }) => toolUseId));
-      const { calls } = context.status;
-      for (const toolUse of input.messages.length ? context.openCalls : []) {
+      for (const call of input.messages.length ? context.openCalls : []) {
+        const { toolUse } = call;
         if (decided.has(toolUse.id)) continue;
-        const state = calls.get(toolUse.id);
+        const state = call.isKnown ? call.state : undefined;
         const output = textFor(words, toolUse, mayHaveStarted(state));
         await steps.conclude(toolUse, { ...interruptedResult(toolUse, state), output });
       }

@@ -102,7 +102,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
         // window with these tools.
         async handle({ input }, _control, context) {
           const selecting = selectingIn(context);
-          selecting.selection.open = context.openCalls.map(({ name }) => name);
+          selecting.selection.open = context.openCalls.map(({ toolUse }) => toolUse.name);
           await select(context, selecting, options, lastOf(input) ?? askedIn(context.messages));
         },
       },

@@ -113,7 +113,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
         if (!sourced) return;
         const { messages, openCalls } = context;
         sourced.add(messages.flatMap(foundIn));
-        sourced.open = openCalls.map(({ name }) => name);
+        sourced.open = openCalls.map(({ toolUse }) => toolUse.name);
       },
     },
   };
