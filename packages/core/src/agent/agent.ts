@@ -38,7 +38,8 @@ import type { RunContext } from './run-context.ts';
 import { runSetup, type RunSetup } from './run-setup.ts';
 import { Run } from './run.ts';
 import type { Steps } from './steps.ts';
-import { defaultsOf, partsOf, withCallParts, withDefaults } from './use-list.ts';
+import { systemMessages } from './system-message.ts';
+import { partsOf, withCallParts, withDefaults } from './use-list.ts';
 
 /** An agent call that begins while another one runs. */
 export interface WaitingCall {
@@ -94,7 +95,6 @@ export class Agent<const G extends GivenTools = GivenTools> {
   protected readonly options: AgentSettings;
   readonly #setup: RunSetup;
   readonly #fields: OptionFields;
-  readonly #whenBusy: string;
   /** Hooks that were added later. */
   #added: readonly AgentHook[] = [];
   #running: BegunCall | undefined;
@@ -106,10 +106,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
     checkUse(given, fields.of);
     const use = partsOf(given.use ?? []);
     checkDefaults(use, fields);
-    const options = withDefaults(given, defaultsOf(use));
+    const options = withDefaults(given, use);
     checkAgent(options, fields);
-    const { name, presetPriority = 'preset', whenBusy = 'reject' } = options;
-    const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
+    const { name, presetPriority, generateId, now } = options;
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
     this.memory = options.memory ?? new InMemoryMemory();
@@ -119,7 +118,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     this.tools = toolsOf(options.tools ?? [], use, presetPriority);
     this.options = options;
     this.#fields = fields;
-    this.#whenBusy = whenBusy;
+    const toSystemMessage = systemMessages(now);
     const parts = {
       name,
       sessionId: this.sessionId,
@@ -129,6 +128,8 @@ export class Agent<const G extends GivenTools = GivenTools> {
       generateId,
       now,
       status: this.status,
+      systemMessage: toSystemMessage(options.systemPrompt ?? ''),
+      toSystemMessage,
       unwritten: new Set<Promise<unknown>>(),
     };
     this.#setup = runSetup(parts, use);
@@ -271,7 +272,8 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const { run, input, driver, streamed } = begun;
     run.begin();
     try {
-      if (this.busy && this.#whenBusy === 'reject') run.halt.refuse('failed', busy(this.name));
+      if (this.busy && this.options.whenBusy === 'reject')
+        run.halt.refuse('failed', busy(this.name));
       if (run.halt.failure && run.callOptions.throwOnError !== false) throw run.halt.failure;
       if (run.halt.failure) return await runAgentCall(run, undefined);
       const running = this.#running;

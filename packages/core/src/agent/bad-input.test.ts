@@ -92,8 +92,8 @@ test.each<[part: object, message: string]>([
   ],
   [{ on: { 'pre-acting': 'x' } }, 'The options of on: pre-acting must be an object'],
   [{ defaults: { limits: { iterations: 'x' } } }, 'limits: iterations must be'],
-  [{ defaults: { limits: { iteration: 1 } } }, 'no option `iteration`'],
-  [{ defaults: { recovery: 'x' } }, 'no option `recovery`'],
+  [{ defaults: { limits: { iteration: 1 } } }, 'sets `iteration`, which ReActAgent does not have'],
+  [{ defaults: { recovery: 'x' } }, 'sets `recovery`, which ReActAgent does not have'],
 ])(
   'the constructor rejects middleware with a field that would have no effect: %j',
   (part, message) => {

@@ -33,7 +33,7 @@ export const kernelFields: OptionFields = {
 
 /** Throws `CONFIGURATION` for a default of the middleware that this class of agents does not take. */
 export function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
-  for (const { name, defaults = {} } of use) {
+  for (const { name = 'unnamed', defaults = {} } of use) {
     const { limits = {}, ...options } = defaults;
     const [key] = [...unknownIn(options, fields.agent), ...unknownIn(limits, fields.limits)];
     if (key === undefined) continue;

@@ -24,8 +24,8 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (by?.reason !== 'interrupted') return { reason: 'aborted', message: partial };
   const { message: given } = by;
   if (!given) {
-    const { recoveryMessage = 'You interrupted me. What now?' } = options;
-    return answer(run, run.message('assistant', recoveryMessage), { reason: 'interrupted' });
+    const message = run.message('assistant', options.recoveryMessage);
+    return answer(run, message, { reason: 'interrupted' });
   }
   const isUsed = run.conversation.has(given.id);
   const message = isUsed ? { ...given, id: setup.generateId() } : given;

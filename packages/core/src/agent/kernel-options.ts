@@ -1,5 +1,6 @@
 import type { Memory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
+import { usualReplyLength } from '../model/reply-length.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { GivenTools } from '../tool/typed-tool.ts';
 import type { UseList } from './middleware.ts';
@@ -79,10 +80,34 @@ export interface FeatureOptions {}
 /** All options that a middleware may set in its `defaults`. */
 export type AgentDefaults = KernelDefaults & FeatureOptions;
 
-/** The options of an agent, completed with the defaults of its middleware. */
+/** Options that a middleware may set, completed with the defaults of middleware and kernel. */
+export type CompletedOptions = Partial<AgentDefaults> &
+  KernelDefaults & { readonly limits: Required<KernelLimits> };
+
+/** The options of an agent, completed with the defaults of middleware and kernel. */
 export type AgentSettings = KernelOptions &
-  Partial<AgentDefaults> &
-  Pick<KernelDefaults, 'limits' | 'generate'>;
+  CompletedOptions &
+  Required<Pick<KernelOptions, 'whenBusy' | 'generateId' | 'now'>>;
+
+/** The defaults of the kernel's options. */
+export const kernelDefaults: Omit<AgentSettings, 'name' | 'model'> = {
+  limits: {
+    iterations: 10,
+    parallelTools: Infinity,
+    replyLength: usualReplyLength,
+    replyCalls: 128,
+    resultLength: 100_000,
+    timeoutMs: 0,
+  },
+  generate: {},
+  onHookError: 'fail',
+  preCall: 'modifiable',
+  presetPriority: 'preset',
+  recoveryMessage: 'You interrupted me. What now?',
+  whenBusy: 'reject',
+  generateId: () => crypto.randomUUID(),
+  now: () => Date.now(),
+};
 
 /** `G`: type of the tools. */
 export interface KernelOptions<G extends GivenTools = GivenTools> extends Partial<KernelDefaults> {

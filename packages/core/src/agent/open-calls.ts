@@ -11,7 +11,7 @@ import type { Run } from './run.ts';
  */
 export function openCallsOf(run: Run): readonly OpenCall[] {
   const { status, memory } = run.setup;
-  const { replyCalls = 128 } = run.options.limits;
+  const { replyCalls } = run.options.limits;
   const reply = run.messages.findLast(({ role }) => role === 'assistant');
   const isLong = reply && reply.content.length > replyCalls;
   const late = new Set(isLong ? toolUsesOf(reply).slice(replyCalls) : []);

@@ -4,7 +4,6 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
 import type { KeptReply, ModelRequest } from '../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../model/reply-assembler.ts';
-import { usualReplyLength } from '../model/reply-length.ts';
 import type { Run } from './run.ts';
 
 /**
@@ -28,7 +27,7 @@ export async function readReply(
   toEvent?: ToEvent,
 ): Promise<ModelReply> {
   const { generateId } = run.setup;
-  const { replyLength = usualReplyLength } = run.options.limits;
+  const { replyLength } = run.options.limits;
   const messageId = generateId();
   const reply = new ReplyAssembler({
     messageId,

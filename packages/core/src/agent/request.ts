@@ -17,7 +17,7 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
   await closeCalls(run);
-  const { iterations = 10, resultLength } = run.options.limits;
+  const { iterations, resultLength } = run.options.limits;
   const head = run.head();
   const messages = shownResults([...head, ...run.messages], resultLength);
   unchanged.add(messages);

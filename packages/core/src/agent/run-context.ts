@@ -7,7 +7,7 @@ import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/c
 import type { Usage } from '../model/usage.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { AgentDefaults } from './kernel-options.ts';
+import type { CompletedOptions } from './kernel-options.ts';
 import type { OpenCall } from './middleware.ts';
 import type { Run } from './run.ts';
 
@@ -31,7 +31,7 @@ export interface RunContext extends RunInfo {
   /** Tokens that the run has used so far. */
   readonly usage: Usage;
   /** The agent's options and those of the agent call, completed with the defaults of middleware. */
-  readonly options: Partial<AgentDefaults>;
+  readonly options: CompletedOptions;
   /** What the agent keeps between its calls. */
   readonly status: AgentStatus;
   /** The agent's model, inside the `wrapModel` of all middleware. */

@@ -1,7 +1,6 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Memory } from '../memory/memory.ts';
-import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { boundedModel } from '../model/bounded-model.ts';
 import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
@@ -14,6 +13,7 @@ import type { AgentSettings } from './kernel-options.ts';
 import { loop, runRound, takeReply } from './loop.ts';
 import { makeRequest } from './request.ts';
 import { settleInput } from './settle.ts';
+import type { ToSystemMessage } from './system-message.ts';
 import type {
   AgentCall,
   Middleware,
@@ -39,6 +39,9 @@ export interface AgentParts {
   readonly generateId: () => string;
   readonly now: () => number;
   readonly status: AgentStatus;
+  /** The agent's own system prompt. */
+  readonly systemMessage: Msg | undefined;
+  readonly toSystemMessage: ToSystemMessage;
   /**
    * Writes of earlier agent calls that the store has not finished. The next agent call waits for
    * them.
@@ -54,12 +57,6 @@ export interface RunSetup extends AgentParts {
   readonly mappers: readonly Middleware[];
   /** The model inside the wrappers of all middleware. */
   readonly model: ChatModel;
-  readonly systemMessage: Msg | undefined;
-  /**
-   * Converts a system prompt to a message. Returns the same message for the same text, and nothing
-   * for a blank one.
-   */
-  readonly toSystemMessage: (text: string) => Msg | undefined;
   readonly runLoop: AgentCall;
   readonly admit: Step<CallInput, CallInput>;
   readonly settle: Step<SettledInput, Next>;
@@ -75,8 +72,7 @@ export interface RunSetup extends AgentParts {
  */
 export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetup {
   const { now, options } = parts;
-  const { model, limits, systemPrompt = '' } = options;
-  const toSystemMessage = systemMessages(now);
+  const { model, limits } = options;
   const bounds = { now, ...limits };
   const bounded = boundedModel(model, bounds);
   const wrappedModel = wrapped(use, 'wrapModel', bounded, (made: ChatModel) => boundedModel(made));
@@ -84,8 +80,6 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     ...parts,
     use,
     mappers: use.filter(({ mapEvent }) => mapEvent),
-    systemMessage: toSystemMessage(systemPrompt),
-    toSystemMessage,
     // Wrappers may use other models, whose replies count, too.
     model: wrappedModel === bounded ? bounded : boundedModel(wrappedModel, bounds),
     runLoop: wrapped(use, 'wrapRun', step(runLoop), boundedCall),
@@ -186,19 +180,5 @@ function boundedTool(made: RunCall): RunCall {
       const hasStarted = setup.status.calls.get(toolUse.id)?.started;
       return hasStarted ? interruptedResult(toolUse) : notStarted;
     }
-  };
-}
-
-/**
- * Returns a function that converts a text to a system message. Reuses the message for an equal
- * text, because token counts are cached per message object.
- */
-function systemMessages(now: () => number): RunSetup['toSystemMessage'] {
-  let last: { readonly text: string; readonly message: Msg } | undefined;
-  return (text) => {
-    if (!text.trim()) return undefined;
-    if (last?.text !== text)
-      last = { text, message: createMessage('system', text, { id: 'system', now }) };
-    return last.message;
   };
 }

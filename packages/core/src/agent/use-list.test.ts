@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { defaultsOf, partsOf, presetOf, withDefaults } from './use-list.ts';
+import { partsOf, presetOf, withDefaults } from './use-list.ts';
+import { kernelDefaults } from './kernel-options.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
 const part = (name: string, mark: string): Middleware => ({
@@ -78,8 +79,9 @@ test('the agent’s options override a later preset, which overrides an earlier 
     },
   };
   const options = { limits: { tokens: 3 }, recoveryMessage: undefined };
-  expect(withDefaults(options as object, defaultsOf([earlier, later]))).toEqual({
-    limits: { iterations: 1, toolCalls: 2, tokens: 3 },
+  expect(withDefaults(options as never, [earlier, later])).toEqual({
+    ...kernelDefaults,
+    limits: { ...kernelDefaults.limits, iterations: 1, toolCalls: 2, tokens: 3 },
     generate: { temperature: 1, maxTokens: 2 },
     recoveryMessage: 'later',
     preCall: 'notification',

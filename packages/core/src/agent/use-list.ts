@@ -1,5 +1,10 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { AgentDefaults } from './kernel-options.ts';
+import {
+  kernelDefaults,
+  type AgentDefaults,
+  type AgentSettings,
+  type KernelOptions,
+} from './kernel-options.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
 /** Parts of presets. A later part replaces them, even if the preset was spread into the list. */
@@ -57,25 +62,22 @@ function twice({ name }: Middleware): AgentError {
 }
 
 /**
- * Returns the defaults that the middleware sets for the agent. Later middleware overrides earlier
- * middleware. `limits` and `generate` are merged field by field.
+ * Completes the options of an agent with the defaults that its middleware sets, then with those of
+ * the kernel. Later middleware overrides earlier middleware. An `undefined` option counts as not
+ * set. `limits` and `generate` are merged field by field.
  */
-export function defaultsOf(parts: readonly Middleware[]): Partial<AgentDefaults> {
-  return parts.reduce<Partial<AgentDefaults>>(
-    (merged, { defaults = {} }) => withDefaults(defaults, merged),
-    {},
-  );
+export function withDefaults(options: KernelOptions, parts: readonly Middleware[]): AgentSettings {
+  const given = parts.map(({ defaults = {} }) => defaults);
+  const all: readonly Given[] = [...given, options];
+  return all.reduce(merged, kernelDefaults as AgentSettings);
 }
 
-/** Merges options over defaults. An `undefined` option counts as not set. */
-export function withDefaults<O extends Partial<AgentDefaults>>(
-  options: O,
-  defaults: Partial<AgentDefaults>,
-): O & Pick<AgentDefaults, 'limits' | 'generate'> {
-  const merged: O = { ...defaults, ...setFields(options) };
+type Given = Partial<Pick<AgentDefaults, 'limits' | 'generate'>>;
+
+function merged<D extends AgentSettings>(defaults: D, options: Given): D {
   const limits = { ...defaults.limits, ...setFields(options.limits ?? {}) };
   const generate = { ...defaults.generate, ...setFields(options.generate ?? {}) };
-  return { ...merged, limits, generate };
+  return { ...defaults, ...setFields(options), limits, generate };
 }
 
 /** Returns the fields that are not `undefined`. */

@@ -19,8 +19,8 @@ interface Handler {
 export interface HookDispatcherOptions {
   /** Third argument of each handler. */
   readonly context: unknown;
-  /** Effect of an exception in a hook without its own `onError`. Default: `fail`. */
-  readonly onError: 'fail' | 'ignore' | undefined;
+  /** Effect of an exception in a hook without its own `onError`. */
+  readonly onError: 'fail' | 'ignore';
   /**
    * Returns whether to skip the remaining handlers of an event, for example after a hook rejected
    * the agent call. Called before each handler.

@@ -2,16 +2,11 @@ import type { ContentBlock, ToolResult } from './content-block.ts';
 import { startOf } from './cut-text.ts';
 import type { Msg } from './msg.ts';
 
-const usualLength = 100_000;
-
 /** Cut messages by their originals: token counts and wire forms are cached on a message. */
 const cutMessages = new WeakMap<Msg, { readonly length: number; readonly shown: Msg }>();
 
 /** Returns the messages as the model sees them: long tool results are cut and say so. */
-export function shownResults(
-  messages: readonly Msg[],
-  length: number = usualLength,
-): readonly Msg[] {
+export function shownResults(messages: readonly Msg[], length: number): readonly Msg[] {
   return messages.map((message) =>
     message.role === 'tool' ? shownMessage(message, length) : message,
   );

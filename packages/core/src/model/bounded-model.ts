@@ -1,13 +1,13 @@
 import { abortables } from './abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from './pace.ts';
-import { ReplyLength, usualReplyLength } from './reply-length.ts';
+import { ReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
 export interface ModelBounds {
   readonly now: () => number;
-  /** Maximum length of a reply, in characters. Default: 1,000,000. */
-  readonly replyLength?: number;
+  /** Maximum length of a reply, in characters. */
+  readonly replyLength: number;
 }
 
 /**
@@ -26,7 +26,7 @@ async function* boundedReply(
   bounds: ModelBounds | undefined,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const within = abortables(context.signal);
-  const length = bounds && new ReplyLength(bounds.replyLength ?? usualReplyLength);
+  const length = bounds && new ReplyLength(bounds.replyLength);
   const pace = bounds && new Pace(bounds.now());
   const batches = model.stream(request, context)[Symbol.asyncIterator]();
   try {

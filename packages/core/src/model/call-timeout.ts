@@ -2,8 +2,8 @@ import { AgentError } from '../error/agent-error.ts';
 import { timerMs } from './timer.ts';
 
 export interface CallTimeoutOptions {
-  /** `undefined` and 0 set no limit. */
-  readonly timeoutMs: number | undefined;
+  /** 0 sets no limit. */
+  readonly timeoutMs: number;
   /** Clock, in milliseconds. */
   readonly now: () => number;
   /** Gets the error `CALL_TIMEOUT` when the time is over. */

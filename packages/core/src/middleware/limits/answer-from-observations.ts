@@ -29,7 +29,7 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   return summarize({
     messages({ systemPrompt, options: { limits }, messages, request, promptId }, steps) {
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
-      const turn = shownResults(currentTurn(messages, promptId), limits?.resultLength);
+      const turn = shownResults(currentTurn(messages, promptId), limits.resultLength);
       const recalled = request.slice(systemPrompt ? 1 : 0, request.length - messages.length);
       const asked = steps.message('user', questionWith(turn));
       return [steps.message('system', system), ...recalled, asked];

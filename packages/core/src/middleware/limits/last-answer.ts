@@ -129,7 +129,7 @@ const notTheModels =
 
 /** Returns the name of the limit that was reached. */
 function limitOf({ iteration, options }: RunContext): string {
-  const { iterations = 10, tokens } = options.limits ?? {};
+  const { iterations, tokens } = options.limits;
   if (iteration >= iterations) return `Maximum iterations (${iterations})`;
   return tokens === undefined ? 'Maximum tokens' : `Maximum tokens (${tokens})`;
 }
