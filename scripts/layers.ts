@@ -84,16 +84,6 @@ const exceptions: readonly LayerException[] = [
     reason: 'the option `reflect` is the same with and without a text protocol',
   },
   {
-    from: 'core/src/middleware/observe/metrics.ts',
-    to: 'core/src/middleware/guard/output',
-    reason: 'metrics measure what output guards report',
-  },
-  {
-    from: 'core/src/middleware/observe/metrics.ts',
-    to: 'core/src/middleware/resilience',
-    reason: 'metrics measure what retries, fallbacks, circuit breakers and caches report',
-  },
-  {
     from: 'edge/src/completions/completion-messages.ts',
     to: 'edge/src/session/session-turn.ts',
     reason: 'a completion becomes a turn of a session',

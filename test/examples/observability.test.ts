@@ -34,20 +34,16 @@ test('metrics() reports calls, requests, tools and tokens', async () => {
     toolCall: ({ name, outcome, durationMs }) => console.log(name, outcome, durationMs),
     tokenUsage: ({ inputTokens, outputTokens }, { sessionId }) =>
       console.log(sessionId, inputTokens, outputTokens),
-    retry: ({ attempt, error }) => console.log(attempt, error.code),
-    outputGuard: ({ rule, action }) => console.log(rule, action),
   };
-  const onRetry: Metrics['retry'] = (made) => recorder.retry?.(made);
-  const onAction: Metrics['outputGuard'] = (action) => recorder.outputGuard?.(action);
   const agent = new ReActAgent({
     name: 'assistant',
     model,
     userId: 'ann', // in every event
     use: [
       metrics(recorder),
-      outputGuards([maskPii()], { onAction }),
+      outputGuards([maskPii()], { onAction: ({ rule, action }) => console.log(rule, action) }),
       circuitBreaker(),
-      retry({ onRetry }),
+      retry({ onRetry: ({ attempt, error }) => console.log(attempt, error.code) }),
     ],
   });
   await agent.call('Hi');

@@ -10,7 +10,6 @@ import { wrapModel } from '@isoloop/core/middleware';
 // #endregion
 // #region response-cache
 import { responseCache } from '@isoloop/core/middleware';
-import type { Metrics } from '@isoloop/core/observe';
 // #endregion
 // #region concurrency
 import { concurrency, Semaphore } from '@isoloop/core/middleware';
@@ -86,11 +85,10 @@ test('responseCache() repeats an earlier answer', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
 
   // #region response-cache
-  const recorder: Metrics = { cache: ({ found, run }) => console.log(found, run?.sessionId) }; // 'nothing', 'exact' or 'semantic'
   const cache = responseCache({
     ttlMs: 600_000,
     scope: (run) => run?.userId, // a reply is only reused for the same user; without a user the cache is off
-    onLookup: (lookup) => recorder.cache?.(lookup),
+    onLookup: ({ found, run }) => console.log(found, run?.sessionId), // 'nothing', 'exact' or 'semantic'
   });
   const ask = (sessionId: string) =>
     new ReActAgent({

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { JsonValue } from '../../message/json/json.ts';
 import { maskParameters } from './mask-parameters.ts';
 
 test.each([
@@ -44,10 +43,4 @@ test('a custom function can decide which names are masked', () => {
     ssn: '***',
     key: '2',
   });
-});
-
-test('maskParameters() cuts values that are nested too deeply', () => {
-  let nested: JsonValue = 'end';
-  for (let i = 0; i < 100_000; i++) nested = [nested];
-  expect(JSON.stringify(maskParameters(nested))).toBe(`${'['.repeat(32)}"…"${']'.repeat(32)}`);
 });

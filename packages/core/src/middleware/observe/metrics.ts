@@ -1,15 +1,9 @@
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { tell } from '../../error/report-failure.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import type { LengthViolation } from '../guard/output/output-length.ts';
-import type { OutputAction } from '../guard/output/output-rule.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult } from '../../message/content-block.ts';
-import type { Retry } from '../resilience/backoff.ts';
 import type { ChatModel, ModelContext, ModelDelta, RunInfo } from '../../model/chat-model.ts';
-import type { CircuitChange } from '../resilience/circuit-breaker.ts';
-import type { Fallback } from '../resilience/fallback.ts';
-import type { CacheLookup } from '../resilience/response-cache.ts';
 import type { Usage } from '../../model/usage.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { isResult } from '../../tool/tool-outcome.ts';
@@ -86,12 +80,9 @@ export interface ToolMetric extends RunLabels {
 }
 
 /**
- * Receiver of the measurements (Arc Reactor: `AgentMetrics`, with all of its recordings). Every
- * method is optional. An error that a method throws is logged to the console.
- *
- * `metrics()` calls the first six methods. Pass the other methods as the callbacks that their docs
- * name. All methods get the run, except `circuitState`, because agents can share a circuit breaker.
- * Streamed agent calls are recorded like all others.
+ * Receiver of the measurements (Arc Reactor: `AgentMetrics`). Every method is optional. An error
+ * that a method throws is logged to the console. Streamed agent calls are recorded like all others.
+ * Retries, fallbacks, caches, circuit breakers and output guards report to their own callbacks.
  */
 export interface Metrics {
   /** Records an agent call that has ended, with any result. */
@@ -114,21 +105,6 @@ export interface Metrics {
   guardRejection?(
     rejection: { readonly stage: string; readonly category: string } & RunLabels,
   ): void;
-  /** Pass this method as `onRetry` to `retry()` and `toolRetry()`. */
-  retry?(retry: Retry): void;
-  /**
-   * Pass this method as `onFallback` to `fallback()`. It is called when the next model is asked.
-   * `modelRequest` then names the model that replied.
-   */
-  fallback?(fallback: Fallback): void;
-  /** Pass this method as `onStateChange` to `circuitBreaker()`. */
-  circuitState?(change: CircuitChange): void;
-  /** Pass this method as `onLookup` to `responseCache()`. */
-  cache?(lookup: CacheLookup): void;
-  /** Pass this method as `onAction` to `outputGuards()`. */
-  outputGuard?(action: OutputAction): void;
-  /** Pass this method as `onViolation` to `outputLength()`. */
-  boundary?(violation: LengthViolation): void;
 }
 
 export interface MetricsOptions {

@@ -34,10 +34,7 @@ export interface ResponseCacheOptions {
    * does not use the cache. Default: all requests share replies.
    */
   readonly scope?: (run: RunInfo | undefined, request: ModelRequest) => string | undefined;
-  /**
-   * Function that is called for each request that uses the cache. You can use `Metrics.cache` as
-   * this function.
-   */
+  /** Function that is called for each request that uses the cache. */
   readonly onLookup?: (lookup: CacheLookup) => void;
   /**
    * Function that gets the error if the store throws or returns an invalid reply. The model is then

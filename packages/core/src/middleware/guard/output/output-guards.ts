@@ -34,8 +34,7 @@ export interface OutputGuardOptions extends GuardOptions {
   readonly thinking?: boolean;
   /**
    * Function that gets the effect of each rule on a reply. It is called at the end of the reply,
-   * once per rule and action. An exception of this function is logged to the console. You can use
-   * `Metrics.outputGuard` as this function.
+   * once per rule and action. An exception of this function is logged to the console.
    */
   readonly onAction?: (action: OutputAction) => void;
   /**

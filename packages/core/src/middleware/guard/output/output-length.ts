@@ -28,7 +28,7 @@ export interface OutputLengthOptions {
   readonly mark?: string;
   /**
    * Function that gets each violation of `min` or `max`. An exception of this function is logged to
-   * the console. You can use `Metrics.boundary` as this function.
+   * the console.
    */
   readonly onViolation?: (violation: LengthViolation) => void;
 }
