@@ -806,7 +806,7 @@ test.each<[options: object, words: string]>([
   [{ group: 5 }, 'mcpTools(): group must be a string or an array'],
   [{ maxOutputChars: 2.5 }, 'mcpTools(): maxOutputChars must be a whole number'],
   [{ headers: { a: { b: 'secret' } } }, 'mcpTools(): HTTP cannot send these headers: a.'],
-  [{ maxOutputChars: -1 }, 'mcpTools(): maxOutputChars must be a number of 0 or more'],
+  [{ maxOutputChars: -1 }, 'mcpTools(): maxOutputChars must be a whole number of 0 or more'],
   [
     { reconnect: { attempts: 'many' } },
     'mcpTools(): reconnect: attempts must be a number of 0 or more',

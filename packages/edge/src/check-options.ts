@@ -4,7 +4,6 @@ import { clientSettings } from './completions/model-settings.ts';
 import { isOrigin } from './http/cross-origin.ts';
 import {
   defaultLimits,
-  defaultSessions,
   type EdgeLimits,
   type HandlerSettings,
   type SessionOptions,
@@ -42,31 +41,19 @@ const fields =
  */
 const maxHeartbeatMs = 60_000;
 
+const sessionFields = 'resumeAttempts,queuedTurns:whole expireAfterMs,heartbeatMs:positive';
+
 function checkSessions(sessions: SessionOptions): void {
-  checkNumbers('sessions', sessions, defaultSessions);
-  const { resumeAttempts, expireAfterMs, heartbeatMs, queuedTurns } = sessions;
-  for (const [name, value] of Object.entries({ resumeAttempts, queuedTurns })) {
-    if (!(Number.isInteger(value) && value >= 0))
-      throw wrong(`sessions.${name} must be a whole number of 0 or more`);
-  }
-  if (!(expireAfterMs > 0)) throw wrong('sessions.expireAfterMs must be a number above 0');
-  if (!(heartbeatMs > 0 && heartbeatMs <= maxHeartbeatMs)) {
-    throw wrong(`sessions.heartbeatMs must be a number above 0, at most ${maxHeartbeatMs}`);
-  }
+  checkOptions('CONFIGURATION', `${where}: sessions`, sessions, sessionFields);
+  if (sessions.heartbeatMs > maxHeartbeatMs)
+    throw wrong(`sessions.heartbeatMs must be at most ${maxHeartbeatMs}`);
 }
 
 function checkLimits(limits: EdgeLimits): void {
-  checkNumbers('limits', limits, defaultLimits);
-  for (const [name, limit] of Object.entries(limits)) {
-    // With `afterDisconnectMs: 0`, a turn ends when its client disconnects.
-    if (!(limit > 0 || (limit === 0 && name === 'afterDisconnectMs')))
-      throw wrong(`limits.${name} must be a number above 0`);
-  }
-}
-
-function checkNumbers(name: string, numbers: object, defaults: object): void {
-  const known = `${Object.keys(defaults).join()}:number`;
-  checkOptions('CONFIGURATION', `${where}: ${name}`, numbers, known);
+  const { afterDisconnectMs: _, ...positive } = defaultLimits;
+  // With `afterDisconnectMs: 0`, a turn ends when its client disconnects.
+  const limitFields = `${Object.keys(positive).join()}:positive afterDisconnectMs:count`;
+  checkOptions('CONFIGURATION', `${where}: limits`, limits, limitFields);
 }
 
 /**

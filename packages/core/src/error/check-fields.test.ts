@@ -9,6 +9,15 @@ test.each<[string, readonly unknown[], readonly unknown[], words: string]>([
   ['string|?', ['x', undefined], [null, 5], 'a string'],
   ['count', [0, 0.5, Infinity], [-1, Number.NaN, '3', null, undefined], 'a number of 0 or more'],
   ['count|all|?', [3, 'all', undefined], [-1, 'none', null], "a number of 0 or more or 'all'"],
+  ['positive', [0.5, Infinity], [0, -1, Number.NaN, '3'], 'a number above 0'],
+  ['whole', [0, 3], [0.5, -1, Infinity, Number.NaN, '3'], 'a whole number of 0 or more'],
+  [
+    'natural|Infinity|?',
+    [1, Infinity, undefined],
+    [0, 1.5, '1'],
+    'a whole number of 1 or more or Infinity',
+  ],
+  ['names', [[], ['a']], [['a', 5], 'a', {}, undefined], 'an array of strings'],
   ['array', [[]], [{}, 'x', null, undefined], 'an array'],
   ['stop|pause', ['stop', 'pause'], ['', 'Stop', undefined, ['stop']], "'stop' or 'pause'"],
   ['read()', [{ read() {} }], [{}, { read: 1 }, null, undefined, 'read'], 'an object with read()'],
@@ -32,6 +41,12 @@ test.each<[unknown, string]>([
   [Number.NaN, 'NaN'],
 ])('the error message describes the value %j', (value, got) => {
   expect(check(value, 'string')).toThrow(`Here: field must be a string; got ${got}.`);
+});
+
+test('the error message describes the first item that is no name', () => {
+  expect(check(['a', 5, {}], 'names')).toThrow(
+    'Here: field must be an array of strings; got an array with 5.',
+  );
 });
 
 test.each([null, undefined, 5, 'x'])(

@@ -3,9 +3,14 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
 /**
  * Throws if the value is not an object, or if one of its fields has a wrong kind. `fields` lists
  * the fields as `key,key:kind|kind`, separated by blanks. A kind is a result of `typeof` such as
- * `string`, or `array` or `iterator()` (an iterable). `count` means a number of 0 or more, and
- * `share` a number from 0 to 1. `NaN` is not a number here. A method such as `read()` means an object
- * with this method. Any other word means exactly this value. `|?` at the end marks an optional field.
+ * `string`, a method such as `read()` for an object with this method, or one of these:
+ *
+ * - `array`; `names`, an array of strings; `iterator()`, an iterable
+ * - `count`, a number of 0 or more; `positive`, one above 0; `share`, one from 0 to 1
+ * - `whole`, a whole number of 0 or more; `natural`, one of 1 or more; `Infinity`
+ *
+ * `NaN` is not a number here. Any other word means exactly this text. `|?` at the end marks an
+ * optional field.
  */
 export function checkFields(
   code: AgentErrorCode,
@@ -22,7 +27,9 @@ export function checkFields(
       .filter((kind) => kind !== '?')
       .map(wordsOf)
       .join(' or ');
-    throw new AgentError(code, `${where}: ${key} must be ${words}; got ${kindOf(given)}.`);
+    const isList = kinds.includes('names') && Array.isArray(given);
+    const got = isList ? `an array with ${kindOf(given.find(isNoName))}` : kindOf(given);
+    throw new AgentError(code, `${where}: ${key} must be ${words}; got ${got}.`);
   }
 }
 
@@ -74,25 +81,6 @@ export function checkOptions(
   checkFields(code, where, options, fields);
 }
 
-/** Throws `CONFIGURATION` for a name that is not a string. `where`: start of the error message. */
-export function checkNames(where: string, names: readonly unknown[] = []): void {
-  for (const name of names) checkFields('CONFIGURATION', where, { name }, 'name:string');
-}
-
-/**
- * Throws `CONFIGURATION` for the first number that is not whole. A missing number and `Infinity`
- * are allowed.
- */
-export function checkWhole(
-  where: string,
-  numbers: Readonly<Record<string, number | undefined>>,
-): void {
-  for (const [key, number = 0] of Object.entries(numbers)) {
-    if (number % 1)
-      throw new AgentError('CONFIGURATION', `${where}: ${key} must be a whole number or Infinity.`);
-  }
-}
-
 /**
  * Suggests the option that differs from `key` by text added or removed in one place. Otherwise lists
  * all options. Case, hyphens and underscores do not count.
@@ -118,15 +106,29 @@ function isWithin(short: string, long: string): boolean {
 
 function isKind(given: unknown, kind: string): boolean {
   if (!kind) return true;
-  if (kind === '?') return given === undefined;
-  if (kind === 'array') return Array.isArray(given);
-  if (kind === 'count') return typeof given === 'number' && given >= 0;
-  if (kind === 'share') return typeof given === 'number' && given >= 0 && given <= 1;
+  const test = tests[kind];
+  if (test) return test(given);
   if (kind.endsWith('()')) {
     const method = kind === 'iterator()' ? Symbol.iterator : kind.slice(0, -2);
     return typeof Object(given)[method] === 'function';
   }
   return given === kind || (typeof given === kind && given !== null && !Number.isNaN(given));
+}
+
+const tests: Readonly<Record<string, (given: unknown) => boolean>> = {
+  '?': (given) => given === undefined,
+  array: Array.isArray,
+  names: (given) => Array.isArray(given) && !given.some(isNoName),
+  count: (given) => typeof given === 'number' && given >= 0,
+  positive: (given) => typeof given === 'number' && given > 0,
+  share: (given) => typeof given === 'number' && given >= 0 && given <= 1,
+  whole: (given) => Number.isInteger(given) && (given as number) >= 0,
+  natural: (given) => Number.isInteger(given) && (given as number) >= 1,
+  Infinity: (given) => given === Infinity,
+};
+
+function isNoName(item: unknown): boolean {
+  return typeof item !== 'string';
 }
 
 /** Words for error messages, by kind, or by the method that identifies an object. */
@@ -137,8 +139,13 @@ const wordsFor: Readonly<Record<string, string>> = {
   function: 'a function',
   object: 'an object',
   array: 'an array',
+  names: 'an array of strings',
   count: 'a number of 0 or more',
+  positive: 'a number above 0',
   share: 'a number from 0 to 1',
+  whole: 'a whole number of 0 or more',
+  natural: 'a whole number of 1 or more',
+  Infinity: 'Infinity',
   'stream()': "a model such as openai({ model: 'gpt-5' })",
   'flat()': 'structured(schema)',
   'schemas()': 'a Toolkit',

@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields, checkOptions, checkWhole } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
 import type { ReplayPolicy, Tool } from '../tool/tool.ts';
@@ -114,9 +114,9 @@ export interface McpReconnectOptions {
 }
 
 const optionFields = [
-  'url:string|object name:string|? allowedServers:array|? headers:object|function|?',
-  'auth:object|? elicitation:boolean|? fetch:function|? include,exclude:array|?',
-  'prefix:string|? maxOutputChars,connectTimeoutMs,timeoutMs:count|?',
+  'url:string|object name:string|? allowedServers:names|? headers:object|function|?',
+  'auth:object|? elicitation:boolean|? fetch:function|? include,exclude:names|?',
+  'prefix:string|? maxOutputChars:whole|Infinity|? connectTimeoutMs,timeoutMs:count|?',
   'reconnect:object|? optional:boolean|? schema:function|? needsApproval:boolean|function|?',
   'replay:safe|ask|never|? group:string|array|? onToolsChanged,onError:function|?',
 ].join(' ');
@@ -125,9 +125,8 @@ const reconnectFields = 'attempts,firstDelayMs,maxDelayMs:count|? sleep:function
 /** Throws `CONFIGURATION` for an option of the wrong kind, or for a server that is not allowed. */
 export function checkMcpOptions(options: McpToolsOptions): void {
   checkOptions('CONFIGURATION', 'mcpTools()', options, optionFields);
-  const { url, reconnect = {}, prefix = '', headers, maxOutputChars } = options;
+  const { url, reconnect = {}, prefix = '', headers } = options;
   checkOptions('CONFIGURATION', 'mcpTools(): reconnect', reconnect, reconnectFields);
-  checkWhole('mcpTools()', { maxOutputChars });
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw wrong(`url must be the URL of an HTTP server, not ${JSON.stringify(String(url))}.`);
   if (!/^[\w-]{0,32}$/.test(prefix))

@@ -3,7 +3,6 @@ import {
   weightedHistory,
   type WeightedHistoryOptions,
 } from '../middleware/context/weighted-history.ts';
-import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { toolMedia } from '../model/tool-media.ts';
 import { userText } from '../message/message-text.ts';
@@ -151,17 +150,15 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
 
 const where = 'oxygent()';
 const fields =
-  'maxRounds,shortMemorySize,memoryMax,shortWeight,reactWeight:count|? ' +
+  'shortMemorySize:whole|? maxRounds,memoryMax,shortWeight,reactWeight:count|? ' +
   'memoryUnit:characters|tokens|? discardReactMemory,trustMode:boolean|? ' +
   'order,reflect:function|? friendlyErrorText:string|function|? protocol,promptVariables';
 
 function checkOxygent(options: OxygentOptions): void {
   checkOptions('CONFIGURATION', where, options, fields);
-  const { shortMemorySize = 10, protocol = {}, promptVariables: template = {} } = options;
+  const { protocol = {}, promptVariables: template = {} } = options;
   if (template !== false)
     checkFields('CONFIGURATION', where, { promptVariables: template }, 'promptVariables:object');
-  if (!Number.isInteger(shortMemorySize))
-    throw new AgentError('CONFIGURATION', `${where}: shortMemorySize must be a whole number.`);
   if (protocol === false) return;
   checkFields('CONFIGURATION', where, { protocol }, 'protocol:object');
   checkOptions('CONFIGURATION', `${where}: protocol`, protocol, protocolFields);

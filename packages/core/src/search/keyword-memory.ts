@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import type { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
@@ -78,15 +78,11 @@ class KeywordMemory implements LongTermMemory {
 
   constructor(options: KeywordMemoryOptions) {
     const fields =
-      'store:object namespace:string|? maxRecords stopWords:iterator()|? onError,generateId,now:function|?';
+      'store:object namespace:string|? maxRecords:natural|Infinity|? stopWords:iterator()|? onError,generateId,now:function|?';
     checkOptions('CONFIGURATION', 'keywordMemory()', options, fields);
     const { store, namespace = 'default', maxRecords = 2_000, onError } = options;
     const methods = 'get,getMany,set,delete,keys:function';
     checkFields('CONFIGURATION', 'keywordMemory(): store', store, methods);
-    if (!(maxRecords >= 1 && (Number.isInteger(maxRecords) || maxRecords === Infinity))) {
-      const message = 'keywordMemory(): maxRecords must be a whole number above 0';
-      throw new AgentError('CONFIGURATION', message);
-    }
     this.#options = options;
     this.#maxRecords = maxRecords;
     const ignored = options.stopWords ? new Set(options.stopWords) : stopWords();

@@ -77,10 +77,9 @@ function locationOf({ status, headers }: Response): string | null {
  * allowed.
  */
 function checkPublicOptions(options: PublicFetchOptions): void {
-  const fields = 'fetch:function|? hosts:array|? http:boolean|? redirects:count|?';
+  const fields = 'fetch:function|? hosts:array|? http:boolean|? redirects:whole|?';
   checkOptions('CONFIGURATION', 'publicFetch()', options, fields);
-  const { hosts = [], redirects = 0 } = options;
-  if (!Number.isInteger(redirects)) throw wrong('`redirects` must be a whole number of 0 or more');
+  const { hosts = [] } = options;
   for (const host of hosts) {
     if (typeof host === 'string' && isHostName(host.replace(/^\*\./, ''))) continue;
     const examples = '"example.com" or "*.example.com"';

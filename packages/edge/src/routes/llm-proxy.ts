@@ -1,4 +1,3 @@
-import { AgentError } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import type { LlmOptions, LlmProxy } from '../proxy/llm-options.ts';
 import { llmResponsesRoute, llmRoute } from './llm-route.ts';
@@ -18,13 +17,9 @@ import { modelsRoute } from './models-route.ts';
  * });
  */
 export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy<Env> {
-  const fields = 'models:array upstream:function maxTokens fields:array|? timeoutMs';
+  const fields =
+    'models:array upstream:function maxTokens:natural|? fields:array|? timeoutMs:positive|?';
   checkOptions('CONFIGURATION', 'llmProxy()', options, fields);
-  const { maxTokens = 1, timeoutMs = 1 } = options;
-  if (!(Number.isInteger(maxTokens) && maxTokens > 0))
-    throw wrong('maxTokens must be a whole number above 0');
-  if (!(typeof timeoutMs === 'number' && timeoutMs > 0))
-    throw wrong('timeoutMs must be a number above 0');
   // The routes get the bindings without their type.
   const llm = options as unknown as LlmOptions;
   return {
@@ -34,8 +29,4 @@ export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy
       '/llm/v1/models': { GET: () => modelsRoute(llm) },
     }),
   };
-}
-
-function wrong(problem: string): AgentError {
-  return new AgentError('CONFIGURATION', `llmProxy(): ${problem}.`);
 }

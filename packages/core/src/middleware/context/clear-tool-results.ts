@@ -1,4 +1,4 @@
-import { checkNames, checkOptions, checkWhole } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -44,10 +44,8 @@ export interface ClearToolResultsOptions {
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextMiddleware {
   const fields =
-    'above:count|? keep:count|? clearAtLeast:count|? clearToolInputs:boolean|? placeholder:string|? exclude:array|? profile:countText()|?';
+    'above:count|? keep:whole|Infinity|? clearAtLeast:count|? clearToolInputs:boolean|? placeholder:string|? exclude:names|? profile:countText()|?';
   checkOptions('CONFIGURATION', 'clearToolResults()', options, fields);
-  checkNames('clearToolResults(): each of exclude', options.exclude);
-  checkWhole('clearToolResults()', { keep: options.keep });
   const { above = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
   const { placeholder = '[cleared]', exclude = [], profile = arc } = options;
   const countGiven = requestCounter(profile);

@@ -1,5 +1,5 @@
+import { checkFields } from '../../error/check-fields.ts';
 import { isCorrection } from '../../message/metadata-keys.ts';
-import { AgentError } from '../../error/agent-error.ts';
 import type { ContextMiddleware } from './context-policy.ts';
 import { isText, messageParts, turnView } from './turn-view.ts';
 import { answerOf, isAnswered } from '../../message/turns.ts';
@@ -19,11 +19,7 @@ export function successfulTurns(): ContextMiddleware {
  * or more.
  */
 export function lastTurns(count: number): ContextMiddleware {
-  if (!Number.isInteger(count) || count < 0)
-    throw new AgentError(
-      'CONFIGURATION',
-      `lastTurns() needs a whole number of 0 or more, not ${count}.`,
-    );
+  checkFields('CONFIGURATION', 'lastTurns()', { count }, 'count:whole');
   return turnView('lastTurns', (turns) => (count ? turns.slice(-count) : []));
 }
 

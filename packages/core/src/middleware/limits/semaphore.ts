@@ -19,11 +19,15 @@ export class Semaphore {
   readonly #waiting: Set<() => void> = new Set();
   #taken = 0;
 
-  /** Throws `CONFIGURATION` unless `size` is a number of 1 or more. */
+  /** Throws `CONFIGURATION` unless `size` is a whole number of 1 or more, or `Infinity`. */
   constructor(size: number, options: SemaphoreOptions = {}) {
-    checkOptions('CONFIGURATION', 'Semaphore', { ...options, size }, 'size:count queue:count|?');
-    if (size < 1) throw new AgentError('CONFIGURATION', 'Semaphore: size must be at least 1.');
-    this.size = Math.floor(size);
+    checkOptions(
+      'CONFIGURATION',
+      'Semaphore',
+      { ...options, size },
+      'size:natural|Infinity queue:count|?',
+    );
+    this.size = size;
     this.#queue = options.queue ?? Infinity;
   }
 

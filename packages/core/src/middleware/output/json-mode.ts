@@ -42,11 +42,15 @@ export function jsonMode<const S extends SchemaLike>(
   options?: JsonModeOptions,
 ): OutputMode<InferOutput<S>>;
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
-  checkOptions('CONFIGURATION', 'jsonMode()', options, 'attempts responseSchema:boolean|?');
+  checkOptions(
+    'CONFIGURATION',
+    'jsonMode()',
+    options,
+    'attempts:natural|? responseSchema:boolean|?',
+  );
   const { attempts = 2, responseSchema } = options;
   const read = schemaOf('jsonMode()', schema);
   return textMode({
-    where: 'jsonMode()',
     read: () => read,
     format: jsonText,
     attempts,
@@ -60,7 +64,7 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
  */
 export function judgedJsonMode(read: () => SchemaLike | undefined): OutputMode {
   const where = 'judgedJsonMode()';
-  return textMode({ where, read: () => schemaOf(where, read()), format: jsonText, attempts: 2 });
+  return textMode({ read: () => schemaOf(where, read()), format: jsonText, attempts: 2 });
 }
 
 /**
@@ -74,12 +78,11 @@ export function yamlMode<const S extends SchemaLike>(
 ): OutputMode<InferOutput<S>>;
 export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMode<JsonValue>;
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
-  checkOptions('CONFIGURATION', 'yamlMode()', options, 'parse:function attempts');
+  checkOptions('CONFIGURATION', 'yamlMode()', options, 'parse:function attempts:natural|?');
   const { parse, attempts = 2 } = options;
   const read = schemaOf('yamlMode()', schema);
   const format = yamlText(parse);
   return textMode({
-    where: 'yamlMode()',
     read: () => read,
     format,
     attempts,
@@ -88,16 +91,14 @@ export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOption
 }
 
 interface TextMode {
-  readonly where: string;
   readonly read: () => Schema<unknown>;
   readonly format: TextFormat;
   readonly attempts: number;
   readonly responseSchema?: boolean | undefined;
 }
 
-function textMode({ where, read, format, attempts, responseSchema }: TextMode): OutputMode {
+function textMode({ read, format, attempts, responseSchema }: TextMode): OutputMode {
   return valueMode({
-    where,
     attempts,
     form: (_context, steps) => textForm({ schema: read(), format, responseSchema }, steps),
   });

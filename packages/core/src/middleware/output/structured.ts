@@ -55,7 +55,6 @@ export function structured<const S extends SchemaLike>(
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   const schema = readSchema('structured()', source);
   return valueMode({
-    where: 'structured()',
     attempts,
     form(context, steps) {
       const { tools } = context.model.features;
@@ -70,4 +69,4 @@ export function structured<const S extends SchemaLike>(
   }) as OutputMode<InferOutput<S>>;
 }
 
-const optionFields = 'mode:tool|prompt|? attempts forceTool,responseSchema:boolean|?';
+const optionFields = 'mode:tool|prompt|? attempts:natural|? forceTool,responseSchema:boolean|?';

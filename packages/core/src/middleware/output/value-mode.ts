@@ -78,8 +78,6 @@ export interface ValueForm {
 }
 
 export interface ValueModeOptions {
-  /** Name of the function in error messages, such as `structured()`. */
-  readonly where: string;
   /** Number of invalid answers after which the agent call fails. */
   readonly attempts: number;
   /** Returns the form of the value in one run, after the guards have judged the input. */
@@ -88,13 +86,9 @@ export interface ValueModeOptions {
 
 /**
  * Creates an output mode. Its value is in the last reply, in the given form. Several runs may share
- * it. Throws `CONFIGURATION` for an invalid number of attempts.
+ * it.
  */
-export function valueMode({ where, attempts, form }: ValueModeOptions): OutputMode {
-  if (!Number.isInteger(attempts) || attempts < 1) {
-    const message = `${where}: attempts must be a whole number of 1 or more, not ${String(attempts)}.`;
-    throw new AgentError('CONFIGURATION', message);
-  }
+export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
   const runs = new WeakMap<RunContext, ValueRun>();
   const runOf = (context: RunContext): ValueRun => runs.get(context)!;
   return [

@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkFields, checkOptions, checkNames } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/message-text.ts';
 import { outputToolName } from '../../message/output-tool.ts';
@@ -44,9 +44,8 @@ export interface ToolErrorOptions {
  * kind.
  */
 export function toolError(options: ToolErrorOptions = {}): Middleware {
-  const fields = 'tools:array|? format:function|? rethrow:function|? onError:function|?';
+  const fields = 'tools:names|? format:function|? rethrow:function|? onError:function|?';
   checkOptions('CONFIGURATION', 'toolError()', options, fields);
-  checkNames('toolError(): each of tools', options.tools);
   const { tools, format = usual, rethrow = never, onError } = options;
   return {
     name: 'toolError',

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields, checkOptions, checkNames, checkWhole } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult } from '../../message/content-block.ts';
@@ -59,13 +59,11 @@ export interface LargeResultEviction extends Middleware {
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
   const fields =
-    'store maxTokens:count|? headLines:count|? exclude:array|? profile:countText()|? onError:function|?';
+    'store maxTokens:count|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? onError:function|?';
   checkOptions('CONFIGURATION', 'evictLargeResults()', options, fields);
   const parts =
     'features:object get:function getMany:function setMany:function delete:function keys:function';
   checkFields('CONFIGURATION', 'evictLargeResults(): store', options.store, parts);
-  checkNames('evictLargeResults(): each of exclude', options.exclude);
-  checkWhole('evictLargeResults()', { headLines: options.headLines });
   const { maxTokens = usualTokens, exclude = [], profile = arc, onError } = options;
   const store = new LargeResultStore(options.store);
   const kept = [readToolName, ...exclude];

@@ -51,5 +51,7 @@ test('reuseCalls() does not reuse failed calls, calls of an earlier run, or call
 
 test('reuseCalls() rejects invalid options', () => {
   expect(() => reuseCalls({ tools: 'look' as never })).toThrow('reuseCalls(): tools must be');
-  expect(() => reuseCalls({ tools: [1 as never] })).toThrow('reuseCalls(): each of tools');
+  expect(() => reuseCalls({ tools: [1 as never] })).toThrow(
+    'reuseCalls(): tools must be an array of strings',
+  );
 });

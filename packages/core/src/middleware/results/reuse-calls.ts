@@ -1,4 +1,4 @@
-import { checkOptions, checkNames } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { asOwn } from '../../message/own-message.ts';
@@ -25,8 +25,7 @@ interface Reuse {
  * arguments. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
-  checkOptions('CONFIGURATION', 'reuseCalls()', options, 'tools:array|?');
-  checkNames('reuseCalls(): each of tools', options.tools);
+  checkOptions('CONFIGURATION', 'reuseCalls()', options, 'tools:names|?');
   const { tools } = options;
   const applies = (name: string): boolean =>
     name !== outputToolName && (tools?.includes(name) ?? true);

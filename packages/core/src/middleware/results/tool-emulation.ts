@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkOptions, checkNames } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { fence } from '../../message/fence.ts';
 import { askText } from '../../model/ask-text.ts';
@@ -44,7 +44,7 @@ export interface ToolEmulationOptions {
  */
 export function toolEmulation(options: ToolEmulationOptions): Middleware {
   const fields =
-    'model:stream() tools:array|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?';
+    'model:stream() tools:names|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?';
   checkOptions('CONFIGURATION', 'toolEmulation()', options, fields);
   checkOptions(
     'CONFIGURATION',
@@ -52,7 +52,6 @@ export function toolEmulation(options: ToolEmulationOptions): Middleware {
     options.generate ?? {},
     generateFields,
   );
-  checkNames('toolEmulation(): each of tools', options.tools);
   const { tools, onFailure = 'run', onError } = options;
   const emulates = ({ name }: Tool, { addedTools }: RunContext): boolean =>
     tools ? tools.includes(name) : !addedTools.some((other) => other.name === name);

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions, checkNames, checkWhole } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { fence } from '../../message/fence.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
@@ -39,11 +39,9 @@ export interface ByModelOptions {
  */
 export function byModel(options: ByModelOptions): ToolSelector {
   const fields =
-    'model:stream() maxTools:count|? alwaysInclude:array|? prompt:string|? generate:object|? timeoutMs:count|?';
+    'model:stream() maxTools:whole|Infinity|? alwaysInclude:names|? prompt:string|? generate:object|? timeoutMs:count|?';
   checkOptions('CONFIGURATION', 'byModel()', options, fields);
   checkOptions('CONFIGURATION', 'byModel(): generate', options.generate ?? {}, generateFields);
-  checkNames('byModel(): each of alwaysInclude', options.alwaysInclude);
-  checkWhole('byModel()', { maxTools: options.maxTools });
   const { model, maxTools = 10, prompt = instruction, generate, timeoutMs = 30_000 } = options;
   const isIncluded = nameMatcher('byModel(): alwaysInclude', options.alwaysInclude);
   const isFixed = ({ name }: ToolSchema): boolean => isIncluded(name);

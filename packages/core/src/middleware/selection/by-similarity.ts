@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions, checkWhole } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ToolSelector } from './select-tools.ts';
 
@@ -46,11 +46,10 @@ export function bySimilarity(options: BySimilarityOptions): ToolSelector {
     'CONFIGURATION',
     'bySimilarity()',
     options,
-    'embed:function threshold:number|? limit:count|? evenWhenFew:boolean|?',
+    'embed:function threshold:number|? limit:whole|Infinity|? evenWhenFew:boolean|?',
   );
   const { embed, threshold = 0.3, limit = 10, evenWhenFew = false } = options;
   checkThreshold('bySimilarity()', threshold);
-  checkWhole('bySimilarity()', { limit });
   const nearest = similarTools(embed, threshold);
   return async (question, tools, context) => {
     const all = tools.map(({ name }) => name);

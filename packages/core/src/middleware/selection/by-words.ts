@@ -1,4 +1,4 @@
-import { checkOptions, checkWhole } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolSelector } from './select-tools.ts';
 import { toolSearch } from './tool-search.ts';
 
@@ -19,8 +19,12 @@ export interface ByWordsOptions {
  * finds synonyms too. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
-  checkOptions('CONFIGURATION', 'byWords()', options, 'limit:count|? evenWhenFew:boolean|?');
-  checkWhole('byWords()', { limit: options.limit });
+  checkOptions(
+    'CONFIGURATION',
+    'byWords()',
+    options,
+    'limit:whole|Infinity|? evenWhenFew:boolean|?',
+  );
   const { limit = 10, evenWhenFew = false } = options;
   const search = toolSearch();
   return (question, tools) => {

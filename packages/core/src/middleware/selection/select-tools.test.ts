@@ -560,7 +560,7 @@ test.each<[make: () => unknown, words: string]>([
   [() => selectTools({ maxTools: -1 }), 'selectTools(): maxTools must be'],
   [() => selectTools({ maxTools: 1.5 }), 'selectTools(): maxTools must be a whole number'],
   [() => selectTools({ local: 'a' as never }), 'selectTools(): local must be'],
-  [() => selectTools({ local: [5] as never }), 'selectTools(): each of local'],
+  [() => selectTools({ local: [5] as never }), 'selectTools(): local must be an array of strings'],
   [
     () => bySimilarity({ embed: async () => [], threshold: 1.1 }),
     'bySimilarity(): threshold must be',

@@ -70,15 +70,8 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
     'CONFIGURATION',
     'selectTools()',
     options,
-    'by:function|? maxTools:count|? local:array|? onError:function|?',
+    'by:function|? maxTools:whole|Infinity|? local:names|? onError:function|?',
   );
-  for (const name of options.local ?? [])
-    checkFields('CONFIGURATION', 'selectTools(): each of local', { name }, 'name:string');
-  if ((options.maxTools ?? 0) % 1)
-    throw new AgentError(
-      'CONFIGURATION',
-      'selectTools(): maxTools must be a whole number or Infinity.',
-    );
   const { local } = options;
   const isLocal = local && nameMatcher('selectTools(): local', local);
   const selectingIn = perRun((context): Selecting => {
@@ -176,9 +169,7 @@ async function select(
     try {
       const choosing = by(question, others, { signal, run: context, onUsage });
       const names = await abortable(Promise.resolve(choosing), signal);
-      checkFields('INVALID_INPUT', 'selectTools(): the result of by', { names }, 'names:array');
-      for (const name of names)
-        checkFields('INVALID_INPUT', 'selectTools(): the result of by', { name }, 'name:string');
+      checkFields('INVALID_INPUT', 'selectTools(): the result of by', { names }, 'names:names');
       chosen = names.filter((name) => chosen.includes(name));
     } catch (error) {
       if (context.stopped) return;

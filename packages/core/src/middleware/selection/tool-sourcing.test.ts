@@ -273,7 +273,7 @@ test('a custom search replaces the default one', async () => {
   expect((await wrong.outputs())[0]).toContain('must be an array');
   const odd = setUp([search('trains'), 'done'], { search: (() => [7]) as never });
   await odd.agent.call('Go');
-  expect((await odd.outputs())[0]).toContain('must be a string');
+  expect((await odd.outputs())[0]).toContain('must be an array of strings');
 });
 
 test('`allowTools` of a call and the groups of a toolkit limit the search', async () => {

@@ -1,6 +1,6 @@
 import { cutText } from '../../message/cut-text.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields, checkOptions, checkNames, checkWhole } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -72,10 +72,8 @@ export interface ToolSourcingOptions {
  */
 export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const fields =
-    'alwaysInclude:array|? subAgents:boolean|? limit:count|? maxTools:count|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
+    'alwaysInclude:names|? subAgents:boolean|? limit,maxTools:whole|Infinity|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
   checkOptions('CONFIGURATION', 'toolSourcing()', options, fields);
-  checkNames('toolSourcing(): each of alwaysInclude', options.alwaysInclude);
-  checkWhole('toolSourcing()', { limit: options.limit, maxTools: options.maxTools });
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
   const search = searchOf(options);
   const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
@@ -129,9 +127,8 @@ function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): Tool
 /** Returns the tools that a search found, each once. Throws `INVALID_INPUT` for other values. */
 function schemasOf(names: unknown, tools: readonly ToolSchema[]): readonly ToolSchema[] {
   const where = 'The result of a search for tools';
-  checkFields('INVALID_INPUT', where, { names }, 'names:array');
-  const wanted = [...new Set(names as readonly unknown[])];
-  for (const name of wanted) checkFields('INVALID_INPUT', where, { name }, 'name:string');
+  checkFields('INVALID_INPUT', where, { names }, 'names:names');
+  const wanted = [...new Set(names as readonly string[])];
   return wanted.flatMap((name) => tools.find((schema) => schema.name === name) ?? []);
 }
 

@@ -301,9 +301,9 @@ test('an API key that the server quotes is removed from the error', async () => 
 
 test.each<[problem: string, options: Partial<DashScopeOptions>]>([
   ['enableThinking is false', { enableThinking: false, thinkingBudget: 5 }],
-  ['not 0', { thinkingBudget: 0 }],
-  ['not 1.5', { thinkingBudget: 1.5 }],
-  ['not NaN', { thinkingBudget: NaN }],
+  ['got 0', { thinkingBudget: 0 }],
+  ['got 1.5', { thinkingBudget: 1.5 }],
+  ['got NaN', { thinkingBudget: NaN }],
 ])('dashscope() rejects invalid options: %s', (words, options) => {
   expect(() => at('scripted', options)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { ChatModel, ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpModel } from '../http/http-model.ts';
@@ -91,9 +91,5 @@ function checkThinking({ enableThinking, thinkingBudget }: DashScopeOptions): vo
       'CONFIGURATION',
       'A thinkingBudget needs thinking, but enableThinking is false',
     );
-  if (!Number.isInteger(thinkingBudget) || thinkingBudget < 1)
-    throw new AgentError(
-      'CONFIGURATION',
-      `thinkingBudget must be a positive whole number of tokens, not ${String(thinkingBudget)}`,
-    );
+  checkFields('CONFIGURATION', 'dashscope()', { thinkingBudget }, 'thinkingBudget:natural');
 }

@@ -201,7 +201,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     names: readonly string[],
     code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT',
   ): void {
-    checkFields(code, 'The tool groups', { names }, 'names:array');
+    checkFields(code, 'The tool groups', { names }, 'names:names');
     const unknown = names.find((name) => !this.#groups.has(name));
     if (unknown === undefined) return;
     const known = [...this.#groups.keys()].join(', ') || 'none';

@@ -1,6 +1,6 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
-import { checkOptions, checkWhole } from '../../../error/check-fields.ts';
+import { checkOptions } from '../../../error/check-fields.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { generateFields, type ChatModel, type GenerateOptions } from '../../../model/chat-model.ts';
 import { Deadline } from '../../../model/deadline.ts';
@@ -107,7 +107,6 @@ export interface HistorySummarizer extends ContextMiddleware {
 export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
   checkOptions('CONFIGURATION', where, options, summaryFields);
   checkOptions('CONFIGURATION', `${where}: generate`, options.generate ?? {}, generateFields);
-  checkWhole(where, { keep: options.keep });
   const settings = settingsOf(options);
   const summarizer = new Summarizer(settings);
   return contextPolicy({
@@ -121,7 +120,7 @@ const where = 'summarization()';
 
 const summaryFields =
   'maxTokens:count|? model:stream()|? prompt:string|? summaryTokens:count|? step:count|? ' +
-  `keep:count|? keepFirst:boolean|? timeoutMs:count|? generate:object|? store:get()|? onError:function|? ${windowFields}`;
+  `keep:whole|Infinity|? keepFirst:boolean|? timeoutMs:count|? generate:object|? store:get()|? onError:function|? ${windowFields}`;
 
 type Settings = SummarizationOptions &
   Required<Pick<SummarizationOptions, 'summaryTokens' | 'timeoutMs' | 'prompt' | 'profile'>>;

@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import type { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { LongTermMemory } from '../../../search/long-term-contract.ts';
 import type { MessageContext } from '../../../message/create-message.ts';
@@ -70,7 +70,7 @@ export type ReportLongTerm = (error: unknown, phase: LongTermPhase) => void;
 
 const where = 'longTermMemory()';
 const fields =
-  'memory:retrieve() mode:auto|tools|both|? limit,maxTokens,timeoutMs:count|? ' +
+  'memory:retrieve() mode:auto|tools|both|? limit:natural|? maxTokens,timeoutMs:positive|? ' +
   'scope:all|session|other-sessions|? role:user|system|? ' +
   'select,waitUntil,onError,generateId,now:function|?';
 
@@ -78,11 +78,4 @@ const fields =
 export function checkLongTermOptions(options: LongTermMemoryOptions): void {
   checkOptions('CONFIGURATION', where, options, fields);
   checkFields('CONFIGURATION', where, options, 'memory:record()');
-  const { limit = 1, maxTokens = 1, timeoutMs = 1 } = options;
-  if (!Number.isInteger(limit))
-    throw new AgentError('CONFIGURATION', `${where}: limit must be a whole number above 0.`);
-  for (const [key, value] of Object.entries({ limit, maxTokens, timeoutMs })) {
-    if (value === 0)
-      throw new AgentError('CONFIGURATION', `${where}: ${key} must be a number above 0.`);
-  }
 }

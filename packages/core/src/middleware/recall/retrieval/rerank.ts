@@ -1,4 +1,3 @@
-import { AgentError } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
 import { searchTerms } from '../../../search/search-terms.ts';
@@ -16,9 +15,8 @@ export type Rerank = (
  * the score.
  */
 export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
-  checkOptions('CONFIGURATION', 'keywordRerank()', options, 'weight');
+  checkOptions('CONFIGURATION', 'keywordRerank()', options, 'weight:share|?');
   const { weight = 0.3 } = options;
-  checkShare('keywordRerank(): weight', weight);
   return (documents, { query }) => {
     const wanted = termsOf(query);
     const rank = (document: RetrievedDocument, index: number): number => {
@@ -43,9 +41,8 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
  * words, in any language.
  */
 export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
-  checkOptions('CONFIGURATION', 'mmrRerank()', options, 'lambda');
+  checkOptions('CONFIGURATION', 'mmrRerank()', options, 'lambda:share|?');
   const { lambda = 0.5 } = options;
-  checkShare('mmrRerank(): lambda', lambda);
   return (documents, { topK }) => {
     const left = documents.map((document, index) => ({
       document,
@@ -65,11 +62,6 @@ export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
     }
     return chosen;
   };
-}
-
-function checkShare(what: string, value: number): void {
-  if (!(value >= 0 && value <= 1))
-    throw new AgentError('CONFIGURATION', `${what} must be a number from 0 to 1`);
 }
 
 function relevanceOf({ score }: RetrievedDocument, index: number, count: number): number {

@@ -96,17 +96,11 @@ export interface RetrievalOptions extends MessageContext {
 export function checkRetrievalOptions(options: RetrievalOptions): void {
   const where = 'retrieval()';
   const kinds =
-    'retriever:retrieve() topK,candidates,threshold mode:auto|tool|both|? maxTokens:count|? profile:countText()|? filters:object|function|? query:function|? ' +
-    'generateId:function|? now:function|? rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:count|? onError:function|?';
+    'retriever:retrieve() topK,candidates:natural|? threshold:number|? mode:auto|tool|both|? maxTokens:positive|? profile:countText()|? filters:object|function|? query:function|? ' +
+    'generateId:function|? now:function|? rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:positive|? onError:function|?';
   checkOptions('CONFIGURATION', where, options, kinds);
-  const { topK = 1, candidates = 1, threshold = 0, maxTokens = 1, timeoutMs = 1 } = options;
+  const { filters, threshold = 0 } = options;
   const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `${where}: ${what}`);
-  for (const [name, count] of Object.entries({ topK, candidates })) {
-    if (!(Number.isInteger(count) && count > 0))
-      throw wrong(`${name} must be a whole number above 0`);
-  }
-  if (Array.isArray(options.filters)) throw wrong('filters must be an object or a function');
-  if (!Number.isFinite(threshold)) throw wrong('threshold must be a number');
-  if (!(maxTokens > 0)) throw wrong('maxTokens must be a number above 0');
-  if (!(timeoutMs > 0)) throw wrong('timeoutMs must be a number above 0');
+  if (Array.isArray(filters)) throw wrong('filters must be an object or a function.');
+  if (!Number.isFinite(threshold)) throw wrong('threshold must be a finite number.');
 }

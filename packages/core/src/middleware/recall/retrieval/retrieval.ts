@@ -1,3 +1,4 @@
+import { checkFields } from '../../../error/check-fields.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
@@ -71,11 +72,7 @@ export function retrieval(options: RetrievalOptions): Middleware {
  * newest last. Use it if users ask follow-up questions such as "And in winter?".
  */
 export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query']> {
-  if (!(Number.isInteger(turns) && turns > 0))
-    throw new AgentError(
-      'CONFIGURATION',
-      'recentQuestions(): turns must be a whole number above 0',
-    );
+  checkFields('CONFIGURATION', 'recentQuestions()', { turns }, 'turns:natural');
   return (_input, { messages }) =>
     messages
       .filter((message) => message.role === 'user' && !isOwn(message))
