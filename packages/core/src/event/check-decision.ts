@@ -25,11 +25,13 @@ export function checkDecision(
   checkFields(code, where, value, common);
   const decision = value as Decision;
   checkOptions(code, where, decision, common + fieldsOf[decision.type]);
-  const isComplete =
-    decision.type === 'edit'
-      ? hasJsonForm(decision.input)
-      : decision.type !== 'result' || isCompleteOutput(decision.output);
-  if (!isComplete) throw new AgentError(code, `${where}: the input or the output is not valid.`);
+  if (decision.type === 'edit' && !hasJsonForm(decision.input))
+    throw new AgentError(code, `${where}: an \`edit\` needs \`input\` that has a JSON form.`);
+  if (decision.type === 'result' && !isCompleteOutput(decision.output))
+    throw new AgentError(
+      code,
+      `${where}: a \`result\` needs \`output\`, a text or content blocks.`,
+    );
 }
 
 function isCompleteOutput(output: unknown): boolean {

@@ -18,7 +18,7 @@ import type { Decision } from '../event/pending-call.ts';
 import { isMessage } from '../message/is-message.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ReturnDirect } from '../middleware/answer/direct-answers.ts';
-import { decideBeside } from '../middleware/approval/decided-input.ts';
+import { decideBeside } from '../middleware/approval/decided-calls.ts';
 import { claimed, type Claim } from '../middleware/guard/claims.ts';
 import { instructions } from '../middleware/guard/instructions.ts';
 import type { RunLimits } from '../middleware/limits/run-limits.ts';

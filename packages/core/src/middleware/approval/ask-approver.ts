@@ -2,7 +2,6 @@ import type { OpenCall, Round, RunCall, RunCallOptions } from '../../agent/middl
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { checkDecision } from '../../event/check-decision.ts';
 import type { Awaitable } from '../../event/hook.ts';
@@ -13,7 +12,7 @@ import { Deadline } from '../../model/deadline.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { isSuspension } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult } from '../../tool/tool-result.ts';
-import { editCall } from './edit-call.ts';
+import { editCall } from './decided-calls.ts';
 
 /** Answer of an approver about a tool call. */
 export type Verdict =
@@ -129,17 +128,9 @@ async function verdictAbout(
 
 /** Converts a verdict to a decision. Throws `INVALID_DECISION` for anything else. */
 function toDecision({ toolUseId, name }: PendingCall, verdict: unknown): Decision {
-  checkFields(
-    'INVALID_DECISION',
-    'The verdict',
-    verdict,
-    'type:approve|edit|reject reason:string|?',
-  );
-  const { type, input } = verdict as { readonly type: string; readonly input?: JsonValue };
-  if (type === 'edit' && input === undefined)
-    throw new AgentError('INVALID_DECISION', 'An `edit` verdict needs `input`.');
-  const decision: unknown = { toolUseId, name, ...(verdict as Verdict) };
+  const decision: unknown = { toolUseId, name, ...Object(verdict) };
   checkDecision(decision, 'The verdict', 'INVALID_DECISION');
-  if (decision.toolUseId === toolUseId && decision.name === name) return decision;
+  const isOfCall = decision.toolUseId === toolUseId && decision.name === name;
+  if (isOfCall && decision.type !== 'result') return decision;
   throw new AgentError('INVALID_DECISION', `The verdict does not decide about "${name}".`);
 }

@@ -4,20 +4,25 @@ import type {
   Round,
   RunCall,
   RunCallOptions,
+  SettledInput,
   Step,
 } from '../../agent/middleware.ts';
 import type { Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
-import { messageOf } from '../../error/agent-error.ts';
+import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
+import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
+import { withEditedCall } from '../../message/edited-call.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { jsonForm } from '../../message/json/json-form.ts';
+import type { JsonValue } from '../../message/json/json.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { ToolOutcome } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
 import { isUndecided, toolNeeds, type NeedsApproval } from './approval-policy.ts';
-import { decidedInput } from './decided-input.ts';
-import { editCall } from './edit-call.ts';
 
 /** The parts of the middleware `approvals`. */
 export type DecidedCalls = Required<
@@ -48,6 +53,73 @@ export function decidedCalls(needs: NeedsApproval = toolNeeds): DecidedCalls {
 
 function openCall({ openCalls }: RunContext, { id }: ToolUse): OpenCall | undefined {
   return openCalls.find(({ toolUse }) => toolUse.id === id);
+}
+
+interface Needed {
+  readonly isNeeded: Awaitable<boolean | string>;
+  readonly next: RunCall;
+}
+
+/** Suspends a tool call that needs an approval. Runs the tool call otherwise. */
+async function runUnlessNeeded(
+  call: ReadyCall,
+  given: RunCallOptions,
+  { isNeeded, next }: Needed,
+): Promise<ToolOutcome> {
+  const { run, steps } = given;
+  let reason: boolean | string;
+  try {
+    reason = await steps.wait(isNeeded);
+  } catch (error) {
+    // The tool has not started, so the run closes the call as interrupted.
+    if (run.stopped === 'aborted') throw error;
+    return errorResult(call.toolUse, messageOf(error));
+  }
+  if (!reason) return next(call, given);
+  return { suspended: reason === true ? '' : reason, kind: 'approval' };
+}
+
+/** Adds decisions about the open tool calls to an input with new messages. */
+export function decideBeside(decisions: readonly Decision[]): Middleware {
+  return {
+    wrapInput: (next) => (input, context) => {
+      const hasMessages = input.messages.some(({ role }) => role !== 'tool');
+      const all = hasMessages ? { ...input, decisions: [...input.decisions, ...decisions] } : input;
+      return next(all, context);
+    },
+  };
+}
+
+/**
+ * Returns the input with all its decisions. A tool result in the messages counts as a decision
+ * (AgentScope: resume with tool results), unless the messages contain its tool call. Throws
+ * `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are for the
+ * same one. Also throws if tool results come with other messages.
+ */
+function decidedInput(input: SettledInput, open: readonly OpenCall[]): SettledInput {
+  const { messages } = input;
+  const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
+  const results = messages.flatMap(toolResultsOf).filter(({ toolUseId }) => !own.has(toolUseId));
+  const given = results.map(
+    (result) => ({ ...result, name: result.name || undefined, type: 'result' }) as Decision,
+  );
+  const decisions = [...input.decisions, ...given];
+  checkDecisions(decisions, open);
+  if (!given.length) return input;
+  const isResult = ({ type }: { readonly type: string }): boolean => type === 'tool_result';
+  if (!messages.every(({ content }) => content.every(isResult)))
+    throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
+  return { ...input, messages: [], decisions };
+}
+
+function checkDecisions(decisions: readonly Decision[], open: readonly OpenCall[]): void {
+  const undecided = new Map(open.map(({ toolUse }) => [toolUse.id, toolUse.name]));
+  for (const { toolUseId: id, name } of decisions) {
+    const isOfAnotherTool = name !== undefined && undecided.get(id) !== name;
+    if (!isOfAnotherTool && undecided.delete(id)) continue;
+    const message = `Tool call "${id}" is not open, belongs to another tool, or has two decisions.`;
+    throw new AgentError('INVALID_DECISION', message);
+  }
 }
 
 /** Returns whether the log says nothing about a tool call but that it was made. */
@@ -121,26 +193,52 @@ async function withStart(
   return { ...call, state: { ...call.state, started: false } };
 }
 
-interface Needed {
-  readonly isNeeded: Awaitable<boolean | string>;
-  readonly next: RunCall;
+interface EditOptions {
+  /** Whether the `pre-acting` hooks have already run. Only readers get the event then. */
+  readonly isReviewed: boolean;
+  readonly context: RunContext;
+  readonly steps: Steps;
 }
 
-/** Suspends a tool call that needs an approval. Runs the tool call otherwise. */
-async function runUnlessNeeded(
-  call: ReadyCall,
-  given: RunCallOptions,
-  { isNeeded, next }: Needed,
-): Promise<ToolOutcome> {
-  const { run, steps } = given;
-  let reason: boolean | string;
-  try {
-    reason = await steps.wait(isNeeded);
-  } catch (error) {
-    // The tool has not started, so the run closes the call as interrupted.
-    if (run.stopped === 'aborted') throw error;
-    return errorResult(call.toolUse, messageOf(error));
-  }
-  if (!reason) return next(call, given);
-  return { suspended: reason === true ? '' : reason, kind: 'approval' };
+/**
+ * Applies a person's edit and returns the edited tool call. The log, the model and the readers get
+ * the new arguments before validation. A validation error then matches the arguments that they see.
+ * Preset parameters, which the model does not see, go only to the tool.
+ */
+export async function editCall(
+  { raw: _raw, ...toolUse }: ToolUse,
+  decision: Extract<Decision, { type: 'edit' }>,
+  { isReviewed, context, steps }: EditOptions,
+): Promise<ToolUse> {
+  const { id, name } = toolUse;
+  const input = jsonForm(decision.input, 'The edited arguments')!;
+  const edited: ToolUse = { ...toolUse, input };
+  const shown = withoutHidden(context, name, input);
+  const message = context.messages.find((one) => toolUsesOf(one).some((call) => call.id === id));
+  const changed = message && withEditedCall(message, id, shown);
+  // A held round comes here again after the edit.
+  if (changed === message && isSameJson(toolUse.input, input)) return toolUse;
+  if (changed && changed !== message) await steps.replace(changed);
+  if (!isReviewed) return edited;
+  await steps.show('pre-acting', { toolUse: { ...edited, input: shown } });
+  // The log has the form that the hooks have seen. The edited form takes its place.
+  const { pending: before, waited = before } = openCall(context, toolUse)?.state ?? {};
+  const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waited, input };
+  await steps.note([
+    { kind: 'suspended', calls: [{ pending, toolUse: edited }] },
+    { kind: 'decision', decision },
+  ]);
+  return edited;
+}
+
+function isSameJson(one: JsonValue, other: JsonValue): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {
+  const tool = tools.find(name);
+  const preset = typeof tool === 'object' && tool.preset;
+  if (!preset || !isRecord(input) || Array.isArray(input)) return input;
+  const isShown = ([key]: readonly [string, JsonValue]): boolean => !Object.hasOwn(preset, key);
+  return Object.fromEntries(Object.entries(input).filter(isShown));
 }
