@@ -15,8 +15,10 @@ import { replace, stateKeys } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { selectTools, toolSourcing } from '@isoloop/core/tools';
-import { decidedCalls } from '../packages/core/src/middleware/approval/decided-calls.ts';
-import { decideBeside } from '../packages/core/src/middleware/approval/decided-input.ts';
+import {
+  decideBeside,
+  decidedCalls,
+} from '../packages/core/src/middleware/approval/decided-calls.ts';
 import { claimed } from '../packages/core/src/middleware/guard/claims.ts';
 import { instructions } from '../packages/core/src/middleware/guard/instructions.ts';
 import { root } from '../scripts/root.ts';
