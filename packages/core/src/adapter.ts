@@ -38,7 +38,7 @@ export { parseMessages } from './message/validation/validate-message.ts';
 export { addUsage, noUsage } from './model/usage.ts';
 export { isRecord } from './message/json/is-record.ts';
 export { parseJson } from './message/json/parse-json.ts';
-export { inlineSource } from './message/media/media.ts';
+export { inlineSource } from './message/media.ts';
 export { sourcesOf } from './message/hosted-tool.ts';
 export { thinkingOf } from './message/message-text.ts';
 export { messageIdOf } from './stream/block-message.ts';

@@ -6,7 +6,7 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
-import { checkRounds } from '../message/check-rounds.ts';
+import { checkRounds } from './check-rounds.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
 import { abortables } from '../model/abortable.ts';

@@ -2,7 +2,6 @@ import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
 import type { Awaitable, ControlOf } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
-import type { Writable } from '../message/writable.ts';
 import type { Middleware } from './middleware.ts';
 import type { Run } from './run.ts';
 import type { EventFields } from './steps.ts';
@@ -36,7 +35,7 @@ export class Outbox {
 
   /** Adds the fields of `AgentEventBase`, in place. A copy of each delta would be slow. */
   stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
-    const event = fields as F & Writable<AgentEventBase>;
+    const event = fields as F & { -readonly [K in keyof AgentEventBase]: AgentEventBase[K] };
     const { iteration, info } = this.#run;
     event.runId = info.runId;
     event.sessionId = info.sessionId;

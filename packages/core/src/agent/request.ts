@@ -1,6 +1,6 @@
 import { checkRequest } from '../event/check-event.ts';
 import type { Msg } from '../message/msg.ts';
-import { shownResults } from '../message/shown-results.ts';
+import { cutResults } from '../message/cut-results.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { closeCalls } from './conclude.ts';
 import { carryOut } from './jump.ts';
@@ -19,7 +19,7 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
   await closeCalls(run);
   const { iterations, resultLength } = run.options.limits;
   const head = run.head();
-  const messages = shownResults([...head, ...run.messages], resultLength);
+  const messages = cutResults([...head, ...run.messages], resultLength);
   unchanged.add(messages);
   return {
     messages,

@@ -9,7 +9,7 @@ import type { WriteOptions } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
 import { takeNote } from '../memory/log/call-notes.ts';
 import type { ContentBlock } from '../message/content-block.ts';
-import { Conversation, keepConversation, openConversation } from '../message/conversation.ts';
+import { Conversation, keepConversation, openConversation } from './conversation.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';

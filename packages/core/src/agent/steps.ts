@@ -6,7 +6,7 @@ import type { RunNote } from '../memory/log/log-record.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
-import { asOwn } from '../message/own-message.ts';
+import { asOwn } from '../message/metadata-keys.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { Interruption, TakeRequest } from './interruption.ts';

@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
-import { isMessage } from '../message/is-message.ts';
+import { isMessage } from '../message/validation/is-message.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';

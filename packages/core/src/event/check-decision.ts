@@ -2,7 +2,7 @@ import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { Decision } from './pending-call.ts';
 import { jsonForm } from '../message/json/json-form.ts';
-import { isCompleteBlock, isOutput } from '../message/validation/is-block.ts';
+import { isCompleteBlock, isOutput } from '../message/validation/is-message.ts';
 
 /** The fields that each type of decision has, in addition to the fields of all types. */
 const fieldsOf: Readonly<Record<Decision['type'], string>> = {

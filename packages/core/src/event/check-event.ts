@@ -1,12 +1,11 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent } from './agent-event.ts';
-import { isBlock, isToolResult } from '../message/validation/is-block.ts';
+import { isBlock, isMessage, isToolResult } from '../message/validation/is-message.ts';
 import { jsonForm } from '../message/json/json-form.ts';
 import { generateFields } from '../model/chat-model.ts';
 import type { Msg } from '../message/msg.ts';
 import { forModel, openCalls } from '../message/tool-pairs.ts';
-import { isMessage } from '../message/is-message.ts';
 
 const areMessages = (value: unknown): value is readonly Msg[] =>
   Array.isArray(value) && value.every(isMessage);

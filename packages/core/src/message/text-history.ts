@@ -1,8 +1,8 @@
 import type { ContentBlock, MediaBlock, ToolUse } from './content-block.ts';
-import { plainText } from './media/media.ts';
+import { plainText } from './media.ts';
 import { textOf, toolResultsOf, toolUsesOf } from './message-text.ts';
 import type { Msg } from './msg.ts';
-import { asOwn } from './own-message.ts';
+import { asOwn } from './metadata-keys.ts';
 import { writtenText } from './written-reply.ts';
 
 interface Told {

@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, userMessage } from '../message/create-message.ts';
-import { asOwn } from '../message/own-message.ts';
+import { asOwn } from '../message/metadata-keys.ts';
 import { Deadline } from './deadline.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo } from './chat-model.ts';
 import { ReplyLength, usualReplyLength } from './reply-length.ts';

@@ -1,7 +1,7 @@
 import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
 import { hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
 import type { JsonObject } from '../message/json/json.ts';
-import { mediaKind } from '../message/media/media.ts';
+import { mediaKind } from '../message/media.ts';
 import { isWholeObject, parseJson } from '../message/json/parse-json.ts';
 import type { ModelDelta } from './chat-model.ts';
 import type { Usage } from './usage.ts';

@@ -1,8 +1,8 @@
 import type { ContentBlock, MediaBlock, ToolResult } from '../message/content-block.ts';
-import { mediaPlaceholder } from '../message/media/media.ts';
+import { mediaPlaceholder } from '../message/media.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { asOwn } from '../message/own-message.ts';
+import { asOwn } from '../message/metadata-keys.ts';
 import type { ModelFeatures } from './chat-model.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
 

@@ -15,7 +15,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import { checkDecision } from '../event/check-decision.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { Decision } from '../event/pending-call.ts';
-import { isMessage } from '../message/is-message.ts';
+import { isMessage } from '../message/validation/is-message.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ReturnDirect } from '../middleware/answer/direct-answers.ts';
 import { decideBeside } from '../middleware/approval/decided-calls.ts';

@@ -6,7 +6,7 @@ import type {
   ToolResultState,
   ToolUse,
 } from '../message/content-block.ts';
-import { isBlock, isCompleteBlock, isToolResult } from '../message/validation/is-block.ts';
+import { isBlock, isCompleteBlock, isToolResult } from '../message/validation/is-message.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import { jsonForm } from '../message/json/json-form.ts';

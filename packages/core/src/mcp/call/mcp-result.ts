@@ -1,7 +1,7 @@
 import { startOf } from '../../message/cut-text.ts';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
-import { mediaKind } from '../../message/media/media.ts';
+import { mediaKind } from '../../message/media.ts';
 import type { ToolOutput } from '../../tool/tool.ts';
 
 type McpContent = CallToolResult['content'][number];

@@ -54,6 +54,8 @@ export interface AgentToolOptions {
   readonly replay?: ReplayPolicy;
 }
 
+const childFields = 'name:string stream:function messages:function';
+
 const toolFields =
   'name:string|? description:string timeoutMs:count|? group:string|array|? replay:safe|ask|never|?';
 
@@ -85,12 +87,7 @@ interface Child {
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
   checkOptions('CONFIGURATION', 'agentTool()', options, toolFields);
   if (typeof agent !== 'function')
-    checkFields(
-      'CONFIGURATION',
-      'agentTool(): the agent',
-      agent,
-      'name:string stream:function messages:function',
-    );
+    checkFields('CONFIGURATION', 'agentTool(): the agent', agent, childFields);
   const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
   const toolName = `call_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
   if (!/[a-z\d]/i.test(toolName.slice(5))) {
@@ -100,20 +97,18 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     );
   }
   const children = new Map<string, Child>();
+  if (typeof agent !== 'function') keep(children, agent.sessionId, agent);
   const declared = tool({
     ...rest,
     name: toolName,
     description,
     input: childInput,
-    async execute(input, context) {
-      const child = await openChild(
-        agent,
-        children,
-        toolName,
-        input.session_id || undefined,
-        context,
-      );
-      const answer = child.turn.then(() => ask(child, input.message, context));
+    async execute({ message, session_id: asked }, context) {
+      const { toolUseId } = context;
+      const id = asked || (typeof agent === 'function' ? toolUseId : agent.sessionId);
+      const child =
+        children.get(id) ?? keep(children, id, await make(agent, toolName, id, context));
+      const answer = child.turn.then(() => ask(child, message, context));
       child.turn = answer.catch(() => {});
       return answer;
     },
@@ -146,47 +141,39 @@ function isLocal(
   return 'tools' in agent && 'use' in agent;
 }
 
-async function openChild(
-  agent: ChildAgent | ChildFactory,
-  children: Map<string, Child>,
+/** Keeps a child, unless another tool call kept one for the session meanwhile. */
+function keep(children: Map<string, Child>, id: string, agent: ChildAgent): Child {
+  const child = children.get(id) ?? { id, agent, turn: Promise.resolve() };
+  children.set(id, child);
+  return child;
+}
+
+/**
+ * Creates the child of a session: a new one, or one that another process began. The id of an earlier
+ * session is that of an earlier call of this tool.
+ */
+async function make(
+  factory: ChildAgent | ChildFactory,
   toolName: string,
-  asked: string | undefined,
+  id: string,
   { toolUseId, sessionId, messages }: ToolContext,
-): Promise<Child> {
-  const id = asked ?? (typeof agent === 'function' ? toolUseId : agent.sessionId);
-  const known = children.get(id);
-  if (known) return known;
-  const unknown = new Error(
+): Promise<ChildAgent> {
+  const isNew = id === toolUseId;
+  const isKnown = isNew || messages.some((message) => hasCall(message, id, toolName));
+  const made =
+    typeof factory === 'function' && isKnown
+      ? await factory({ sessionId: `${sessionId}:${id}` })
+      : undefined;
+  if (made)
+    checkFields('CONFIGURATION', `${toolName}: the value from its factory`, made, childFields);
+  if (made && (isNew || (await made.messages()).length)) return made;
+  throw new Error(
     `There is no session "${id}" of ${toolName}. Leave session_id out to begin a new one.`,
   );
-  if (typeof agent !== 'function') {
-    if (id !== agent.sessionId) throw unknown;
-    return keep({ id, agent, turn: Promise.resolve() });
-  }
-  // Another process may have created the child, so look in the parent's log. A session id is valid
-  // only if an earlier call of this tool has this id.
-  if (
-    asked !== undefined &&
-    !messages.some((message) =>
-      toolUsesOf(message).some((use) => use.id === id && use.name === toolName),
-    )
-  ) {
-    throw unknown;
-  }
-  const made = await agent({ sessionId: `${sessionId}:${id}` });
-  checkFields(
-    'CONFIGURATION',
-    `${toolName}: the value from its factory`,
-    made,
-    'name:string stream:function messages:function',
-  );
-  if (asked !== undefined && !(await made.messages()).length) throw unknown;
-  return children.get(id) ?? keep({ id, agent: made, turn: Promise.resolve() });
+}
 
-  function keep(child: Child): Child {
-    children.set(id, child);
-    return child;
-  }
+function hasCall(message: Msg, id: string, name: string): boolean {
+  return toolUsesOf(message).some((use) => use.id === id && use.name === name);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Steps } from '../../agent/steps.ts';
 import type { ToolResult } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
-import { plainText } from '../../message/media/media.ts';
+import { plainText } from '../../message/media.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';

@@ -6,7 +6,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
-import { mapStrings } from '../../message/json/map-strings.ts';
+import { mapStrings } from './map-strings.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /** Something that a client sent and the model will read, as a message for the guards. */

@@ -1,6 +1,6 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import type { Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/own-message.ts';
+import { asOwn } from '../../message/metadata-keys.ts';
 import { claimed } from './claims.ts';
 
 /**

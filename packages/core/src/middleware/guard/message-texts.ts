@@ -1,5 +1,5 @@
 import type { ContentBlock, MediaBlock, ToolUse } from '../../message/content-block.ts';
-import { mapStrings } from '../../message/json/map-strings.ts';
+import { mapStrings } from './map-strings.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { isQuestion } from '../../message/title-of.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ContentBlock, ToolResult } from '../../message/content-block.ts';
-import { isMedia } from '../../message/media/media.ts';
+import { isMedia } from '../../message/media.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { currentTurn } from '../../message/turns.ts';
-import { shownResults } from '../../message/shown-results.ts';
+import { cutResults } from '../../message/cut-results.ts';
 import { summarize, type OnLimit } from './last-answer.ts';
 
 export interface AnswerFromObservationsOptions {
@@ -29,7 +29,7 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   return summarize({
     messages({ systemPrompt, options: { limits }, messages, request, promptId }, steps) {
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
-      const turn = shownResults(currentTurn(messages, promptId), limits.resultLength);
+      const turn = cutResults(currentTurn(messages, promptId), limits.resultLength);
       const recalled = request.slice(systemPrompt ? 1 : 0, request.length - messages.length);
       const asked = steps.message('user', questionWith(turn));
       return [steps.message('system', system), ...recalled, asked];

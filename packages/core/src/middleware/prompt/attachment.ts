@@ -1,8 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { MediaBlock, MediaSource } from '../../message/content-block.ts';
-import { inlineSource, mediaKind, toBase64 } from '../../message/media/media.ts';
-import { mediaTypeOf } from '../../message/media/media-types.ts';
+import { inlineSource, mediaKind, toBase64 } from '../../message/media.ts';
+import { mediaTypeOf } from './media-types.ts';
 import { imageSize } from '../../tokens/image-size.ts';
 
 export interface AttachmentOptions {

@@ -4,7 +4,7 @@ import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/own-message.ts';
+import { asOwn } from '../../message/metadata-keys.ts';
 
 export interface Recall {
   /** Name of the message with the text. */

@@ -2,7 +2,7 @@ import type { EventOf } from '../../event/agent-event.ts';
 import type { ControlOf } from '../../event/hook.ts';
 import type { ToolResult } from '../../message/content-block.ts';
 import { userMessage } from '../../message/create-message.ts';
-import { asOwn } from '../../message/own-message.ts';
+import { asOwn } from '../../message/metadata-keys.ts';
 import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RunContext } from '../../agent/run-context.ts';

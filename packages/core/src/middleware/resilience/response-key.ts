@@ -1,7 +1,7 @@
 import type { ContentBlock } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { Msg } from '../../message/msg.ts';
-import { isOwn } from '../../message/own-message.ts';
+import { isOwn } from '../../message/metadata-keys.ts';
 import type { ChatModel, ModelRequest } from '../../model/chat-model.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { userMessage } from '../../message/create-message.ts';
-import { asOwn } from '../../message/own-message.ts';
+import { asOwn } from '../../message/metadata-keys.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';

@@ -7,7 +7,7 @@ import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/own-message.ts';
+import { asOwn } from '../../message/metadata-keys.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import { tool } from '../../tool/tool.ts';
 import { addToSystemPrompt } from '../../agent/run-context.ts';

@@ -8,7 +8,7 @@ import { isEdited, isNewestReplyEdited } from '../../message/edited-call.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { jsonCopy } from '../../message/json/parse-json.ts';
 import { hostedToolOf } from '../../message/hosted-tool.ts';
-import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
+import { inlineSource, mediaPlaceholder } from '../../message/media.ts';
 import { outputText, textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { sourcesMetadata, type HostedTool, type Source } from '../../message/hosted-tool.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { isWholeObject } from '../../message/json/parse-json.ts';
-import { toBase64 } from '../../message/media/media.ts';
+import { toBase64 } from '../../message/media.ts';
 import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
 import { AiSdkHostedTool } from './ai-sdk-hosted-tool.ts';
 import { toAgentError } from './ai-sdk-error.ts';

@@ -1,11 +1,5 @@
 import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../../message/content-block.ts';
-import {
-  inlineSource,
-  isMedia,
-  mediaPlaceholder,
-  plainText,
-  toUrl,
-} from '../../message/media/media.ts';
+import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
 import type { Msg } from '../../message/msg.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';

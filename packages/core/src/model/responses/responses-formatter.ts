@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { isNewestReplyEdited } from '../../message/edited-call.ts';
-import { plainText } from '../../message/media/media.ts';
+import { plainText } from '../../message/media.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';

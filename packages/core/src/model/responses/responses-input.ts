@@ -1,13 +1,7 @@
 import type { ContentBlock, MediaBlock, ThinkingBlock } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
-import {
-  inlineSource,
-  isMedia,
-  mediaPlaceholder,
-  plainText,
-  toUrl,
-} from '../../message/media/media.ts';
+import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures } from '../chat-model.ts';

@@ -1,5 +1,5 @@
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
-import { isMedia, toUrl } from '../../message/media/media.ts';
+import { isMedia, toUrl } from '../../message/media.ts';
 
 /** AI SDK's part for a file. A chunk of the same shape adds it to a message. */
 export type UiFile = {

@@ -18,7 +18,7 @@ import {
 } from '../../message/hosted-tool.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { inlineSource, mediaKind } from '../../message/media/media.ts';
+import { inlineSource, mediaKind } from '../../message/media.ts';
 import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';

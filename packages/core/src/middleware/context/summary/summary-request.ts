@@ -1,7 +1,7 @@
 import { startOf } from '../../../message/cut-text.ts';
 import type { ContentBlock } from '../../../message/content-block.ts';
 import { fence } from '../../../message/fence.ts';
-import { mediaPlaceholder } from '../../../message/media/media.ts';
+import { mediaPlaceholder } from '../../../message/media.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { askText } from '../../../model/ask-text.ts';
 import type { ChatModel, GenerateOptions, RunInfo } from '../../../model/chat-model.ts';

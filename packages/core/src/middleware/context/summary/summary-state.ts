@@ -3,7 +3,7 @@ import { AgentError } from '../../../error/agent-error.ts';
 import { fence } from '../../../message/fence.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { asOwn } from '../../../message/own-message.ts';
+import { asOwn } from '../../../message/metadata-keys.ts';
 import { parseJson } from '../../../message/json/parse-json.ts';
 import type { SummaryStore } from '../../../memory/key-value-store.ts';
 import { RecentMap } from '../../../state/recent-map.ts';

@@ -10,7 +10,7 @@ import type {
   ModelRequest,
 } from '../../../model/chat-model.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { asOwn } from '../../../message/own-message.ts';
+import { asOwn } from '../../../message/metadata-keys.ts';
 import { addUsage, type Usage } from '../../../model/usage.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';

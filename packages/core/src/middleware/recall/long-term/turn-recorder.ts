@@ -1,6 +1,6 @@
 import { toolUsesOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { isOwn } from '../../../message/own-message.ts';
+import { isOwn } from '../../../message/metadata-keys.ts';
 import type { AgentResult, StopReason } from '../../../event/agent-result.ts';
 import type { LongTermMemoryOptions, LongTermTurn, ReportLongTerm } from './long-term-options.ts';
 

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { Msg } from './msg.ts';
+import type { Msg } from '../message/msg.ts';
 
 const toRun =
   "To run it, call without input over new InMemoryMemory(messages, { openCalls: 'run' }).";

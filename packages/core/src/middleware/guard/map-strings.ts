@@ -1,5 +1,5 @@
-import { isRecord } from './is-record.ts';
-import type { JsonValue } from './json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 
 /**
  * Returns a copy of a value in which `change` was applied to each string, number and field name. A

@@ -6,7 +6,7 @@ import type { Msg } from './msg.ts';
 const cutMessages = new WeakMap<Msg, { readonly length: number; readonly shown: Msg }>();
 
 /** Returns the messages as the model sees them: long tool results are cut and say so. */
-export function shownResults(messages: readonly Msg[], length: number): readonly Msg[] {
+export function cutResults(messages: readonly Msg[], length: number): readonly Msg[] {
   return messages.map((message) =>
     message.role === 'tool' ? shownMessage(message, length) : message,
   );

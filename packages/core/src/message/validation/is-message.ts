@@ -1,5 +1,17 @@
 import type { ContentBlock, ToolResult } from '../content-block.ts';
 import { isRecord } from '../json/is-record.ts';
+import type { Msg } from '../msg.ts';
+
+/** Returns whether a value has the shape of a message. */
+export function isMessage(value: unknown): value is Msg {
+  return (
+    isRecord(value) &&
+    typeof value['id'] === 'string' &&
+    /^(system|user|assistant|tool)$/.test(String(value['role'])) &&
+    Array.isArray(value['content']) &&
+    value['content'].every(isBlock)
+  );
+}
 
 /**
  * Returns whether a value has the fields that a block of its type requires. `parseMessages` checks

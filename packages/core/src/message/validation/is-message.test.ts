@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isBlock } from './is-block.ts';
+import { isBlock } from './is-message.ts';
 
 const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
 
