@@ -14,7 +14,6 @@ import { unstorageStore } from '@isoloop/core/unstorage';
 import memoryDriver from 'unstorage/drivers/memory';
 import { ReActAgent, tool, type Middleware } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
-import { dashscope } from '@isoloop/core/dashscope';
 import { inputLength } from '@isoloop/core/guards';
 import { jsonSchema } from '@isoloop/core/json-schema';
 import { Agent } from '@isoloop/core/kernel';
@@ -22,12 +21,13 @@ import { mcpTools } from '@isoloop/core/mcp';
 import { keywordRetriever } from '@isoloop/core/memory-search';
 import { modelCallLimit } from '@isoloop/core/middleware';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
-import { openai } from '@isoloop/core/openai';
 import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { context, trace } from '@opentelemetry/api';
 import { expect, inject, test } from 'vitest';
+import { httpProviders } from '../test-support/providers.ts';
+import { answeringFetch } from './testing/answering-fetch.ts';
 
 const add = tool({
   name: 'add',
@@ -64,29 +64,22 @@ const answered = ['It is 5.', 'add'];
  */
 const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expected: unknown]>> = {
   './index': [() => answerWith(), answered],
-  './openai': [
-    async () => {
-      const model = openai({
-        model: 'scripted',
-        apiKey: 'k',
-        baseURL: `${inject('providerUrl')}/v1`,
-      });
-      return (await new ReActAgent({ name: 'a', model, tools: [add] }).call('What is 1 + 2?'))
-        .reason;
-    },
-    'stop',
-  ],
-  './dashscope': [
-    async () => {
-      const message = { role: 'assistant', content: 'Hello' };
-      const body = JSON.stringify({ output: { choices: [{ finish_reason: 'stop', message }] } });
-      const headers = { 'content-type': 'text/event-stream' };
-      const fetch = async (): Promise<Response> => new Response(`data: ${body}\n\n`, { headers });
-      const model = dashscope({ model: 'qwen-max', apiKey: 'k', fetch });
-      return (await new ReActAgent({ name: 'a', model }).call('Hi')).text;
-    },
-    'Hello',
-  ],
+  ...Object.fromEntries(
+    httpProviders.map(({ entry, model, wire }) => [
+      entry,
+      [
+        async () => {
+          const { fetch } = answeringFetch(wire({ text: ['Hello'], finish: 'stop' })!);
+          const agent = new ReActAgent({
+            name: 'a',
+            model: model({ model: 'm', apiKey: 'k', fetch }),
+          });
+          return (await agent.call('Hi')).text;
+        },
+        'Hello',
+      ],
+    ]),
+  ),
   './ai-sdk': [
     async () => {
       const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as ai from './ai-sdk.ts';
 import * as adapter from './adapter.ts';
 import * as context from './context.ts';
-import * as dashscopes from './dashscope.ts';
+import { httpProviders } from '../test-support/providers.ts';
 import * as guards from './guards.ts';
 import * as core from './index.ts';
 import * as jsonSchemas from './json-schema.ts';
@@ -42,7 +42,20 @@ const agent = new core.ReActAgent({ name: 'a', model });
 const given = (more: object, wrong: Wrong): Wrong => ({ ...more, ...(wrong as object) }) as Wrong;
 const noop = (): void => {};
 
+/** The entries of models over HTTP. */
+const providers: Readonly<Record<string, Entry>> = Object.fromEntries(
+  httpProviders.map(({ entry, exports }): [string, Entry] => {
+    const rows = httpProviders.filter((row) => row.entry === entry);
+    const calls = rows.map(({ name, model: make }): [string, (wrong: Wrong) => unknown] => [
+      name,
+      (wrong) => make(given({ model: 'm' }, wrong)),
+    ]);
+    return [entry, { exports, calls: Object.fromEntries(calls) }];
+  }),
+);
+
 const entries: Readonly<Record<string, Entry>> = {
+  ...providers,
   './index': {
     exports: core,
     calls: {
@@ -94,10 +107,6 @@ const entries: Readonly<Record<string, Entry>> = {
       weightedHistory: (wrong) => context.weightedHistory(wrong),
     },
     others: 'answersOnly contextPolicy lastTurns successfulTurns',
-  },
-  './dashscope': {
-    exports: dashscopes,
-    calls: { dashscope: (wrong) => dashscopes.dashscope(given({ model: 'm' }, wrong)) },
   },
   './guards': {
     exports: guards,
@@ -185,13 +194,6 @@ const entries: Readonly<Record<string, Entry>> = {
   './open-telemetry': {
     exports: telemetry,
     calls: { openTelemetry: (wrong) => telemetry.openTelemetry(given({ api: {} }, wrong)) },
-  },
-  './openai': {
-    exports: openais,
-    calls: {
-      openai: (wrong) => openais.openai(given({ model: 'm' }, wrong)),
-      openaiResponses: (wrong) => openais.openaiResponses(given({ model: 'm' }, wrong)),
-    },
   },
   './output': {
     exports: outputs,
@@ -317,7 +319,7 @@ test.each<[make: () => unknown, message: string]>([
     'Use `parallelToolExecution`.',
   ],
   [() => openais.openai({ model: 'm', baseUrl: 'http://mine/v1' } as Wrong), 'Use `baseURL`.'],
-  [() => dashscopes.dashscope({ model: 'm', APIKEY: 'k' } as Wrong), 'Use `apiKey`.'],
+  [() => openais.openai({ model: 'm', APIKEY: 'k' } as Wrong), 'Use `apiKey`.'],
   [
     () => middleware.retry({ attempts: -1 }),
     'retry(): attempts must be a number of 0 or more; got -1.',

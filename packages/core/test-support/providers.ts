@@ -1,14 +1,16 @@
-import type { ChatModel } from '../src/model/chat-model.ts';
+import type { ChatModel } from '@isoloop/core';
+import * as dashscopes from '@isoloop/core/dashscope';
+import * as openais from '@isoloop/core/openai';
 import type { HttpModelOptions } from '../src/model/http/http-request.ts';
-import { dashscope } from '../src/dashscope.ts';
-import { openai, openaiResponses } from '../src/openai.ts';
 import { chatCompletions, dashScopeWire, responsesWire, type WireFormat } from './wire-formats.ts';
 
-/** A provider of models over HTTP. */
-export interface HttpProviderRow {
+/** A function that creates models over HTTP. */
+export interface HttpProvider {
   readonly name: string;
-  /** Creates a model of the provider. */
   readonly model: (options: HttpModelOptions) => ChatModel;
+  /** Entry of the package, and what it exports. */
+  readonly entry: string;
+  readonly exports: object;
   /** Path that the model adds to the base URL. */
   readonly path: string;
   /** Path at the end of most base URLs of the API. */
@@ -17,25 +19,31 @@ export interface HttpProviderRow {
   readonly wire: WireFormat;
 }
 
-/** All providers of models over HTTP. Tests of what they share run for each row. */
-export const httpProviders: readonly HttpProviderRow[] = [
+/** All functions that create models over HTTP. What they share is tested for each row. */
+export const httpProviders: readonly HttpProvider[] = [
   {
-    name: 'openai()',
-    model: openai,
+    name: 'openai',
+    model: openais.openai,
+    entry: './openai',
+    exports: openais,
     path: '/chat/completions',
     api: '/v1',
     wire: chatCompletions,
   },
   {
-    name: 'openaiResponses()',
-    model: openaiResponses,
+    name: 'openaiResponses',
+    model: openais.openaiResponses,
+    entry: './openai',
+    exports: openais,
     path: '/responses',
     api: '/v1',
     wire: responsesWire,
   },
   {
-    name: 'dashscope()',
-    model: dashscope,
+    name: 'dashscope',
+    model: dashscopes.dashscope,
+    entry: './dashscope',
+    exports: dashscopes,
     path: '/services/aigc/text-generation/generation',
     api: '/api/v1',
     wire: dashScopeWire,

@@ -5,6 +5,20 @@ type Wire = Readonly<Record<string, unknown>>;
 /** Returns the events of a reply in a provider's format, or nothing if the format cannot express it. */
 export type WireFormat = (reply: ConformanceReply) => readonly string[] | undefined;
 
+/** Returns the events of a reply up to the finish reason, which they do not have. */
+export function unfinished(
+  format: WireFormat,
+  reply: Omit<ConformanceReply, 'finish'>,
+): readonly string[] {
+  const [stopped = [], cut = []] = (['stop', 'length'] as const).map((finish) =>
+    format({ ...reply, finish }),
+  );
+  return stopped.slice(
+    0,
+    stopped.findIndex((piece, index) => piece !== cut[index]),
+  );
+}
+
 const event = (data: Wire): string => `data: ${JSON.stringify(data)}\n\n`;
 
 /** Chat completions of OpenAI and of many other servers. */

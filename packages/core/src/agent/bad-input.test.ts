@@ -9,7 +9,7 @@ import { toolResultsOf } from '../message/message-text.ts';
 import { listSessions } from '../memory/list-sessions.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
-import { dashscope } from '../dashscope.ts';
+import { httpProviders } from '../../test-support/providers.ts';
 import { openai } from '../openai.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -443,10 +443,13 @@ test.each<[what: string, make: () => unknown]>([
   ['The options of openai() must be an object', () => openai(wrong(undefined))],
   ['openai(): model', () => openai(wrong({}))],
   ['openai(): timeoutMs', () => openai({ model: 'm', timeoutMs: Number.NaN })],
-  [
-    'dashscope(): baseURL',
-    () => dashscope(wrong({ model: 'm', baseURL: new URL('https://example.com') })),
-  ],
+  ...httpProviders.map(
+    ({ name, model }) =>
+      [
+        `${name}(): baseURL`,
+        () => model(wrong({ model: 'm', baseURL: new URL('https://example.com') })),
+      ] as [string, () => unknown],
+  ),
 ])('an invalid argument causes a CONFIGURATION error: %s', (what, make) => {
   expect(make).toThrow(failure('CONFIGURATION', what));
 });

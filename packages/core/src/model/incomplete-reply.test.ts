@@ -1,12 +1,14 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { createOpenAI } from '@ai-sdk/openai';
 import { expect, test } from 'vitest';
+import { httpProviders } from '../../test-support/providers.ts';
+import { unfinished } from '../../test-support/wire-formats.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { dashscope } from '../dashscope.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import type { ChatModel, ModelDelta } from './chat-model.ts';
-import { openai, openaiResponses, type Fetch } from '../openai.ts';
+import { openai, type Fetch } from '../openai.ts';
+import type { ConformanceReply } from '../testing/model-conformance.ts';
 import { tool } from '../tool/tool.ts';
 import { fromAiSdk } from './ai-sdk/ai-sdk-model.ts';
 
@@ -33,56 +35,28 @@ const chunks = (calls: Arguments): string =>
 const chunkOf = (delta: object, reason: string | null = null): string =>
   event({ id: 'r', model: 'm', choices: [{ index: 0, delta, finish_reason: reason }] });
 
+/** A reply with these calls, in the format of a provider. */
+const replyWith = (calls: Arguments): ConformanceReply => ({
+  toolCalls: calls.map((args, index) => ({ id: `c${index}`, name: 'act', arguments: [args] })),
+  finish: 'tool-calls',
+});
+
 const providers: readonly Provider[] = [
+  ...httpProviders.map(({ name, model, wire }): Provider => ({
+    name: `${name}(), end of the stream`,
+    model: (fetch) => model({ model: 'm', apiKey: 'k', fetch }),
+    incomplete: (calls) => unfinished(wire, replyWith(calls)).join(''),
+  })),
   {
     name: 'openai(), [DONE]',
     model: (fetch) => openai({ model: 'm', apiKey: 'k', fetch }),
     incomplete: (calls) => chunks(calls) + done,
   },
   {
-    name: 'openai(), end of the stream',
-    model: (fetch) => openai({ model: 'm', apiKey: 'k', fetch }),
-    incomplete: chunks,
-  },
-  {
     name: 'openai(), a reply that is not streamed',
     model: (fetch) => openai({ model: 'm', apiKey: 'k', fetch }),
     incomplete: (calls) =>
       JSON.stringify({ choices: [{ index: 0, message: { tool_calls: calls.map(wireCall) } }] }),
-  },
-  {
-    name: 'dashscope()',
-    model: (fetch) => dashscope({ model: 'm', apiKey: 'k', fetch }),
-    incomplete: (calls) =>
-      calls
-        .map((args, index) =>
-          event({
-            output: {
-              choices: [
-                { message: { tool_calls: [wireCall(args, index)] }, finish_reason: 'null' },
-              ],
-            },
-          }),
-        )
-        .join('') + done,
-  },
-  {
-    name: 'openaiResponses()',
-    model: (fetch) => openaiResponses({ model: 'm', apiKey: 'k', fetch }),
-    incomplete: (calls) =>
-      calls
-        .map((args, index) => {
-          const item = { type: 'function_call', id: `f${index}`, call_id: `c${index}` };
-          const about = { output_index: index, item_id: item.id };
-          return (
-            event({
-              type: 'response.output_item.added',
-              output_index: index,
-              item: { ...item, name: 'act', arguments: '' },
-            }) + event({ type: 'response.function_call_arguments.delta', ...about, delta: args })
-          );
-        })
-        .join('') + done,
   },
   {
     name: 'fromAiSdk() with @ai-sdk/openai',
@@ -140,8 +114,7 @@ test.each(
 
 test.each(
   providers
-    .slice(0, 1)
-    .concat(providers[3]!)
+    .filter(({ name }) => name.startsWith('openai(), [DONE]'))
     .map((one) => [one.name, one] as const),
 )('%s: calls with complete arguments run without a finish reason', async (_name, provider) => {
   const { agent, ran } = setUp(provider, [provider.incomplete(['{"a":1}', '{}'])]);

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { httpProviders } from '../../test-support/providers.ts';
+import { unfinished } from '../../test-support/wire-formats.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
-import { dashscope } from '../dashscope.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { outputGuards } from '../middleware/guard/output/output-guards.ts';
 import { regexRule } from '../middleware/guard/output/regex-rule.ts';
@@ -87,14 +88,19 @@ test.for(wires)('openai() stops reading an endless reply of %s', async ([, piece
   expect(seen.sent).toBeLessThan(pieces);
 });
 
-const toDashScope = (piece: string): string =>
-  piece
-    .replaceAll('{"choices":[{"delta":', '{"output":{"choices":[{"message":')
-    .replaceAll('}]}\n', '}]}}\n');
+const words = Array.from({ length: pieces }, () => tenThousand);
+const longReplies = [
+  ['text', { text: words }],
+  ['thinking', { thinking: words }],
+  ['arguments', { toolCalls: [{ id: 'c', name: 'look', arguments: words }] }],
+] as const;
 
-test.for(wires)('dashscope() stops reading an endless reply of %s', async ([, piece, options]) => {
-  const { seen, serve } = server((index) => toDashScope(piece(index)), options);
-  const agent = new ReActAgent({ name: 'a', model: dashscope({ model: 'm', fetch: serve }) });
+test.for(
+  httpProviders.flatMap((row) => longReplies.map((long) => [row.name, ...long, row] as const)),
+)('%s() stops reading a long reply of %s', async ([, , reply, { model, wire }]) => {
+  const sent = unfinished(wire, reply);
+  const { seen, serve } = server((index) => sent[index]!);
+  const agent = new ReActAgent({ name: 'a', model: model({ model: 'm', fetch: serve }) });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(seen.cancelled).toBe(true);
   expect(seen.sent).toBeLessThan(pieces);

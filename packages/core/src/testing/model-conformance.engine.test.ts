@@ -5,7 +5,7 @@ import { modelConformance, type ConformanceReply } from './model-conformance.ts'
 import { ScriptedModel } from './scripted-model.ts';
 
 for (const { name, model, wire } of httpProviders)
-  modelConformance(vitest, name, {
+  modelConformance(vitest, `${name}()`, {
     model: (fetch) => model({ model: 'm', apiKey: 'k', fetch }),
     wire,
   });

@@ -1,19 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { dashscope } from '../../dashscope.ts';
+import { httpProviders } from '../../../test-support/providers.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { userMessage } from '../../message/create-message.ts';
 import type { ChatModel } from '../chat-model.ts';
 import { openai, openaiResponses, type Fetch } from '../../openai.ts';
-import type { HttpModelOptions } from './http-request.ts';
-
-type Make = (options: HttpModelOptions) => ChatModel;
-type Provider = readonly [name: string, make: Make, path: string, api: string];
-
-const providers: readonly Provider[] = [
-  ['openai', openai, '/chat/completions', '/v1'],
-  ['openaiResponses', openaiResponses, '/responses', '/v1'],
-  ['dashscope', dashscope, '/services/aigc/text-generation/generation', '/api/v1'],
-];
 
 async function errorOf(model: ChatModel): Promise<AgentError> {
   const { signal } = new AbortController();
@@ -49,13 +39,13 @@ const wrongBases: readonly (readonly [baseURL: string, shown: string])[] = [
   ['', ''],
 ];
 
-const wrongCalls = providers.flatMap(([name, make, path]) =>
+const wrongCalls = httpProviders.flatMap(({ name, model, path }) =>
   [
     ...wrongBases,
     [`https://host/v1${path}`, `https://host/v1${path}`] as const,
     [`https://ann:secret@host/v1${path}/`, `https://host/v1${path}/`] as const,
     [`/llm/v1${path}`, `/llm/v1${path}`] as const,
-  ].map(([baseURL, shown]) => [name, baseURL, shown, make] as const),
+  ].map(([baseURL, shown]) => [name, baseURL, shown, model] as const),
 );
 
 test.for([
@@ -67,8 +57,8 @@ test.for([
 
 test.for(wrongCalls)(
   '%s() refuses the base URL "%s", which has no scheme, a query or the path of a service',
-  ([, baseURL, shown, make]) => {
-    expect(() => make({ model: 'm', baseURL })).toThrow(
+  ([, baseURL, shown, model]) => {
+    expect(() => model({ model: 'm', baseURL })).toThrow(
       expect.objectContaining({
         code: 'CONFIGURATION',
         message: `baseURL must be like https://host/v1 (no query); got ${shown}.`,
@@ -88,9 +78,9 @@ test.for([
   ['https://host/chat/v1', 'https://host/chat/v1'],
   [' https://host/v1 ', 'https://host/v1'],
 ])('the base URL %s is allowed', async ([baseURL = '', base]) => {
-  for (const [, make, path] of providers) {
+  for (const { model, path } of httpProviders) {
     const { fetch, urls } = answering(500, '');
-    await errorOf(make({ model: 'm', baseURL, fetch }));
+    await errorOf(model({ model: 'm', baseURL, fetch }));
     expect(urls).toEqual([base + path]);
   }
 });
@@ -104,10 +94,10 @@ test.for([
 ] as const)(
   'the error about the answer %i "%s" names the address and the likely base URL',
   async ([status, body, problem]) => {
-    for (const [, make, path, api] of providers) {
+    for (const { model, path, api } of httpProviders) {
       const { fetch } = answering(status, body);
       const asked = async (baseURL: string): Promise<string> =>
-        (await errorOf(make({ model: 'm', baseURL, fetch }))).message;
+        (await errorOf(model({ model: 'm', baseURL, fetch }))).message;
       const question = `${problem}. Is the base URL of https://host${path} right? Try https://host${api}. The reply: `;
       expect(await asked('https://host')).toContain(question);
       expect(await asked('https://ann:secret@host/')).toContain(question);
@@ -126,9 +116,9 @@ test.for([
 ] as const)(
   'the error about the answer %i %s does not ask about the base URL',
   async ([status, body]) => {
-    for (const [, make] of providers) {
+    for (const { model } of httpProviders) {
       const { fetch } = answering(status, body);
-      const { message } = await errorOf(make({ model: 'm', baseURL: 'https://host', fetch }));
+      const { message } = await errorOf(model({ model: 'm', baseURL: 'https://host', fetch }));
       expect(message).not.toContain('base URL');
     }
   },
@@ -145,23 +135,34 @@ function globalFetch(): readonly Headers[] {
   return sent;
 }
 
-test.for(providers)('%s() without a key for its own server sends no request', async ([, make]) => {
-  const sent = globalFetch();
-  for (const options of [{}, { apiKey: ' ' }, { apiKey: () => '' }, { headers: { 'x-app': 'a' } }])
-    expect(await errorOf(make({ model: 'm', ...options }))).toMatchObject({
-      code: 'MODEL_AUTH',
-      message: 'The API key is missing. Set apiKey or baseURL.',
-      retryable: false,
-    });
-  expect(sent).toEqual([]);
-});
+test.for(httpProviders)(
+  '$name() without a key for its own server sends no request',
+  async ({ model }) => {
+    const sent = globalFetch();
+    for (const options of [
+      {},
+      { apiKey: ' ' },
+      { apiKey: () => '' },
+      { headers: { 'x-app': 'a' } },
+    ])
+      expect(await errorOf(model({ model: 'm', ...options }))).toMatchObject({
+        code: 'MODEL_AUTH',
+        message: 'The API key is missing. Set apiKey or baseURL.',
+        retryable: false,
+      });
+    expect(sent).toEqual([]);
+  },
+);
 
-test.for(providers)('%s() sends a request if something else may add the key', async ([, make]) => {
-  const sent = globalFetch();
-  const { fetch, urls } = answering(500, '');
-  await errorOf(make({ model: 'm', headers: { Authorization: 'Bearer k' } }));
-  await errorOf(make({ model: 'm', baseURL: 'http://127.0.0.1:11434/v1' }));
-  await errorOf(make({ model: 'm', fetch }));
-  expect(sent.map((headers) => headers.get('authorization'))).toEqual(['Bearer k', null]);
-  expect(urls).toHaveLength(1);
-});
+test.for(httpProviders)(
+  '$name() sends a request if something else may add the key',
+  async ({ model }) => {
+    const sent = globalFetch();
+    const { fetch, urls } = answering(500, '');
+    await errorOf(model({ model: 'm', headers: { Authorization: 'Bearer k' } }));
+    await errorOf(model({ model: 'm', baseURL: 'http://127.0.0.1:11434/v1' }));
+    await errorOf(model({ model: 'm', fetch }));
+    expect(sent.map((headers) => headers.get('authorization'))).toEqual(['Bearer k', null]);
+    expect(urls).toHaveLength(1);
+  },
+);

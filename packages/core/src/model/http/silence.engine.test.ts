@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { httpProviders } from '../../../test-support/providers.ts';
+import { unfinished } from '../../../test-support/wire-formats.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { dashscope } from '../../dashscope.ts';
 import { modelTimeout } from '../../middleware/resilience/model-timeout.ts';
 import type { ChatModel, ModelDelta } from '../chat-model.ts';
 import { openai, type Fetch } from '../../openai.ts';
@@ -38,7 +39,7 @@ const served = (pieces: readonly string[], status = 200) => {
 };
 
 /** Returns the outcome of a call after this time, or `undefined` if the call has not ended. */
-const after = async (model: ChatModel, ms: number): Promise<unknown> => {
+const outcomeAfter = async (model: ChatModel, ms: number): Promise<unknown> => {
   let outcome: unknown;
   new ReActAgent({ name: 'a', model }).call('Hi').then(
     ({ text }) => (outcome = text),
@@ -74,18 +75,27 @@ const silences: readonly (readonly [what: string, pieces: readonly string[]])[] 
 
 test.for(silences)('in openai(), %s count as silence', async ([, pieces]) => {
   const { seen, serve } = served(pieces);
-  expect(await after(openai({ model: 'm', fetch: serve, timeoutMs }), 2_000)).toMatchObject(
+  expect(await outcomeAfter(openai({ model: 'm', fetch: serve, timeoutMs }), 2_000)).toMatchObject(
     timedOut,
   );
   expect(seen.cancelled).toBe(true);
 });
 
-test.for(silences)('in dashscope(), %s count as silence', async ([, pieces]) => {
-  const own = pieces.map((piece) =>
-    piece.replace(/^data: (.*)\n\n$/, (_all, json: string) => chunk({ output: JSON.parse(json) })),
-  );
-  const { seen, serve } = served(own);
-  expect(await after(dashscope({ model: 'm', fetch: serve, timeoutMs }), 2_000)).toMatchObject(
+const quiet = [
+  ['comments', [': keep-alive\n\n']],
+  ['empty lines', ['\n\n']],
+  ['named events without data', ['event: ping\n\n']],
+  ['numbers of events', ['id: 1\nretry: 1000\n\n']],
+  ['pieces of one event', ['data: {"', ' ']],
+] as const;
+
+test.for(
+  httpProviders.flatMap((row) =>
+    quiet.map(([what, after]) => [row.name, what, after, row] as const),
+  ),
+)('in %s(), %s after a text count as silence', async ([, , after, { model, wire }]) => {
+  const { seen, serve } = served([unfinished(wire, { text: ['word'] }).join(''), ...after]);
+  expect(await outcomeAfter(model({ model: 'm', fetch: serve, timeoutMs }), 3_000)).toMatchObject(
     timedOut,
   );
   expect(seen.cancelled).toBe(true);
@@ -93,7 +103,7 @@ test.for(silences)('in dashscope(), %s count as silence', async ([, pieces]) => 
 
 test('an error text that arrives in small pieces is cut off after the timeout', async () => {
   const { seen, serve } = served([' '], 500);
-  expect(await after(openai({ model: 'm', fetch: serve, timeoutMs }), 2_000)).toMatchObject(
+  expect(await outcomeAfter(openai({ model: 'm', fetch: serve, timeoutMs }), 2_000)).toMatchObject(
     timedOut,
   );
   expect(seen.cancelled).toBe(true);
@@ -107,7 +117,7 @@ test('comments are accepted as long as content arrives before the timeout', asyn
     ': ping\n\n',
   ]);
   const model = openai({ model: 'm', fetch: serve, timeoutMs });
-  expect(await after(model, 20_000)).toBe(`${'word '.repeat(10)}end`);
+  expect(await outcomeAfter(model, 20_000)).toBe(`${'word '.repeat(10)}end`);
 });
 
 test('the timeout for the first content begins with the headers', async () => {
@@ -116,7 +126,7 @@ test('the timeout for the first content begins with the headers', async () => {
     await new Promise((resolve) => setTimeout(resolve, 900));
     return serve(...request);
   };
-  expect(await after(openai({ model: 'm', fetch: late, timeoutMs }), 4_000)).toBe('word ');
+  expect(await outcomeAfter(openai({ model: 'm', fetch: late, timeoutMs }), 4_000)).toBe('word ');
 });
 
 test('the time between reads by the reader does not count as silence', async () => {
@@ -154,7 +164,7 @@ test.for<[what: string, parts: readonly Part[]]>([
     } as never,
     { timeoutMs },
   );
-  expect(await after(model, 2_000)).toMatchObject(timedOut);
+  expect(await outcomeAfter(model, 2_000)).toMatchObject(timedOut);
   expect(seen.cancelled).toBe(true);
 });
 
@@ -177,6 +187,6 @@ test.for<[what: string, deltas: readonly ModelDelta[]]>([
       },
     };
     const silence = modelTimeout({ firstDeltaMs: timeoutMs, silenceMs: timeoutMs });
-    expect(await after(silence.wrapModel(custom), 2_000)).toMatchObject(timedOut);
+    expect(await outcomeAfter(silence.wrapModel(custom), 2_000)).toMatchObject(timedOut);
   }
 });
