@@ -657,7 +657,7 @@ test.each([{ mode: 'pause' } as const, { mode: 'inject', messages: 'Hurry.' } as
 
 test('an agent refuses options that only ReActAgent can serve', async () => {
   const refused = (options: object): string => messageOf(thrownBy(() => setUp([], options)));
-  for (const name of ['onLimit', 'pauseWhenIdle', 'holdRound', 'returnDirect', 'retrievalRole'])
+  for (const name of ['onLimit', 'pauseWhenIdle', 'deferRound', 'returnDirect', 'retrievalRole'])
     expect(refused({ [name]: true })).toContain(`Agent has no option \`${name}\`. It has: name,`);
   for (const name of ['tokens', 'toolCalls'])
     expect(refused({ limits: { [name]: 1 } })).toContain(

@@ -129,21 +129,21 @@ test('the log gets an edit to the arguments that a hook has set', async () => {
   expect(await resultsOf(second)).toEqual({ pay0: 'pay {"euros":1}' });
 });
 
-test('`toolsUsed` has the order of the calls, also if a round was held', async () => {
+test('`toolsUsed` has the order of the calls, also if a round was deferred', async () => {
   const other = toolNamed('other');
   const open = processes([calls('look', 'pay', 'other'), 'Done.'], {
     tools: [look, pay, other],
-    use: [approvals({ holdRound: true })],
+    use: [approvals({ deferRound: true })],
   });
   await open().call('Go');
   const { toolsUsed } = await open().call([decide('approve', 'pay1')]);
   expect(toolsUsed).toEqual(['look', 'pay', 'other']);
 });
 
-test('if a hook asks for the model after a rejection, the other calls of a held round still run', async () => {
+test('if a hook asks for the model after a rejection, the other calls of a deferred round still run', async () => {
   for (const control of ['gotoReasoning', 'jumpTo'] as const) {
     const open = processes([calls('pay', 'pay', 'look'), 'Done.'], {
-      use: [approvals({ holdRound: true })],
+      use: [approvals({ deferRound: true })],
     });
     await open().call('Go');
     const asking: Middleware = {

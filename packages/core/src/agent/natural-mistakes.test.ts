@@ -23,7 +23,7 @@ const agentWith = (options: object) => () => new ReActAgent({ name: 'a', model, 
 const agentOptions =
   'name, systemPrompt, recoveryMessage, userId, sessionId, model, tools, toolContext, memory, use, limits, ' +
   'generate, generateId, now, onHookError, whenBusy, preCall, presetPriority, onLimit, onLimitError, ' +
-  'pauseWhenIdle, holdRound, returnDirect, retrievalRole';
+  'pauseWhenIdle, deferRound, returnDirect, retrievalRole';
 
 test.each<[mistake: string, make: () => unknown, message: string]>([
   [

@@ -84,7 +84,7 @@ test.each<[string, () => Memory | Promise<Memory>, ran: string, pending: string]
 
 const deferring = [
   ['springAiAlibaba()', [springAiAlibaba()]],
-  ['approvals()', [approvals({ holdRound: true })]],
+  ['approvals()', [approvals({ deferRound: true })]],
 ] as const;
 
 test.each(deferring)(
@@ -132,7 +132,7 @@ test.each([
       ]),
       toolMessage({ type: 'tool_result', ...known }),
     ]);
-    const { agent, ran } = setUp(memory, [approvals({ holdRound: true })]);
+    const { agent, ran } = setUp(memory, [approvals({ deferRound: true })]);
     expect((await agent.call()).pending).toMatchObject([{ toolUseId: 'pay', kind: 'approval' }]);
     await agent.call([{ toolUseId: 'pay', type: 'approve' }]);
     expect(ran).toEqual(runs);

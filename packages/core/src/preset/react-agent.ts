@@ -33,7 +33,7 @@ export type AgentLimits = KernelLimits & RunLimits;
 export interface AgentOptions<G extends GivenTools = GivenTools>
   extends
     Omit<KernelOptions<G>, 'whenBusy' | 'limits'>,
-    Omit<FeatureOptions, 'limits' | 'holdRound'> {
+    Omit<FeatureOptions, 'limits' | 'deferRound'> {
   /** Limits of an agent call. They override a preset's values, field by field. */
   readonly limits?: AgentLimits;
   /**
@@ -129,7 +129,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
 }
 
 const featureFields =
-  'onLimit,onLimitError:function|? pauseWhenIdle,holdRound:boolean|? ' +
+  'onLimit,onLimitError:function|? pauseWhenIdle,deferRound:boolean|? ' +
   'returnDirect:boolean|function|? retrievalRole:user|system|?';
 
 const fields: OptionFields = {

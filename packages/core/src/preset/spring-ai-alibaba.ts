@@ -24,7 +24,7 @@ export interface SpringAiAlibabaOptions {
    * Whether all tool calls of a reply wait until each call that needs approval is decided. Default
    * true, as in Spring AI Alibaba. With false, only tool calls that need approval wait.
    */
-  readonly holdRound?: boolean;
+  readonly deferRound?: boolean;
   /**
    * Values of the session, from `stateKeys()`. They become part of the middleware, and variables of
    * the system prompt.
@@ -56,10 +56,10 @@ export interface SpringAiAlibabaOptions {
  */
 export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly Middleware[] {
   const fields =
-    'hooks:array|? parallelToolExecution:boolean|? holdRound:boolean|? state:of()|? variables:object|function|?';
+    'hooks:array|? parallelToolExecution:boolean|? deferRound:boolean|? state:of()|? variables:object|function|?';
   checkOptions('CONFIGURATION', 'springAiAlibaba()', options, fields);
   checkPositionHooks('springAiAlibaba()', options.hooks ?? []);
-  const { hooks = [], parallelToolExecution = false, holdRound = true } = options;
+  const { hooks = [], parallelToolExecution = false, deferRound = true } = options;
   const { state, variables = {} } = options;
   const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => {
     const kept = state?.of(call).all() as TemplateVariables | undefined;
@@ -68,8 +68,8 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   };
   const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
   return presetOf([
-    { name: 'springAiAlibaba', defaults: { limits, pauseWhenIdle: true, holdRound } },
-    ...(holdRound ? [approvals()] : []),
+    { name: 'springAiAlibaba', defaults: { limits, pauseWhenIdle: true, deferRound } },
+    ...(deferRound ? [approvals()] : []),
     positionHooks(hooks),
     ...(state ? [state] : []),
     promptVariables({ form: '{}', variables: variablesOf }),

@@ -5,12 +5,12 @@ import { toolNeeds, type Approving } from './approval-policy.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 import { askedAgain, askingApprover, type Decide } from './ask-approver.ts';
 import { decidedCalls } from './decided-calls.ts';
-import { heldRounds } from './held-round.ts';
+import { deferredRounds } from './deferred-rounds.ts';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
-    /** Default of the option `holdRound` of `approvals()`. */
-    readonly holdRound?: boolean;
+    /** Default of the option `deferRound` of `approvals()`. */
+    readonly deferRound?: boolean;
   }
 }
 
@@ -26,7 +26,7 @@ export interface ApprovalsOptions {
    * Whether all tool calls of a reply wait until each call that needs approval is decided. Default
    * false: only tool calls that need approval wait. `springAiAlibaba()` sets it to true.
    */
-  readonly holdRound?: boolean;
+  readonly deferRound?: boolean;
   /**
    * Decides about each tool call that needs approval, while the run waits. The function is called
    * for several tool calls of a reply at the same time, up to `limits.parallelTools`. Without
@@ -58,14 +58,15 @@ export interface ApprovalsOptions {
  */
 export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('CONFIGURATION', 'approvals()', options, optionFields);
-  const { approvalOn, decide, holdRound, timeoutMs, onError } = options;
+  const { approvalOn, decide, deferRound, timeoutMs, onError } = options;
   const rules = approvalRules(approvalOn ?? {});
-  const held = heldRounds(async (call, context) => {
+  const deferred = deferredRounds(async (call, context) => {
     const own = await toolNeeds(call);
     return (await rules.needs(call, context)) || own;
   });
-  const decided = decidedCalls(held.needs);
-  const holds = ({ options: usual }: RunContext): boolean => holdRound ?? usual.holdRound ?? false;
+  const decided = decidedCalls(deferred.needs);
+  const defers = ({ options: usual }: RunContext): boolean =>
+    deferRound ?? usual.deferRound ?? false;
   const made: Approving = {
     ...decided,
     mayAsk: Boolean(approvalOn || decide),
@@ -78,11 +79,11 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
       };
     },
     wrapRound: (next) => {
-      const run = decided.wrapRound(held.wrapRound(next, holds));
+      const run = decided.wrapRound(deferred.wrapRound(next, defers));
       return decide ? (round, ...about) => run(askedAgain(round), ...about) : run;
     },
     wrapTool: (next) => {
-      const run = held.wrapTool(next);
+      const run = deferred.wrapTool(next);
       const gated = decided.wrapTool(run);
       return decide ? askingApprover(gated, run, { decide, timeoutMs, onError }) : gated;
     },
@@ -91,4 +92,4 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
 }
 
 const optionFields =
-  'approvalOn:object|? holdRound:boolean|? decide:function|? timeoutMs:count|? onError:function|?';
+  'approvalOn:object|? deferRound:boolean|? decide:function|? timeoutMs:count|? onError:function|?';

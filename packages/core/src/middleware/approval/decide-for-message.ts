@@ -32,7 +32,7 @@ export async function decideForMessage(
   if (!open.length) return [];
   await memory.restore?.(status, tools);
   const stateOf = ({ id }: ToolUse): CallState | undefined => status.calls.get(id);
-  const isRoundHeld = open.some((toolUse) => isWaiting(stateOf(toolUse)));
+  const isRoundDeferred = open.some((toolUse) => isWaiting(stateOf(toolUse)));
   const decisions = open.map((toolUse): Decision | undefined => {
     const state = stateOf(toolUse);
     const own = given.find(({ toolUseId }) => toolUseId === toolUse.id) ?? state?.decision;
@@ -41,8 +41,8 @@ export async function decideForMessage(
     const tool = state ? undefined : tools.find(toolUse.name);
     const mayWait = typeof tool === 'object' && Boolean(tool.needsApproval);
     // The tool call may only wait until the other tool calls of its reply have decisions.
-    const isHeld = isRoundHeld && state && !state.started && !state.pending;
-    if (mayWait || isWaiting(state) || isHeld) return rejected(toolUse);
+    const isDeferred = isRoundDeferred && state && !state.started && !state.pending;
+    if (mayWait || isWaiting(state) || isDeferred) return rejected(toolUse);
     return state && isGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
   });
   const known = decisions.filter((decision) => decision !== undefined);

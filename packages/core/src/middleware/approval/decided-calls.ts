@@ -216,7 +216,7 @@ export async function editCall(
   const shown = withoutHidden(context, name, input);
   const message = context.messages.find((one) => toolUsesOf(one).some((call) => call.id === id));
   const changed = message && withEditedCall(message, id, shown);
-  // A held round comes here again after the edit.
+  // A deferred round comes here again after the edit.
   if (changed === message && isSameJson(toolUse.input, input)) return toolUse;
   if (changed && changed !== message) await steps.replace(changed);
   if (!isReviewed) return edited;

@@ -7,17 +7,17 @@ import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { notStarted } from '../../tool/tool-outcome.ts';
 import { isUndecided, type NeedsApproval } from './approval-policy.ts';
 
-interface Holding {
+interface Deferral {
   /** `decide`: tool calls are only decided in this step. `run`: they also start. */
   mode: 'decide' | 'run';
   /** Ids of the tool calls that may start without a decision. */
   readonly cleared: Set<string>;
 }
 
-export interface HeldRounds {
+export interface DeferredRounds {
   readonly needs: NeedsApproval;
-  /** Wraps the step that runs the open tool calls. `holds`: whether the rounds of this run wait. */
-  wrapRound(next: Step<Round, Next>, holds: (context: RunContext) => boolean): Step<Round, Next>;
+  /** Wraps the step that runs the open tool calls. `defers`: whether the rounds of this run wait. */
+  wrapRound(next: Step<Round, Next>, defers: (context: RunContext) => boolean): Step<Round, Next>;
   /** Wraps the start of a tool call. */
   wrapTool(next: RunCall): RunCall;
 }
@@ -27,10 +27,10 @@ export interface HeldRounds {
  * decides about the tool calls that need an approval. Then shows the others to the hooks, which may
  * change them so that they need one. Then starts all.
  */
-export function heldRounds(needs: NeedsApproval): HeldRounds {
-  const holdingOf = perRun((): Holding => ({ mode: 'run', cleared: new Set() }));
+export function deferredRounds(needs: NeedsApproval): DeferredRounds {
+  const deferralOf = perRun((): Deferral => ({ mode: 'run', cleared: new Set() }));
   const clear = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
-    const { mode, cleared } = holdingOf(context);
+    const { mode, cleared } = deferralOf(context);
     const asked = await needs(call, context);
     if (!asked && mode === 'decide') cleared.add(call.toolUse.id);
     return asked;
@@ -38,30 +38,30 @@ export function heldRounds(needs: NeedsApproval): HeldRounds {
   return {
     // A cleared tool call does not wait, so that it starts in its order among the decided ones.
     needs(call, context) {
-      const { cleared } = holdingOf(context);
+      const { cleared } = deferralOf(context);
       return cleared.has(call.toolUse.id) ? false : clear(call, context);
     },
-    wrapRound: (next, holds) => async (round, context) => {
-      if (!holds(context)) return next(round, context);
-      return runHeld(round.calls, { needs, holding: holdingOf(context), context, next });
+    wrapRound: (next, defers) => async (round, context) => {
+      if (!defers(context)) return next(round, context);
+      return runDeferred(round.calls, { needs, deferral: deferralOf(context), context, next });
     },
     wrapTool: (next) => async (call, given) => {
-      const isRunning = holdingOf(given.run).mode === 'run';
+      const isRunning = deferralOf(given.run).mode === 'run';
       return isRunning ? next(call, given) : notStarted;
     },
   };
 }
 
-interface HeldRound {
+interface Deferring {
   readonly needs: NeedsApproval;
-  readonly holding: Holding;
+  readonly deferral: Deferral;
   readonly context: RunContext;
   readonly next: Step<Round, Next>;
 }
 
-async function runHeld(
+async function runDeferred(
   given: readonly OpenCall[],
-  { needs, holding, context, next }: HeldRound,
+  { needs, deferral, context, next }: Deferring,
 ): Promise<Next> {
   const undecided = await Promise.all(given.map((call) => isUndecided(call, context, needs)));
   const asks = undecided.includes(true) || given.some(({ state }) => state.decision);
@@ -71,16 +71,16 @@ async function runHeld(
   const fresh = calls.filter(({ state, result }) => !state.toolUse && !result);
   const first = waiting.length ? waiting : fresh;
   if (!first.length) {
-    for (const { toolUse } of calls) holding.cleared.add(toolUse.id);
+    for (const { toolUse } of calls) deferral.cleared.add(toolUse.id);
     return next({ calls }, context);
   }
-  holding.mode = 'decide';
+  deferral.mode = 'decide';
   try {
     const made = await next({ calls: first, parallelTools: Infinity }, context);
     // The tools start in the next round.
     return isEnding(made) || !context.openCalls.length ? made : { to: 'tools' };
   } finally {
-    holding.mode = 'run';
+    deferral.mode = 'run';
   }
 }
 

@@ -48,7 +48,7 @@ function setUp(
   const part =
     given === 'preset'
       ? [springAiAlibaba(), approvals({ approvalOn })]
-      : [approvals({ approvalOn, holdRound: true, ...given })];
+      : [approvals({ approvalOn, deferRound: true, ...given })];
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -62,7 +62,7 @@ function setUp(
 }
 
 test.each([['the option', {}] as const, ['the preset', 'preset'] as const])(
-  'with `holdRound` from %s, no tool call of the reply runs before the decision',
+  'with `deferRound` from %s, no tool call of the reply runs before the decision',
   async (_, given) => {
     const { agent, model, take, events } = setUp([asked('read', 'pay', 'read'), 'Done.'], given);
     const { reason, pending } = await agent.call('go');
@@ -80,11 +80,11 @@ test.each([['the option', {}] as const, ['the preset', 'preset'] as const])(
   },
 );
 
-test('without `holdRound`, tool calls that need no approval run first', async () => {
-  for (const given of [{ holdRound: false }, 'off'] as const) {
+test('without `deferRound`, tool calls that need no approval run first', async () => {
+  for (const given of [{ deferRound: false }, 'off'] as const) {
     const use =
       given === 'off'
-        ? [springAiAlibaba({ holdRound: false }), approvals({ approvalOn })]
+        ? [springAiAlibaba({ deferRound: false }), approvals({ approvalOn })]
         : [approvals({ approvalOn, ...given })];
     const ran: string[] = [];
     const tools = ['read', 'pay', 'mail'].map((name) =>
@@ -96,8 +96,8 @@ test('without `holdRound`, tool calls that need no approval run first', async ()
   }
 });
 
-test('`holdRound` of approvals() has precedence over the preset', async () => {
-  const held = async (options: Partial<AgentOptions>): Promise<boolean> => {
+test('`deferRound` of approvals() has precedence over the preset', async () => {
+  const defers = async (options: Partial<AgentOptions>): Promise<boolean> => {
     const ran: string[] = [];
     const named = (name: string, needsApproval: boolean): Tool =>
       tool({
@@ -113,13 +113,13 @@ test('`holdRound` of approvals() has precedence over the preset', async () => {
     expect((await agent.call('go')).pending).toHaveLength(1);
     return ran.length === 0;
   };
-  expect(await held({ use: [springAiAlibaba()] })).toBe(true);
-  expect(await held({ use: [springAiAlibaba(), approvals()] })).toBe(true);
-  expect(await held({ use: [springAiAlibaba(), approvals({ holdRound: false })] })).toBe(false);
-  expect(await held({ use: [approvals({ holdRound: true })] })).toBe(true);
+  expect(await defers({ use: [springAiAlibaba()] })).toBe(true);
+  expect(await defers({ use: [springAiAlibaba(), approvals()] })).toBe(true);
+  expect(await defers({ use: [springAiAlibaba(), approvals({ deferRound: false })] })).toBe(false);
+  expect(await defers({ use: [approvals({ deferRound: true })] })).toBe(true);
 });
 
-test('with `holdRound`, tool calls that need no decision run normally', async () => {
+test('with `deferRound`, tool calls that need no decision run normally', async () => {
   const { agent, ran } = setUp([asked('read', 'read'), 'Done.']);
   expect((await agent.call('go')).text).toBe('Done.');
   expect(ran()).toEqual(['read 0', 'read 1']);
@@ -159,7 +159,7 @@ test('a result instead of a decision lets the other tool calls run', async () =>
   expect(ran()).toEqual(['read 0']);
 });
 
-test('the `needsApproval` option of a tool also holds the other tool calls', async () => {
+test('the `needsApproval` option of a tool also defers the other tool calls', async () => {
   const { agent } = setUp(
     [asked('read', 'pay'), 'Done.'],
     { approvalOn: {} },
@@ -181,7 +181,7 @@ test('the `needsApproval` option of a tool also holds the other tool calls', asy
   expect((await agent.call([approve('pay1')])).text).toBe('Done.');
 });
 
-test('tool calls that cannot run hold no other tool calls, but are held with them', async () => {
+test('tool calls that cannot run defer no other tool calls, but are deferred with them', async () => {
   const { agent } = setUp([asked('nothing', 'pay'), asked('nothing', 'read'), 'Done.']);
   await agent.call('go');
   expect((await agent.messages()).flatMap(toolResultsOf)).toEqual([]);
@@ -252,7 +252,7 @@ test('a new message instead of the decision closes all tool calls of the reply',
 });
 
 test.each([false, true])(
-  'a message with decisions about all pending tool calls needs no decisions about held tool calls; stored: %s',
+  'a message with decisions about all pending tool calls needs no decisions about deferred tool calls; stored: %s',
   async (isStored) => {
     const store = new MemoryStore();
     const next = (replies: readonly ScriptedReply[]) =>
@@ -274,14 +274,14 @@ test.each([false, true])(
   },
 );
 
-test('`holdRound` must be a boolean', () => {
+test('`deferRound` must be a boolean', () => {
   for (const make of [approvals, springAiAlibaba])
-    expect(() => make({ holdRound: 'yes' } as never)).toThrow(
+    expect(() => make({ deferRound: 'yes' } as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
     );
 });
 
-test('if a hook changes a tool call so that it needs approval, it holds the others too', async () => {
+test('if a hook changes a tool call so that it needs approval, it defers the others too', async () => {
   const toPay: AgentOptions['use'] = [
     {
       on: {
@@ -298,12 +298,12 @@ test('if a hook changes a tool call so that it needs approval, it holds the othe
   expect((await free.agent.call([approve('read1')])).text).toBe('Done.');
   expect(free.ran()).toEqual(['read 0', 'pay 1']);
 
-  const held = setUp([asked('mail', 'read', 'read'), 'Done.'], {}, { use: toPay });
-  await held.agent.call('go');
-  const { pending } = await held.agent.call([approve('mail0')]);
-  expect([pending.map(({ toolUseId }) => toolUseId), held.ran()]).toEqual([['read1'], []]);
-  expect((await held.agent.call([approve('read1')])).text).toBe('Done.');
-  expect(held.ran()).toEqual(['mail 0', 'pay 1', 'read 2']);
+  const deferred = setUp([asked('mail', 'read', 'read'), 'Done.'], {}, { use: toPay });
+  await deferred.agent.call('go');
+  const { pending } = await deferred.agent.call([approve('mail0')]);
+  expect([pending.map(({ toolUseId }) => toolUseId), deferred.ran()]).toEqual([['read1'], []]);
+  expect((await deferred.agent.call([approve('read1')])).text).toBe('Done.');
+  expect(deferred.ran()).toEqual(['mail 0', 'pay 1', 'read 2']);
 
   const decide = (): Verdict => ({ type: 'reject' });
   const decided = setUp([asked('read', 'read'), 'Done.'], { decide }, { use: toPay });
