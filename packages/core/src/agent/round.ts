@@ -153,7 +153,6 @@ export class ToolRound {
     if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
     const { decision, pending, waited } = call.state;
     const outcome = await run.setup.runTool(ready, {
-      ...run.info,
       ...output,
       decision,
       isExternal: !ready.tool.execute,

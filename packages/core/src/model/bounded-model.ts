@@ -1,3 +1,4 @@
+import { AgentError } from '../error/agent-error.ts';
 import { abortables } from './abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from './pace.ts';
@@ -12,8 +13,9 @@ export interface ModelBounds {
 
 /**
  * Returns a model whose replies end when the request's signal aborts, even if `model` ignores the
- * signal. Code that reads a reply can then clean up. With `bounds`, timers can run even between
- * endless batches, and a reply that is too long fails before other code collects it in memory.
+ * signal. Code that reads a reply can then clean up. `bounds`: measures the length and the pace of
+ * each reply. Timers can then run even between endless batches, and a reply that is too long fails.
+ * Rejects with `MODEL_BAD_RESPONSE` if the model yields anything but arrays.
  */
 export function boundedModel(model: ChatModel, bounds?: ModelBounds): ChatModel {
   return withStream(model, (request, context) => boundedReply(model, request, context, bounds));
@@ -33,6 +35,7 @@ async function* boundedReply(
     for (;;) {
       const { done, value } = await within(batches.next());
       if (done) return;
+      if (bounds && !Array.isArray(value)) throw notArray(model);
       length?.add(value);
       yield value;
       const turn = pace?.step(bounds!.now());
@@ -42,4 +45,9 @@ async function* boundedReply(
     // Nobody waits for the cleanup, because it may hang.
     void batches.return?.()?.catch(() => {});
   }
+}
+
+function notArray({ modelId }: ChatModel): AgentError {
+  const message = `The stream of the model "${modelId}" must yield arrays of deltas.`;
+  return new AgentError('MODEL_BAD_RESPONSE', message);
 }

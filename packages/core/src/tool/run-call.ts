@@ -25,7 +25,7 @@ export interface ToolRun extends RunInfo {
 }
 
 /** What a tool call gets from the run that makes it. */
-export interface ExecuteOptions extends RunInfo {
+export interface ExecuteOptions {
   readonly run: ToolRun;
   readonly messages: readonly Msg[];
   readonly decision: Decision | undefined;

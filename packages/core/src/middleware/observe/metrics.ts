@@ -202,7 +202,7 @@ function measuredTools(next: RunCall, recorder: Metrics, now: () => number): Run
       const durationMs = now() - startedAt;
       tell(() =>
         recorder.toolCall?.({
-          ...labelsOf(options),
+          ...labelsOf(options.run),
           name: tool.name,
           toolUseId: toolUse.id,
           durationMs,

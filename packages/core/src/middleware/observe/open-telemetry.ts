@@ -69,7 +69,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
       }),
     wrapTool: (next) => (call, options) => {
       // After a decision there is no `pre-acting` in this run: an earlier run emitted it.
-      const opened = runs.get(options.runId)?.ofTool(call.toolUse);
+      const opened = runs.get(options.run.runId)?.ofTool(call.toolUse);
       if (!opened) return next(call, options);
       opened.span.setAttribute('gen_ai.tool.description', call.tool.schema.description);
       return api.context.with(opened.inside, () => next(call, options));

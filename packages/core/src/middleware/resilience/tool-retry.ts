@@ -65,7 +65,8 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
   };
 }
 
-function runOf({ runId, sessionId, userId, agentPath }: RunCallOptions): RunInfo {
+function runOf({ run }: RunCallOptions): RunInfo {
+  const { runId, sessionId, userId, agentPath } = run;
   return { runId, sessionId, userId, agentPath };
 }
 
