@@ -80,8 +80,8 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     ...parts,
     use,
     mappers: use.filter(({ mapEvent }) => mapEvent),
-    // Replies are measured inside the wrappers, because one may collect a reply before it yields
-    // any of it, and outside, because one may use other models.
+    // Replies are measured inside the wrappers, because one may collect a whole reply. They are
+    // also measured outside, because one may use other models.
     model: wrappedModel === bounded ? bounded : boundedModel(wrappedModel, bounds),
     runLoop: wrapped(use, 'wrapRun', step(runLoop), boundedCall),
     admit: wrapped(use, 'wrapInput', async (input) => input, boundedInput),
