@@ -114,7 +114,7 @@ function resumption(run: Run): Resumption {
   if (found.type !== 'nothing') return found;
   const speaker = run.messages.at(-1)?.name;
   // The agent observed a message of another agent and has not answered it (AgentScope: `observe`).
-  if (speaker !== undefined && speaker !== name) return { type: 'unanswered', cut: [] };
+  if (speaker !== undefined && speaker !== name) return { type: 'unanswered', removed: [] };
   throw new AgentError('INVALID_INPUT', 'The call needs an input.');
 }
 
@@ -122,11 +122,11 @@ function resumption(run: Run): Resumption {
  * Removes partial replies and messages of an interrupt from the end of the log. The note of the new
  * run, which comes next, stores this change.
  */
-async function removeLeftovers(run: Run, { cut }: Resumption): Promise<void> {
-  if (!cut.length) return;
-  const ids = cut.map(({ id }) => id);
+async function removeLeftovers(run: Run, { removed }: Resumption): Promise<void> {
+  if (!removed.length) return;
+  const ids = removed.map(({ id }) => id);
   await run.write(run.setup.memory.delete(ids, { later: true }));
-  run.conversation.replace(run.messages.filter((message) => !cut.includes(message)));
+  run.conversation.replace(run.messages.filter((message) => !removed.includes(message)));
   await run.outbox.tell('step-reset', { reason: 'resume' });
 }
 

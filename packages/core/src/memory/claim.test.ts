@@ -7,7 +7,7 @@ import { MemoryStore } from './memory-store.ts';
 
 const conflict = { code: 'SESSION_CONFLICT', retryable: true };
 
-test('after another leader has claimed the session, the old leader’s writes are rejected and not stored', async () => {
+test('after another owner has claimed the session, the old owner’s writes are rejected and not stored', async () => {
   const store = new MemoryStore();
   const [old, next] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
   await old.claim();
@@ -33,15 +33,15 @@ test('an empty session can be claimed, and a claim makes one write', async () =>
   expect(await old.read()).toEqual([]);
 });
 
-test('a memory that never claimed the session can write beside the leader and does not become the leader', async () => {
+test('a memory that never claimed the session can write beside the owner and does not become the owner', async () => {
   const store = new MemoryStore();
-  const [leader, other] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
-  await leader.claim();
+  const [owner, other] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
+  await owner.claim();
   await other.rename('Trip');
-  await leader.append([userMessage('one')]);
+  await owner.append([userMessage('one')]);
   await other.append([userMessage('two')]);
-  await leader.append([userMessage('three')]);
-  expect((await leader.read()).map(textOf)).toEqual(['one', 'two', 'three']);
+  await owner.append([userMessage('three')]);
+  expect((await owner.read()).map(textOf)).toEqual(['one', 'two', 'three']);
   expect(await listSessions(store)).toMatchObject([{ sessionId: 's', title: 'Trip' }]);
 });
 

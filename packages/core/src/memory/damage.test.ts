@@ -127,11 +127,11 @@ test('the incomplete head of a compacted session is rebuilt, starting with the s
   }
 });
 
-test('a rebuilt head names no batch that lost a race, and keeps the leader', async () => {
+test('a rebuilt head names no batch that lost a race, and keeps the owner', async () => {
   const store = new MemoryStore();
-  const leader = new SessionMemory(store, 's');
-  await leader.claim();
-  for (const id of ['1', '2', '3']) await leader.append([message(id)]);
+  const owner = new SessionMemory(store, 's');
+  await owner.claim();
+  for (const id of ['1', '2', '3']) await owner.append([message(id)]);
   const second = await keyOf(store, 3);
   const other = new MemoryStore();
   const loser = new SessionMemory(other, 's');
@@ -145,7 +145,7 @@ test('a rebuilt head names no batch that lost a race, and keeps the leader', asy
   const next = new SessionMemory(store, 's');
   await next.claim();
   await store.set(headKey, '{');
-  await expect(leader.append([message('late')])).rejects.toMatchObject({
+  await expect(owner.append([message('late')])).rejects.toMatchObject({
     code: 'SESSION_CONFLICT',
   });
 });

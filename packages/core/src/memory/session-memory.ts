@@ -170,7 +170,7 @@ export class SessionMemory implements Memory {
       const removed = new Set(gone);
       const view = await this.#load();
       const ids = view.messages.map(({ id }) => id).filter((id) => removed.has(id));
-      if (ids.length) records.unshift({ kind: 'cut', ids });
+      if (ids.length) records.unshift({ kind: 'truncate', ids });
       if (later && !messages.length) {
         this.#removals = [...this.#removals, ...records];
         view.add(records);
@@ -280,16 +280,15 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Makes this memory the leader of the session and reads the log again. Later writes of an earlier
-   * leader reject with `SESSION_CONFLICT`. Memories that never claimed the session can still write.
+   * Makes this memory the owner of the session and reads the log again. Later writes of an earlier
+   * owner reject with `SESSION_CONFLICT`. Memories that never claimed the session can still write.
    * With `now: false`, the claim takes effect at this memory's first write. Use that only if no
-   * earlier leader is active. Drops pending records that were refused before. Reliable only in
+   * earlier owner is active. Drops pending records that were refused before. Reliable only in
    * stores with `compareAndSet`.
    */
   claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
     return this.run(async () => {
-      const message =
-        'This memory has no leader, because reads of its store may lag behind writes.';
+      const message = 'This memory has no owner, because reads of its store may lag behind writes.';
       if (!this.#log.claim) throw new AgentError('CONFIGURATION', message);
       this.#show(await this.#log.claim());
       if (now) await this.#flush(true);
@@ -297,7 +296,7 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Stops leading the session, after all earlier operations of this memory have ended. Later writes
+   * Gives up the session, after all earlier operations of this memory have ended. Later writes
    * reject with `SESSION_CONFLICT`.
    */
   release(): Promise<void> {
@@ -374,10 +373,10 @@ export class SessionMemory implements Memory {
     for (const values of valuesIn(records)) this.#values.put(values);
   }
 
-  async #flush(takesLead = false): Promise<void> {
+  async #flush(takesOver = false): Promise<void> {
     if (!this.#view && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
-    await this.#log.flush(this.#context(), takesLead);
+    await this.#log.flush(this.#context(), takesOver);
     this.#values.written();
   }
 

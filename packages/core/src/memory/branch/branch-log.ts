@@ -6,8 +6,9 @@ import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { makeTurnRef, SessionKeys } from '../log/session-keys.ts';
-import { formatVersion, sealBatch, type Batch, type SealedBatch } from '../log/stored-batch.ts';
+import { makeTurnRef } from '../log/session-keys.ts';
+import { SessionStore, type SealedBatch } from '../log/session-store.ts';
+import { formatVersion, type Batch } from '../log/stored-batch.ts';
 import { fullLevels, nextHead, takeOver, type Head } from '../log/stored-head.ts';
 import { digest } from './digest.ts';
 import { seal } from '../log/seal.ts';
@@ -49,8 +50,7 @@ const leftTimes = 5;
  * doubled, one batch contains a compacted copy of the log.
  */
 export class BranchLog implements Log {
-  readonly #store: KeyValueStore;
-  readonly #keys: SessionKeys;
+  readonly #store: SessionStore;
   readonly #reader: BranchReader;
   readonly #options: BranchLogOptions;
   readonly #signer: EchoSigner;
@@ -80,9 +80,8 @@ export class BranchLog implements Log {
 
   /** Throws `CONFIGURATION` for invalid secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: BranchLogOptions) {
-    this.#store = store;
-    this.#keys = new SessionKeys(sessionId);
-    this.#reader = new BranchReader(store, this.#keys, options);
+    this.#store = new SessionStore(store, sessionId);
+    this.#reader = new BranchReader(this.#store, options);
     this.#options = options;
     this.#signer = new EchoSigner(options.secrets, sessionId);
     this.#given = options.echo;
@@ -148,19 +147,14 @@ export class BranchLog implements Log {
     return errors;
   }
 
-  /** Deletes every key of the session, the head first. */
+  /** Deletes every key of the session. */
   async clear(): Promise<void> {
     await this.load().catch((error: unknown) => {
       if (AgentError.is(error) && error.code === 'INVALID_INPUT') throw error;
     });
     const { yours, theirs } = this.#refusal?.fork ?? { yours: this.#branch };
-    const known = [yours, theirs]
-      .flatMap((branch) => (branch ? standsFor(branch) : []))
-      .flatMap((ref) => this.#keys.batch(ref));
-    const found = await this.#store.keys(this.#keys.prefix);
-    await this.#store.delete([this.#keys.head]);
-    const gone = [...new Set([...known, ...found])];
-    await this.#store.delete(gone);
+    const known = [yours, theirs].flatMap((branch) => (branch ? standsFor(branch) : []));
+    const gone = await this.#store.clear(known);
     this.#options.cache?.delete(gone);
     this.#pending.length = 0;
     this.#unsure = [];
@@ -301,8 +295,7 @@ export class BranchLog implements Log {
    * a new session, it ignores an older head in the store.
    */
   async #catchUp(): Promise<boolean> {
-    if ((await this.#store.get(this.#keys.head)) === this.#seen && this.#unsure.length === 0)
-      return false;
+    if ((await this.#store.head()) === this.#seen && this.#unsure.length === 0) return false;
     const base = this.#branch;
     const { text, branch: shown } = await this.#reader.head(base?.batches);
     if (!base && !this.#isBegunWith(shown)) return false;
@@ -352,14 +345,14 @@ export class BranchLog implements Log {
     const taken = replaces.length > 0 ? replaces : index;
     const refs = takeOver(made.refs, taken, ref);
     const head: Head = { ...made, refs, hash: await digest(text) };
-    const sealed = seal(head, this.#keys.head).text;
+    const headKey = this.#store.keys.head;
+    const sealed = seal(head, headKey).text;
     this.#unsure = [...this.#unsure, { ref, records: count }];
     // A reader that finds the first value expects all other values, so the first value is written
     // last.
     const values = entries.toReversed();
-    await this.#store.setMany(
-      this.#isAside ? values : [...values, [this.#keys.head, sealed] as const],
-    );
+    const all = this.#isAside ? values : [...values, [headKey, sealed] as const];
+    await this.#store.values.setMany(all);
     this.#reader.keep(ref, text);
     this.#pending.splice(0, count);
     if (!this.#isAside) this.#seen = sealed;
@@ -381,8 +374,7 @@ export class BranchLog implements Log {
       head,
     };
     const name = makeTurnRef(head.version, attemptId(this.#turnId, this.#unsure.length));
-    const { maxValueBytes } = this.#store.features;
-    return { ...sealBatch(this.#keys, name, batch, maxValueBytes), batch };
+    return { ...this.#store.seal(name, batch), batch };
   }
 
   /** Returns the pending records, with copies of earlier turns if a level of the head is full. */

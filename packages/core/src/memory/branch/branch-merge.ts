@@ -1,7 +1,7 @@
 import { fullLevels } from '../log/stored-head.ts';
 import type { LogRecord } from '../log/log-record.ts';
 import { levelWidth } from '../log/session-log.ts';
-import { inOrder } from '../log/batch-reader.ts';
+import { inOrder } from '../log/stored-batch.ts';
 import { standsFor, type Branch } from './branch.ts';
 
 /** Copies of earlier turns for the next batch, so that a reader needs fewer keys. */

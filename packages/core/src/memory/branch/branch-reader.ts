@@ -1,22 +1,22 @@
 import type { AgentError } from '../../error/agent-error.ts';
 import type { BatchCache } from '../log/batch-cache.ts';
-import { readBatches, readValues, type KnownBatches, replacedBy } from '../log/batch-reader.ts';
 import { nameOf, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
 import type { Tip } from './session-echo.ts';
 import { joinValue } from '../split-value.ts';
-import { makeTurnRef, suffixOf, turnOf, type SessionKeys } from '../log/session-keys.ts';
+import { makeTurnRef, suffixOf, turnOf } from '../log/session-keys.ts';
+import type { KnownBatches, SessionStore } from '../log/session-store.ts';
 import {
   damaged,
   formatVersion,
   isDamage,
   parseBatch,
   parseSealed,
+  replacedBy,
   type Batch,
   type StoredBatch,
 } from '../log/stored-batch.ts';
-import { readHead, takeOver, type Head } from '../log/stored-head.ts';
+import { takeOver, type Head } from '../log/stored-head.ts';
 
 export interface BranchReaderOptions {
   readonly now: () => number;
@@ -48,13 +48,11 @@ export function attemptId(turnId: string, failed: number): string {
  * that wrote this batch.
  */
 export class BranchReader {
-  readonly #store: KeyValueStore;
-  readonly #keys: SessionKeys;
+  readonly #store: SessionStore;
   readonly #options: BranchReaderOptions;
 
-  constructor(store: KeyValueStore, keys: SessionKeys, options: BranchReaderOptions) {
+  constructor(store: SessionStore, options: BranchReaderOptions) {
     this.#store = store;
-    this.#keys = keys;
     this.#options = options;
   }
 
@@ -63,8 +61,8 @@ export class BranchReader {
    * older than `staleMs`, missing batches count as damaged.
    */
   async head(known?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
-    const text = await this.#store.get(this.#keys.head);
-    const head = await readHead(this.#store, this.#keys, { text });
+    const text = await this.#store.head();
+    const head = await this.#store.parseHead({ text });
     if (!head) return { text };
     const { now, staleMs } = this.#options;
     const branch = await this.#read(head, known);
@@ -77,24 +75,24 @@ export class BranchReader {
    * readable head, looks for the last turn in the store's key list.
    */
   async rest(errors: AgentError[]): Promise<SeenHead> {
-    const text = await this.#store.get(this.#keys.head);
+    const text = await this.#store.head();
     const headErrors: AgentError[] = [];
-    const head = await readHead(this.#store, this.#keys, { text, errors: headErrors });
+    const head = await this.#store.parseHead({ text, errors: headErrors });
     const isWhole = head && headErrors.length === 0;
     const last = isWhole ? undefined : await this.#lastTurn(errors);
     const branch = last ?? (head && (await this.#read(head)));
-    if (last && headErrors.length === 0) headErrors.push(damaged(this.#keys.head));
+    if (last && headErrors.length === 0) headErrors.push(damaged(this.#store.keys.head));
     errors.push(...headErrors, ...(branch?.unread ?? []).map(({ error }) => error));
     return { text, ...(branch && { branch }) };
   }
 
   /** Reads the branch that ends with the newest readable turn. */
   async #lastTurn(errors: AgentError[]): Promise<Branch | undefined> {
-    const start = this.#keys.turn('');
-    const keys = await this.#store.keys(start);
+    const start = this.#store.keys.turn('');
+    const keys = await this.#store.values.keys(start);
     const firsts = keys.filter((key) => !key.slice(start.length).includes(':'));
     let last: Branch | undefined;
-    for (const [key, value] of await this.#store.getMany(firsts)) {
+    for (const [key, value] of await this.#store.values.getMany(firsts)) {
       try {
         const branch = await this.#turn(key.slice(start.length), value);
         if (branch && !(last && isNewer(last, branch))) last = branch;
@@ -112,11 +110,12 @@ export class BranchReader {
    */
   async tip({ ref, hash }: Tip): Promise<Branch | undefined> {
     if (turnOf(ref) === undefined) return undefined;
-    const values = (await readValues(this.#store, this.#keys, [ref])).get(ref);
+    const values = (await this.#store.readValues([ref])).get(ref);
     if (!values) return undefined;
     try {
-      const batch = parseBatch(this.#keys, ref, values);
-      if ((await digest(joinValue(values))) !== hash) throw damaged(this.#keys.batch(ref)[0]!);
+      const batch = parseBatch(this.#store.keys, ref, values);
+      if ((await digest(joinValue(values))) !== hash)
+        throw damaged(this.#store.keys.batch(ref)[0]!);
       return await this.#endingWith(ref, batch, hash);
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -138,8 +137,8 @@ export class BranchReader {
    */
   async turn(turnId: string): Promise<Branch | undefined> {
     const ids = Array.from({ length: maxAttempts }, (_, failed) => attemptId(turnId, failed));
-    const firsts = new Map(ids.map((id) => [id, this.#keys.turn(id)]));
-    const written = await this.#store.getMany([...firsts.values()]);
+    const firsts = new Map(ids.map((id) => [id, this.#store.keys.turn(id)]));
+    const written = await this.#store.values.getMany([...firsts.values()]);
     const id = ids.findLast((each) => written.has(firsts.get(each)!));
     return id === undefined ? undefined : this.#turn(id, written.get(firsts.get(id)!)!);
   }
@@ -149,11 +148,11 @@ export class BranchReader {
     const values = [value];
     // A part of a batch is a JSON string. A whole batch is a JSON object.
     while (value.startsWith('"')) {
-      const next = await this.#store.get(`${this.#keys.turn(id)}:${values.length}`);
+      const next = await this.#store.values.get(`${this.#store.keys.turn(id)}:${values.length}`);
       if (next === undefined) break;
       values.push(next);
     }
-    const batch = parseSealed<StoredBatch>(this.#keys.turn(id), values);
+    const batch = parseSealed<StoredBatch>(this.#store.keys.turn(id), values);
     const name = makeTurnRef(batch.head?.version ?? 0, id);
     const ref = name + suffixOf(batch.sum, values.length);
     return this.#endingWith(ref, batch, await digest(joinValue(values)));
@@ -182,12 +181,7 @@ export class BranchReader {
 
   async #read(head: Head, known: ReadonlyMap<string, Batch> = new Map()): Promise<Branch> {
     const refs = head.refs.flat();
-    const { batches, unread } = await readBatches(
-      this.#store,
-      this.#keys,
-      refs,
-      this.#known(known),
-    );
+    const { batches, unread } = await this.#store.readBatches(refs, this.#known(known));
     const ref = refs.reduce((last, each) => (last < each ? each : last), '');
     return {
       head,
@@ -204,8 +198,8 @@ export class BranchReader {
   #known(known: ReadonlyMap<string, Batch>): KnownBatches {
     const { cache } = this.#options;
     // The cache must not return batches that have expired in the store.
-    if (!cache || this.#store.features.expires) return known;
-    const keyOf = (ref: string): string => this.#keys.batch(ref)[0]!;
+    if (!cache || this.#store.values.features.expires) return known;
+    const keyOf = (ref: string): string => this.#store.keys.batch(ref)[0]!;
     return {
       get: (ref) => known.get(ref) ?? cache.get(keyOf(ref)),
       add: (ref, batch, characters) => cache.set(keyOf(ref), batch, characters),

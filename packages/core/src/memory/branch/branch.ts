@@ -1,10 +1,9 @@
-import type { UnreadBatch } from '../log/batch-reader.ts';
+import type { UnreadBatch } from '../log/session-store.ts';
 import type { Flushes } from '../log/log-record.ts';
 import type { Tip } from './session-echo.ts';
 import { turnOf } from '../log/session-keys.ts';
-import type { Batch } from '../log/stored-batch.ts';
+import { flushesOf, replacedBy, type Batch } from '../log/stored-batch.ts';
 import type { Head } from '../log/stored-head.ts';
-import { flushesOf, replacedBy } from '../log/batch-reader.ts';
 
 /** A session's log as one head describes it. */
 export interface Branch {

@@ -40,12 +40,12 @@ export type RunNote =
   | { readonly kind: 'state'; readonly state: JsonObject };
 
 /**
- * A record of the log. `cut` removes earlier messages from the history. `replace` replaces the
+ * A record of the log. `truncate` removes earlier messages from the history. `replace` replaces the
  * message with the same id.
  */
 export type LogRecord =
   | { readonly kind: 'message' | 'replace'; readonly message: Msg }
-  | { readonly kind: 'cut'; readonly ids: readonly string[] }
+  | { readonly kind: 'truncate'; readonly ids: readonly string[] }
   | RunNote;
 
 /** Marks a place where records of the log can't be read. Never stored. */
@@ -75,7 +75,7 @@ export function isLogRecord(value: unknown): value is LogRecord {
     case 'message':
     case 'replace':
       return true;
-    case 'cut':
+    case 'truncate':
       return isTexts(value['ids']);
     case 'run-begin':
       return isText(value['runId']);

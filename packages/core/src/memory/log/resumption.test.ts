@@ -32,7 +32,7 @@ const result = (toolUseId: string): LogRecord =>
 const system = message({ ...userMessage('Be kind.', { id: 'system' }), role: 'system' });
 const begin = (runId = 'r1'): LogRecord => ({ kind: 'run-begin', runId });
 const end = (reason: string, runId = 'r1'): LogRecord => ({ kind: 'run-end', runId, reason });
-const cut = (...ids: readonly string[]): LogRecord => ({ kind: 'cut', ids });
+const cut = (...ids: readonly string[]): LogRecord => ({ kind: 'truncate', ids });
 const recovery = said('recovery', { reason: 'interrupted' });
 const half = (partial: string): LogRecord => said('half', { partial });
 const closed = [asks('a'), result('a-x'), result('a-y')];
@@ -40,7 +40,7 @@ const earlier = [begin('r0'), user('u0'), said('s0'), end('stop', 'r0')];
 
 interface Row {
   readonly type: Resumption['type'];
-  readonly cut?: readonly string[];
+  readonly removed?: readonly string[];
   readonly answer?: string;
   /** Whether a host may continue the run without a decision by the user. */
   readonly cutOff?: boolean;
@@ -51,17 +51,17 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   [
     'interrupted before the reply began',
     [begin(), user('u'), recovery, end('interrupted')],
-    { type: 'interrupted', cut: ['recovery'] },
+    { type: 'interrupted', removed: ['recovery'] },
   ],
   [
     'interrupted in a reply',
     [begin(), user('u'), half('interrupted'), recovery, end('interrupted')],
-    { type: 'interrupted', cut: ['half', 'recovery'] },
+    { type: 'interrupted', removed: ['half', 'recovery'] },
   ],
   [
     'interrupted while tools ran',
     [begin(), user('u'), ...closed, recovery, end('interrupted')],
-    { type: 'interrupted', cut: ['recovery'] },
+    { type: 'interrupted', removed: ['recovery'] },
   ],
   [
     'interrupted with a message of the caller',
@@ -71,12 +71,12 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
       message(userMessage('Stop.', { id: 'own', metadata: { reason: 'interrupted' } })),
       end('interrupted'),
     ],
-    { type: 'interrupted', cut: ['own'] },
+    { type: 'interrupted', removed: ['own'] },
   ],
   [
     'interrupted, then the text of the interrupt was deleted',
     [begin(), user('u'), half('interrupted'), recovery, end('interrupted'), cut('recovery')],
-    { type: 'interrupted', cut: ['half'] },
+    { type: 'interrupted', removed: ['half'] },
   ],
   [
     'interrupted, then the reply and the text of the interrupt were deleted',
@@ -93,7 +93,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   [
     'interrupted, and a result was deleted later',
     [begin(), user('u'), ...closed, recovery, end('interrupted'), cut('result a-y')],
-    { type: 'interrupted', cut: ['recovery'] },
+    { type: 'interrupted', removed: ['recovery'] },
   ],
   [
     'interrupted, then another question was observed',
@@ -103,17 +103,17 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   [
     'interrupted, and the host died before the text of the interrupt was stored',
     [begin(), user('u'), half('interrupted')],
-    { type: 'interrupted', cut: ['half'] },
+    { type: 'interrupted', removed: ['half'] },
   ],
   [
     'interrupted, and the host died before the end',
     [begin(), user('u'), half('interrupted'), recovery],
-    { type: 'interrupted', cut: ['half', 'recovery'] },
+    { type: 'interrupted', removed: ['half', 'recovery'] },
   ],
   [
     'interrupted after an earlier answer',
     [...earlier, begin(), user('u'), recovery, end('interrupted')],
-    { type: 'interrupted', cut: ['recovery'] },
+    { type: 'interrupted', removed: ['recovery'] },
   ],
   [
     'interrupted with a summary',
@@ -124,7 +124,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
       recovery,
       end('interrupted'),
     ],
-    { type: 'interrupted', cut: ['recovery'] },
+    { type: 'interrupted', removed: ['recovery'] },
   ],
   [
     'interrupted, then answered by the next run',
@@ -183,22 +183,22 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   [
     'suspended in a reply',
     [begin(), user('u'), half('suspended'), end('suspended')],
-    { type: 'partial', cut: ['half'] },
+    { type: 'partial', removed: ['half'] },
   ],
   [
     'suspended in a reply after tools',
     [begin(), user('u'), ...closed, half('suspended'), end('suspended')],
-    { type: 'partial', cut: ['half'] },
+    { type: 'partial', removed: ['half'] },
   ],
   [
     'aborted in a reply',
     [begin(), user('u'), half('aborted'), end('aborted')],
-    { type: 'partial', cut: ['half'] },
+    { type: 'partial', removed: ['half'] },
   ],
   [
     'aborted in a reply, and the host died',
     [begin(), user('u'), half('aborted')],
-    { type: 'partial', cut: ['half'], cutOff: true },
+    { type: 'partial', removed: ['half'], cutOff: true },
   ],
   [
     'half a reply before an observed question',
@@ -208,17 +208,17 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   [
     'half a reply before a system message',
     [begin(), user('u'), half('suspended'), end('suspended'), system],
-    { type: 'partial', cut: ['half'] },
+    { type: 'partial', removed: ['half'] },
   ],
   [
     'a value that did not fit',
     [begin(), user('u'), said('bad', { reason: 'error' }), end('error')],
-    { type: 'partial', cut: ['bad'] },
+    { type: 'partial', removed: ['bad'] },
   ],
   [
     'an attempt at a value',
     [begin(), user('u'), said('bad', { correction: 'reply' })],
-    { type: 'partial', cut: ['bad'], cutOff: true },
+    { type: 'partial', removed: ['bad'], cutOff: true },
   ],
   [
     'two attempts at a value, then an abort',
@@ -229,7 +229,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
       said('worse', { correction: 'reply' }),
       end('aborted'),
     ],
-    { type: 'partial', cut: ['bad', 'worse'] },
+    { type: 'partial', removed: ['bad', 'worse'] },
   ],
   // Logs that end with a complete answer, whose run has not ended.
   [
@@ -329,12 +329,12 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
 test.each(rows)(
   'resumptionOf() says how a call without input continues a log: %s',
   (_name, records, row) => {
-    const { type, cut: gone = [], answer, cutOff = false } = row;
+    const { type, removed: gone = [], answer, cutOff = false } = row;
     const compacted = new LogFold().add(new LogFold().add(records).records()!);
     for (const view of [new LogFold().add(records), compacted]) {
       const found = resumptionOf(view);
       expect(found.type).toBe(type);
-      expect(found.cut.map(({ id }) => id)).toEqual(gone);
+      expect(found.removed.map(({ id }) => id)).toEqual(gone);
       expect(found.answer?.id).toBe(answer);
       expect(isCutOff(view)).toBe(cutOff);
       const shown = messagesBefore(view).map(({ id }) => id);

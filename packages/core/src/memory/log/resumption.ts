@@ -21,7 +21,7 @@ export type LogEnd = Pick<SessionView, 'messages' | 'openRun'>;
 export interface Resumption {
   readonly type: 'interrupted' | 'open-calls' | 'partial' | 'answered' | 'unanswered' | 'nothing';
   /** Messages at the end of the log that the call removes. */
-  readonly cut: readonly Msg[];
+  readonly removed: readonly Msg[];
   /** The stored answer that the call returns. */
   readonly answer?: Msg;
 }
@@ -30,14 +30,14 @@ export interface Resumption {
 export function resumptionOf({ messages, openRun }: LogEnd): Resumption {
   const index = messages.findLastIndex(isKept);
   const last = messages[index];
-  if (!last) return { type: 'nothing', cut: [] };
-  const cut = messages.slice(index + 1).filter(isLeftover);
-  if (cut.some(isOfInterrupt)) return { type: 'interrupted', cut };
-  if (openCalls(messages).length) return { type: 'open-calls', cut: [] };
-  if (cut.length) return { type: 'partial', cut };
-  if (last.role !== 'assistant') return { type: 'unanswered', cut };
-  if (openRun === undefined) return { type: 'nothing', cut };
-  return { type: 'answered', cut, answer: last };
+  if (!last) return { type: 'nothing', removed: [] };
+  const removed = messages.slice(index + 1).filter(isLeftover);
+  if (removed.some(isOfInterrupt)) return { type: 'interrupted', removed };
+  if (openCalls(messages).length) return { type: 'open-calls', removed: [] };
+  if (removed.length) return { type: 'partial', removed };
+  if (last.role !== 'assistant') return { type: 'unanswered', removed };
+  if (openRun === undefined) return { type: 'nothing', removed };
+  return { type: 'answered', removed, answer: last };
 }
 
 /**
@@ -55,8 +55,8 @@ export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
  * stored answer that the call returns.
  */
 export function messagesBefore(log: LogEnd): readonly Msg[] {
-  const { cut, answer } = resumptionOf(log);
-  return log.messages.filter((message) => message !== answer && !cut.includes(message));
+  const { removed, answer } = resumptionOf(log);
+  return log.messages.filter((message) => message !== answer && !removed.includes(message));
 }
 
 /**

@@ -1,24 +1,15 @@
 import { AgentError } from '../../error/agent-error.ts';
-import {
-  findBatches,
-  readBatches,
-  type UnreadBatch,
-  flushesOf,
-  inOrder,
-  replacedBy,
-  readValues,
-} from './batch-reader.ts';
-import { maxAttempts, pause } from '../contention.ts';
-import type { Entry, KeyValueStore } from '../key-value-store.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+import { maxAttempts, pause, type ContentionOptions } from '../contention.ts';
+import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { seal } from './seal.ts';
-import { makeRef, SessionKeys } from './session-keys.ts';
+import { makeRef } from './session-keys.ts';
+import { newestSnapshot, SessionStore, type SealedBatch } from './session-store.ts';
 import { StoreReads } from './store-reads.ts';
+import { flushesOf, formatVersion, inOrder, replacedBy, type Batch } from './stored-batch.ts';
+import { fullLevels, nextHead, takeOver, type Head } from './stored-head.ts';
 import { UnsureWrites } from './unsure-writes.ts';
-import { formatVersion, sealBatch, type Batch, type SealedBatch } from './stored-batch.ts';
-import { fullLevels, nextHead, readHead, takeOver, type Head } from './stored-head.ts';
-import type { ContentionOptions } from '../contention.ts';
-import { reportFailure } from '../../error/report-failure.ts';
 
 export interface SessionLogOptions extends ContentionOptions {
   readonly generateId: () => string;
@@ -71,8 +62,7 @@ export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'repai
  * time.
  */
 export class SessionLog {
-  readonly #store: KeyValueStore;
-  readonly #keys: SessionKeys;
+  readonly #store: SessionStore;
   readonly #options: SessionLogOptions;
   readonly #writer: string;
   #head: Head | undefined;
@@ -93,14 +83,13 @@ export class SessionLog {
    * read.
    */
   #wantsSnapshot = false;
-  /** Whether this writer leads the session. A leader can't write after another writer claims it. */
-  #lead: 'none' | 'claimed' | 'lost' = 'none';
-  /** The previous leader, until this writer's first write. */
+  /** Whether this writer owns the session. An owner can't write after another writer claims it. */
+  #ownership: 'none' | 'claimed' | 'lost' = 'none';
+  /** The previous owner, until this writer's first write. */
   #before: string | undefined;
 
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
-    this.#store = store;
-    this.#keys = new SessionKeys(sessionId);
+    this.#store = new SessionStore(store, sessionId);
     this.#options = options;
     this.#writer = options.generateId();
     this.#warn = secondWriterWarning(options.onWarning);
@@ -116,28 +105,28 @@ export class SessionLog {
   }
 
   /**
-   * Makes this writer the leader of the session. The next flush writes its id to the head. Drops
+   * Makes this writer the owner of the session. The next flush writes its id to the head. Drops
    * pending records that were refused before.
    */
   async claim(): Promise<Flushes> {
-    if (this.#lead === 'lost') {
+    if (this.#ownership === 'lost') {
       this.#pending.length = 0;
       this.#unsure.clear();
     }
-    this.#lead = 'claimed';
+    this.#ownership = 'claimed';
     const records = await this.load();
-    this.#before = this.#head?.leader;
+    this.#before = this.#head?.owner;
     return records;
   }
 
-  /** Stops leading the session. This writer can no longer write. */
+  /** Gives up the session. This writer can no longer write. */
   release(): void {
-    this.#lead = 'lost';
+    this.#ownership = 'lost';
   }
 
   /** Adds records that the next flush writes. */
   add(records: readonly LogRecord[]): void {
-    this.#checkLead();
+    this.#checkOwner();
     this.#pending.push(...records);
   }
 
@@ -150,9 +139,9 @@ export class SessionLog {
     const { text, head, known, batches, unread, wantsSnapshot } = found;
     errors?.push(...(found.errors ?? []));
     this.#wantsSnapshot = wantsSnapshot;
-    const isSafe = this.#store.compareAndSet !== undefined;
+    const { isSafe } = this.#store;
     const replaced = replacedBy(batches);
-    const snapshot = [...batches].findLast(([, { replaces }]) => replaces)?.[0] ?? '';
+    const snapshot = newestSnapshot(batches);
     const lost = [...known.keys()].filter(
       (ref) => !batches.has(ref) && !replaced.has(ref) && !(isSafe && ref < snapshot),
     );
@@ -167,7 +156,7 @@ export class SessionLog {
     this.#head = head && rejoin(head, isSafe ? [] : lost, this.version);
     this.#seen = text;
     this.#batches = batches;
-    if (isNew) this.#report(lostWrite(this.#keys.head), errors);
+    if (isNew) this.#report(this.#store.lostWrite(), errors);
     return [...flushesOf(batches, unread), [...this.#pending]];
   }
 
@@ -178,7 +167,7 @@ export class SessionLog {
   async #settle(text: string | undefined, isStored: (ref: string) => boolean): Promise<void> {
     const { records, gone } = this.#unsure.settle(text, isStored);
     this.#pending.splice(0, records);
-    if (this.#store.compareAndSet && gone.length > 0) await this.#delete(gone);
+    if (this.#store.isSafe) await this.#store.deleteBatches(gone);
   }
 
   /**
@@ -196,20 +185,20 @@ export class SessionLog {
   }
 
   /**
-   * Writes the pending records. With `takesLead`, writes the head even without pending records, so
-   * that this writer replaces any leader.
+   * Writes the pending records. With `takesOver`, writes the head even without pending records, so
+   * that this writer replaces any owner.
    */
-  async flush(context: FlushContext, takesLead = false): Promise<void> {
-    this.#checkLead();
+  async flush(context: FlushContext, takesOver = false): Promise<void> {
+    this.#checkOwner();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (this.#isIdle && !takesLead) return;
+      if (this.#isIdle && !takesOver) return;
       if (attempt > 0) await pause(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());
-        if (takesLead) this.#before = this.#head?.leader;
-        this.#checkLead();
+        if (takesOver) this.#before = this.#head?.owner;
+        this.#checkOwner();
       }
-      if ((this.#isIdle && !takesLead) || (await this.#write(context))) return;
+      if ((this.#isIdle && !takesOver) || (await this.#write(context))) return;
     }
     const { refs } = this.#unsure;
     this.#unsure.clear();
@@ -219,17 +208,11 @@ export class SessionLog {
     });
   }
 
-  /**
-   * Deletes every key of the session, the head first. If `clear` is interrupted, the session is
-   * therefore empty.
-   */
+  /** Deletes every key of the session. */
   async clear(): Promise<void> {
-    this.#checkLead();
+    this.#checkOwner();
     await this.load().catch(() => {});
-    const batches = [...this.#batches.keys()].flatMap((ref) => this.#keys.batch(ref));
-    const found = await this.#store.keys(this.#keys.prefix);
-    await this.#store.delete([this.#keys.head]);
-    await this.#store.delete([...new Set([...batches, ...found])]);
+    await this.#store.clear([...this.#batches.keys()]);
     this.#head = undefined;
     this.#seen = undefined;
     this.#batches.clear();
@@ -244,16 +227,16 @@ export class SessionLog {
     return this.#pending.length === 0 && !this.#hasLost;
   }
 
-  #checkLead(): void {
-    const { leader } = this.#head ?? {};
+  #checkOwner(): void {
+    const { owner } = this.#head ?? {};
     if (
-      this.#lead === 'claimed' &&
-      leader !== undefined &&
-      leader !== this.#writer &&
-      leader !== this.#before
+      this.#ownership === 'claimed' &&
+      owner !== undefined &&
+      owner !== this.#writer &&
+      owner !== this.#before
     )
-      this.#lead = 'lost';
-    if (this.#lead === 'lost')
+      this.#ownership = 'lost';
+    if (this.#ownership === 'lost')
       throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', {
         retryable: true,
       });
@@ -269,29 +252,21 @@ export class SessionLog {
     readonly wantsSnapshot: boolean;
   }> {
     for (let attempt = 1; ; attempt++) {
-      const text = await this.#store.get(this.#keys.head);
+      const store = this.#store;
+      const text = await store.head();
       const { onDamage } = this.#options;
-      const head = await readHead(this.#store, this.#keys, {
-        text,
-        errors,
-        onDamage,
-        without: this.#unsure.refs,
-      });
-      const own = { isSameLog: head?.chain === this.#head?.chain, batches: this.#batches };
-      const known = await knownBatches(this.#store, this.#keys, own);
-      const found = await readBatches(this.#store, this.#keys, head?.refs.flat() ?? [], known);
+      const head = await store.parseHead({ text, errors, onDamage, without: this.#unsure.refs });
+      const known = await this.#known(head);
+      const found = await store.readBatches(head?.refs.flat() ?? [], known);
       const { batches } = found;
-      let { unread } = found;
-      const isGone = unread.some(({ error }) => error.retryable);
-      if (isGone && attempt < maxReads) {
-        const now = await this.#store.get(this.#keys.head);
-        if (now !== text) continue;
-      }
-      this.#tell(unread, errors);
+      const isGone = found.unread.some(({ error }) => error.retryable);
+      if (isGone && attempt < maxReads && (await store.head()) !== text) continue;
+      const unread = [...found.unread];
+      for (const { error } of unread) this.#report(error, errors);
       if (unread.length > 0) {
-        const more = await findBatches(this.#store, this.#keys, [head?.hash ?? ''], found);
-        this.#tell(more, errors);
-        unread = [...unread, ...more];
+        const more = await store.findBatches([head?.hash ?? ''], found);
+        for (const { error } of more) this.#report(error, errors);
+        unread.push(...more);
       }
       const refs = [...batches.keys()];
       const isLong = refs.length >= this.#options.compactAfter;
@@ -303,8 +278,16 @@ export class SessionLog {
     }
   }
 
-  #tell(unread: readonly UnreadBatch[], errors: AgentError[] | undefined): void {
-    for (const { error } of unread) this.#report(error, errors);
+  /**
+   * Returns the batches of this writer that still belong to the session. A head of another log means
+   * that the session was cleared, or that two writers began it at once, in a store without
+   * `compareAndSet`. Only then does the store still have the batches.
+   */
+  async #known(head: Head | undefined): Promise<ReadonlyMap<string, Batch>> {
+    if (head?.chain === this.#head?.chain) return this.#batches;
+    if (this.#store.isSafe) return new Map();
+    const stored = await this.#store.readValues([...this.#batches.keys()]);
+    return new Map([...this.#batches].filter(([ref]) => stored.has(ref)));
   }
 
   #report(error: AgentError, errors: AgentError[] | undefined): void {
@@ -316,9 +299,9 @@ export class SessionLog {
 
   /** Returns whether another writer has written since the last read or write of this writer. */
   async hasChanged(): Promise<boolean> {
-    const text = await this.#reads.take(() => this.#store.get(this.#keys.head));
+    const text = await this.#reads.take(() => this.#store.head());
     const hasChanged = text !== this.#seen;
-    if (hasChanged && !this.#store.compareAndSet) this.#warn();
+    if (hasChanged && !this.#store.isSafe) this.#warn();
     return hasChanged;
   }
 
@@ -339,8 +322,7 @@ export class SessionLog {
    */
   async #isOutdated(): Promise<boolean> {
     if (this.#unsure.refs.length > 0) return true;
-    if (this.#store.compareAndSet) return false;
-    return this.hasChanged();
+    return !this.#store.isSafe && this.hasChanged();
   }
 
   /**
@@ -353,11 +335,10 @@ export class SessionLog {
     const replaces = compacted && [...this.#batches.keys()];
     const records = compacted ?? [...this.#pending];
     const { batch, ref, entries, head } = this.#make(records, replaces, context.title());
-    const { text } = seal(head, this.#keys.head);
+    const { text } = seal(head, this.#store.keys.head);
     const expected = this.#seen;
     this.#unsure.add({ ref, records: count, expected });
-    const headEntry = [this.#keys.head, text] as const;
-    if (!(await writeBatch(this.#store, { entries, headEntry, expected }))) return false;
+    if (!(await this.#store.write({ entries, head: text, expected }))) return false;
     this.#hasLost = false;
     await this.#settle(text, (each) => each === ref);
     this.#head = head;
@@ -378,20 +359,20 @@ export class SessionLog {
     const next = nextHead(before, { ...this.#options, writer: this.#writer, title });
     const refs = replaces ? [] : next.refs;
     const index = fullLevels(refs, levelWidth);
-    const leader = this.#lead === 'none' ? before?.leader : this.#writer;
-    const led = leader !== undefined && { leader };
+    const owner = this.#ownership === 'none' ? before?.owner : this.#writer;
+    const owned = owner !== undefined && { owner };
     const batch: Batch = {
       v: formatVersion,
       prev: before?.hash ?? '',
       records,
       ...(index.length > 0 && { index }),
       ...(replaces && { replaces }),
-      ...led,
+      ...owned,
     };
     const name = makeRef(next.version, this.#options.generateId());
-    const sealed = sealBatch(this.#keys, name, batch, this.#store.features.maxValueBytes);
+    const sealed = this.#store.seal(name, batch);
     const { ref } = sealed;
-    const head = { ...next, ...led, hash: ref, refs: takeOver(refs, index, ref) };
+    const head = { ...next, ...owned, hash: ref, refs: takeOver(refs, index, ref) };
     return { ...sealed, batch, head };
   }
 
@@ -403,24 +384,15 @@ export class SessionLog {
   async #forget(refs: readonly string[]): Promise<void> {
     this.#wantsSnapshot = false;
     const earlier = replacedBy(this.#batches);
-    const gone = this.#store.compareAndSet ? [...refs, ...earlier] : [...earlier];
+    const gone = this.#store.isSafe ? [...refs, ...earlier] : [...earlier];
     this.#batches.clear();
     await this.#deleteUnnamed(gone);
   }
 
   /** Deletes batches if the head in the store is the one that this writer knows. */
   async #deleteUnnamed(refs: readonly string[]): Promise<void> {
-    const isCurrent = await this.hasChanged().then(
-      (changed) => !changed,
-      () => false,
-    );
-    if (isCurrent) await this.#delete(refs);
-  }
-
-  /** Deletes batches. A failure does no harm: the batches only take up space. */
-  async #delete(refs: readonly string[]): Promise<void> {
-    if (refs.length === 0) return;
-    await this.#store.delete(refs.flatMap((each) => this.#keys.batch(each))).catch(() => {});
+    const hasChanged = await this.hasChanged().catch(() => true);
+    if (!hasChanged) await this.#store.deleteBatches(refs);
   }
 }
 
@@ -438,22 +410,6 @@ function rejoin(head: Head, lost: readonly string[], version: number): Head {
   };
 }
 
-/**
- * Returns the batches of this writer that still belong to the session. A head of another log means
- * that the session was cleared, or that two writers began it at once, in a store without
- * `compareAndSet`. Only then does the store still have the batches.
- */
-async function knownBatches(
-  store: KeyValueStore,
-  keys: SessionKeys,
-  { isSameLog, batches }: { readonly isSameLog: boolean; readonly batches: Map<string, Batch> },
-): Promise<ReadonlyMap<string, Batch>> {
-  if (isSameLog) return batches;
-  if (store.compareAndSet) return new Map();
-  const stored = await readValues(store, keys, [...batches.keys()]);
-  return new Map([...batches].filter(([ref]) => stored.has(ref)));
-}
-
 /** Returns a function whose first call warns of a second writer in a store without `compareAndSet`. */
 function secondWriterWarning(onWarning: ((warning: AgentError) => void) | undefined): () => void {
   let isFirst = true;
@@ -464,42 +420,4 @@ function secondWriterWarning(onWarning: ((warning: AgentError) => void) | undefi
       'Another writer changed the session. The store has no compareAndSet, so records can be lost.';
     reportFailure('SessionMemory:', onWarning, new AgentError('SESSION_CONFLICT', message));
   };
-}
-
-/** A batch and the head that names it, as they are stored. */
-interface BatchWrite {
-  readonly entries: readonly Entry[];
-  readonly headEntry: Entry;
-  /** Text of the head that the write replaces. */
-  readonly expected: string | undefined;
-}
-
-/**
- * Writes a batch, then the head. Returns false if the store refuses the write. Rejects with
- * `STORAGE_FAILED` if the store has acknowledged the first head of a session and does not have it.
- */
-async function writeBatch(
-  store: KeyValueStore,
-  { entries, headEntry, expected }: BatchWrite,
-): Promise<boolean> {
-  const [key, text] = headEntry;
-  if (!store.compareAndSet) {
-    await store.setMany([...entries, headEntry]);
-    return true;
-  }
-  if (store.setManyIf) {
-    if (!(await store.setManyIf(key, expected, [...entries, headEntry]))) return false;
-  } else {
-    await store.setMany(entries);
-    if (!(await store.compareAndSet(key, expected, text))) return false;
-  }
-  // Later, a first head that was never written looks like a session that was cleared.
-  if (expected === undefined && (await store.get(key)) === undefined) throw lostWrite(key);
-  return true;
-}
-
-/** Returns the error for a write that the store acknowledged but does not have. */
-function lostWrite(key: string): AgentError {
-  const text = `The store acknowledged a write of ${key} and does not have it.`;
-  return new AgentError('STORAGE_FAILED', text, { retryable: true });
 }

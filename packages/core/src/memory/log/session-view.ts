@@ -151,8 +151,8 @@ export class LogFold implements SessionView {
           log.map((message) => (message.id === record.message.id ? record.message : message)),
         );
         break;
-      case 'cut':
-        this.#cut(new Set(record.ids));
+      case 'truncate':
+        this.#remove(new Set(record.ids));
         // If the log now ends with an answer, an earlier run gave this answer.
         this.#closeAnswered();
         break;
@@ -206,16 +206,16 @@ export class LogFold implements SessionView {
     if (!this.calls.size && endsWithAnswer(this.messages)) this.openRun = undefined;
   }
 
-  #cut(ids: ReadonlySet<string>): void {
-    const cut = this.#log.filter(({ id }) => ids.has(id));
+  #remove(ids: ReadonlySet<string>): void {
+    const removed = this.#log.filter(({ id }) => ids.has(id));
     this.#edit((log) => log.filter(({ id }) => !ids.has(id)));
     if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
       this.summary = undefined;
     const left = new Set(this.#log.flatMap(toolUsesOf).map(({ id }) => id));
     // The result was removed, but the tool has run.
-    for (const { toolUseId } of cut.flatMap(toolResultsOf))
+    for (const { toolUseId } of removed.flatMap(toolResultsOf))
       if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
-    for (const { id } of cut.flatMap(toolUsesOf)) this.calls.delete(id);
+    for (const { id } of removed.flatMap(toolUsesOf)) this.calls.delete(id);
   }
 }
 

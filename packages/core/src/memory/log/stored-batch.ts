@@ -1,9 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
-import type { Entry } from '../key-value-store.ts';
-import { joinValue, splitValue } from '../split-value.ts';
-import type { LogRecord } from './log-record.ts';
-import { checkSeal, seal } from './seal.ts';
+import { joinValue } from '../split-value.ts';
+import type { Flushes, LogRecord } from './log-record.ts';
+import { checkSeal } from './seal.ts';
 import { suffixOf, type SessionKeys } from './session-keys.ts';
 import type { Head } from './stored-head.ts';
 
@@ -22,8 +21,8 @@ export interface Batch {
    * log with echoes (signed session tokens of clients).
    */
   readonly head?: Omit<Head, 'hash'>;
-  /** Id of the writer that led the session. See `Head`. */
-  readonly leader?: string;
+  /** Id of the writer that owned the session. See `Head`. */
+  readonly owner?: string;
 }
 
 /** A batch from the store. */
@@ -36,30 +35,7 @@ export interface StoredBatch extends Batch {
  * Version of the stored format. Other formats are refused. Another format must keep the checksum as
  * its last field, or have no checksum.
  */
-export const formatVersion = 4;
-
-/** A batch as it is stored. */
-export interface SealedBatch {
-  readonly ref: string;
-  /** The batch as JSON with its checksum. */
-  readonly text: string;
-  /** The batch's values, the first one first. */
-  readonly entries: readonly Entry[];
-}
-
-/** Returns the stored form of a batch. `name`: its ref without the suffix. */
-export function sealBatch(
-  keys: SessionKeys,
-  name: string,
-  batch: Batch,
-  maxValueBytes: number,
-): SealedBatch {
-  const { text, sum } = seal(batch, keys.place(name));
-  const values = splitValue(text, maxValueBytes);
-  const ref = name + suffixOf(sum, values.length);
-  const entries = keys.batch(ref).map((key, part): Entry => [key, values[part] ?? '']);
-  return { ref, text, entries };
-}
+export const formatVersion = 5;
 
 /** Parses a named batch from its values. Throws the errors of `parseSealed`. */
 export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): StoredBatch {
@@ -112,4 +88,28 @@ export function damaged(key: string, cause?: unknown): AgentError {
 /** Returns whether an error reports a value in the store, not a failure of the store. */
 export function isDamage(error: unknown): error is AgentError {
   return AgentError.is(error) && error.details?.['key'] !== undefined;
+}
+
+/**
+ * Returns the records in the order in which they were written. Marks the places of lost batches.
+ */
+export function flushesOf(batches: ReadonlyMap<string, Batch>, lost: readonly string[]): Flushes {
+  return inOrder(batches, lost).map((ref) => batches.get(ref)?.records ?? [{ kind: 'lost' }]);
+}
+
+/**
+ * Returns the refs in the order in which the batches were written, without batches that a snapshot
+ * replaced.
+ */
+export function inOrder(
+  batches: ReadonlyMap<string, Batch>,
+  lost: readonly string[] = [],
+): readonly string[] {
+  const replaced = replacedBy(batches);
+  return [...batches.keys(), ...lost].filter((ref) => !replaced.has(ref)).toSorted();
+}
+
+/** Returns the refs of all batches that snapshots replaced. */
+export function replacedBy(batches: ReadonlyMap<string, Batch>): ReadonlySet<string> {
+  return new Set([...batches.values()].flatMap(({ replaces }) => replaces ?? []));
 }

@@ -1,8 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
-import { findBatches, type ReadBatches } from './batch-reader.ts';
-import { isSealed, makeMissingRef, versionOf, type SessionKeys } from './session-keys.ts';
-import { formatVersion, parseSealed, type Batch } from './stored-batch.ts';
+import { formatVersion, parseSealed } from './stored-batch.ts';
 
 /** The value that names the batches of a session. The only value that is overwritten. */
 export interface Head {
@@ -25,7 +21,7 @@ export interface Head {
   readonly updatedAt: number;
   readonly title?: string;
   /** Id of the writer that has claimed the session. Writers without a claim copy this field. */
-  readonly leader?: string;
+  readonly owner?: string;
 }
 
 /** Parses a head. Throws `STORAGE_FAILED` if the head is damaged or has another format. */
@@ -90,123 +86,4 @@ export function takeOver(
   const left = levels.map((level) => level.filter((each) => !gone.has(each)));
   const place = levels.findLastIndex((each, level) => each.length > 0 && !left[level]!.length) + 1;
   return [...left.slice(0, place), [...(left[place] ?? []), ref], ...left.slice(place + 1)];
-}
-
-export interface HeadReading {
-  /** The head in the store. */
-  readonly text: string | undefined;
-  /** Receives the error of a damaged head that was rebuilt. */
-  readonly onDamage?: ((error: AgentError) => void) | undefined;
-  /**
-   * Collects errors for a repair. A repair also rebuilds a missing head, and works in any store.
-   */
-  readonly errors?: AgentError[] | undefined;
-  /** Names of batches that a rebuilt head leaves out, because the reader will write them again. */
-  readonly without?: readonly string[] | undefined;
-}
-
-/**
- * Parses the head, which names the batches of a session. Rebuilds a damaged head from the store's
- * key list, if that list is current. Otherwise throws `STORAGE_FAILED`.
- */
-export async function readHead(
-  store: KeyValueStore,
-  keys: SessionKeys,
-  { text, onDamage, errors, without }: HeadReading,
-): Promise<Head | undefined> {
-  if (text === undefined) return errors && findHead(store, keys, errors);
-  try {
-    return parseHead(text, keys.head);
-  } catch (thrown) {
-    const error = AgentError.from(thrown);
-    const isOtherFormat = error.details?.['format'] !== undefined;
-    // A store with `compareAndSet` also has a current key list.
-    if (isOtherFormat || !(errors || store.features.compareAndSet)) throw error;
-    const head = await rebuildHead(store, keys, { guesses: errors !== undefined, without });
-    if (errors) errors.push(error);
-    else if (!head) throw error;
-    else onDamage?.(error);
-    return head;
-  }
-}
-
-/** Rebuilds a missing head. Returns `undefined` if the session is empty. */
-async function findHead(
-  store: KeyValueStore,
-  keys: SessionKeys,
-  errors: AgentError[],
-): Promise<Head | undefined> {
-  const head = await rebuildHead(store, keys, { guesses: true });
-  if (head) {
-    const text = `The session's record ${keys.head} is not in the store`;
-    errors.push(new AgentError('STORAGE_FAILED', text, { details: { key: keys.head } }));
-  }
-  return head;
-}
-
-/**
- * Returns a head for the batches in the store, or `undefined` if there are none. The head also
- * names batches that are missing before or between the others, so that readers report them. Batches
- * that are missing at the end can't be detected, because they may never have been written. If the
- * last version has several batches, all but one belong to failed writes. The function then returns
- * `undefined`, or with `guesses` a head of all batches.
- */
-async function rebuildHead(
-  store: KeyValueStore,
-  keys: SessionKeys,
-  { guesses, without = [] }: { readonly guesses: boolean } & Pick<HeadReading, 'without'>,
-): Promise<Head | undefined> {
-  const stored = keys.refs(await store.keys(keys.prefix)).toSorted();
-  const refs = stored.filter((ref) => !without.includes(ref));
-  const last = refs.at(-1);
-  if (last === undefined) return undefined;
-  const version = versionOf(last);
-  const tips = refs.filter((ref) => versionOf(ref) === version);
-  if (tips.length > 1 && !guesses) return undefined;
-  const batches = new Map<string, Batch>();
-  const unread = await findBatches(store, keys, tips, { batches, unread: [] });
-  const found = [...batches.keys(), ...unread.map(({ ref }) => ref)];
-  const leader = batches.get(last)?.leader;
-  return {
-    v: formatVersion,
-    version,
-    writer: '',
-    // The same batches always give the same id of the log.
-    chain: last,
-    hash: last,
-    refs: [[...found, ...missingRefs({ batches, unread })].toSorted()],
-    createdAt: 0,
-    updatedAt: 0,
-    ...(leader !== undefined && { leader }),
-  };
-}
-
-/**
- * Returns the names of missing batches, which leave gaps between the versions of the other batches.
- * If the names in a gap are unknown, one new name represents them all. Batches that are missing at
- * the end can't be detected.
- */
-function missingRefs({ batches, unread }: ReadBatches): readonly string[] {
-  const refs = [...batches.keys(), ...unread.map(({ ref }) => ref)].toSorted();
-  return refs.flatMap((ref, at) => {
-    const batch = batches.get(ref);
-    const before = refs[at - 1];
-    // A snapshot replaces all earlier batches, and an unreadable batch may be a snapshot.
-    if (before === undefined && (!batch || batch.replaces)) return [];
-    return refsBetween(before === undefined ? 0 : versionOf(before), versionOf(ref), batch);
-  });
-}
-
-function refsBetween(
-  before: number,
-  version: number,
-  behind: Batch | undefined,
-): readonly string[] {
-  const missing = version - before - 1;
-  if (missing <= 0) return [];
-  const prev = behind?.prev ?? '';
-  const isNamed = isSealed(prev) && versionOf(prev) === version - 1;
-  const named = isNamed ? [prev] : [];
-  const last = version - 1 - named.length;
-  return last > before ? [makeMissingRef(before + 1, last), ...named] : named;
 }

@@ -99,7 +99,7 @@ function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
 }
 
 function changesMessages({ kind }: LogRecord): boolean {
-  return kind === 'message' || kind === 'replace' || kind === 'cut';
+  return kind === 'message' || kind === 'replace' || kind === 'truncate';
 }
 
 /**
@@ -117,7 +117,7 @@ function recordsTo(target: SessionView, current: SessionView): readonly LogRecor
   const from = first < 0 ? messages.length : first;
   const { values = {}, groups = null } = state;
   return [
-    { kind: 'cut', ids: current.messages.slice(from).map(({ id }) => id) },
+    { kind: 'truncate', ids: current.messages.slice(from).map(({ id }) => id) },
     // These notes close all earlier runs.
     { kind: 'run-begin', runId: '' },
     { kind: 'run-end', runId: '', reason: 'stop' },

@@ -1,0 +1,344 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { Entry, KeyValueStore } from '../key-value-store.ts';
+import { splitValue } from '../split-value.ts';
+import { seal } from './seal.ts';
+import { isSealed, makeMissingRef, SessionKeys, suffixOf, versionOf } from './session-keys.ts';
+import { formatVersion, parseBatch, type Batch } from './stored-batch.ts';
+import { parseHead, type Head } from './stored-head.ts';
+
+/** A batch of a log that could not be read, with the reason. */
+export interface UnreadBatch {
+  readonly ref: string;
+  /**
+   * Retryable if the batch is not in the store. Otherwise the batch is damaged or has another
+   * format.
+   */
+  readonly error: AgentError;
+}
+
+export interface ReadBatches {
+  readonly batches: Map<string, Batch>;
+  readonly unread: readonly UnreadBatch[];
+}
+
+/** Batches that were read before and are not read again. */
+export interface KnownBatches {
+  get(ref: string): Batch | undefined;
+  /** Receives each batch that has just been read. */
+  add?(ref: string, batch: Batch, characters: number): void;
+}
+
+interface HeadReading {
+  /** The head in the store. */
+  readonly text: string | undefined;
+  /** Receives the error of a damaged head that was rebuilt. */
+  readonly onDamage?: ((error: AgentError) => void) | undefined;
+  /**
+   * Collects errors for a repair. A repair also rebuilds a missing head, and works in any store.
+   */
+  readonly errors?: AgentError[] | undefined;
+  /** Names of batches that a rebuilt head leaves out, because the reader will write them again. */
+  readonly without?: readonly string[];
+}
+
+/** A batch as it is stored. */
+export interface SealedBatch {
+  readonly ref: string;
+  /** The batch as JSON with its checksum. */
+  readonly text: string;
+  /** The batch's values, the first one first. */
+  readonly entries: readonly Entry[];
+}
+
+/** A batch and the head that names it, as they are stored. */
+interface BatchWrite {
+  readonly entries: readonly Entry[];
+  readonly head: string;
+  /** Text of the head that the write replaces. */
+  readonly expected: string | undefined;
+}
+
+/** The values of one session in a store. */
+export class SessionStore {
+  readonly keys: SessionKeys;
+  readonly values: KeyValueStore;
+
+  constructor(store: KeyValueStore, sessionId: string) {
+    this.values = store;
+    this.keys = new SessionKeys(sessionId);
+  }
+
+  /** Whether a write detects other writers. Such a store also has a current key list. */
+  get isSafe(): boolean {
+    return this.values.compareAndSet !== undefined;
+  }
+
+  /** Returns the head in the store. */
+  head(): Promise<string | undefined> {
+    return this.values.get(this.keys.head);
+  }
+
+  /**
+   * Parses the head, which names the batches of a session. Rebuilds a damaged head from the store's
+   * key list, if that list is current. Otherwise throws `STORAGE_FAILED`.
+   */
+  async parseHead({ text, onDamage, errors, without }: HeadReading): Promise<Head | undefined> {
+    if (text === undefined) return errors && this.#findHead(errors);
+    try {
+      return parseHead(text, this.keys.head);
+    } catch (thrown) {
+      const error = AgentError.from(thrown);
+      const isOtherFormat = error.details?.['format'] !== undefined;
+      if (isOtherFormat || !(errors || this.isSafe)) throw error;
+      const head = await this.#rebuildHead(errors !== undefined, without);
+      if (errors) errors.push(error);
+      else if (!head) throw error;
+      else onDamage?.(error);
+      return head;
+    }
+  }
+
+  /**
+   * Reads the batches in `refs` and all batches that they name, level by level. Checks each batch.
+   * Does not read known batches again.
+   */
+  async readBatches(refs: readonly string[], known: KnownBatches): Promise<ReadBatches> {
+    const batches = new Map<string, Batch>();
+    const unread: UnreadBatch[] = [];
+    for (let wanted = refs; wanted.length > 0;) {
+      const held = new Map(wanted.map((ref) => [ref, known.get(ref)]));
+      const found = await this.readValues(wanted.filter((ref) => !held.get(ref)));
+      const named: string[] = [];
+      for (const ref of wanted) {
+        const values = found.get(ref);
+        const batch = held.get(ref) ?? this.#parse(ref, values);
+        if ('error' in batch) unread.push(batch);
+        else {
+          // An estimate: usually only the last value of a batch is shorter than the others.
+          if (values) known.add?.(ref, batch, values[0]!.length * values.length);
+          batches.set(ref, batch);
+          named.push(...(batch.index ?? []));
+        }
+      }
+      wanted = named.filter((ref) => !batches.has(ref));
+    }
+    const isComplete = !this.values.features.expires;
+    return { batches, unread: isComplete ? unread : unexpired(unread, batches) };
+  }
+
+  /**
+   * Finds batches in the store's key list that no readable batch names, and adds them to `batches`.
+   * Their names were in an unreadable batch or head. Several batches have the same version if a
+   * write failed halfway. Of these, adds only the batches in `tips` and the batches that a later
+   * batch names. Returns the unreadable batches.
+   */
+  async findBatches(
+    tips: readonly string[],
+    { batches, unread }: ReadBatches,
+  ): Promise<readonly UnreadBatch[]> {
+    const versions = new Set([...batches.keys(), ...unread.map(({ ref }) => ref)].map(versionOf));
+    const snapshot = newestSnapshot(batches);
+    const refs = (await this.#listedRefs()).filter(
+      (ref) => !versions.has(versionOf(ref)) && ref > snapshot,
+    );
+    const found = await this.readValues(refs);
+    const names = new Set([...tips, ...[...batches.values()].map(({ prev }) => prev)]);
+    const damages: UnreadBatch[] = [];
+    // The newest batch comes first, because each batch contains the name of the previous batch.
+    for (const ref of refs.toReversed()) {
+      const isOnly = refs.filter((other) => versionOf(other) === versionOf(ref)).length === 1;
+      if (!isOnly && !names.has(ref)) continue;
+      const batch = this.#parse(ref, found.get(ref));
+      if ('error' in batch) damages.push(batch);
+      else {
+        batches.set(ref, batch);
+        names.add(batch.prev);
+        if (batch.replaces) break;
+      }
+    }
+    return damages;
+  }
+
+  /** Reads the values of each batch. Leaves out batches that are not complete in the store. */
+  async readValues(refs: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const whole = new Map<string, readonly string[]>();
+    if (refs.length === 0) return whole;
+    const names = refs.map((ref) => this.keys.batch(ref));
+    const values = await this.values.getMany(names.flat());
+    for (const [index, ref] of refs.entries()) {
+      const own = names[index]!;
+      const found = own.flatMap((name) => values.get(name) ?? []);
+      if (found.length === own.length) whole.set(ref, found);
+    }
+    return whole;
+  }
+
+  /** Returns the stored form of a batch. `name`: its ref without the suffix. */
+  seal(name: string, batch: Batch): SealedBatch {
+    const { text, sum } = seal(batch, this.keys.place(name));
+    const values = splitValue(text, this.values.features.maxValueBytes);
+    const ref = name + suffixOf(sum, values.length);
+    const entries = this.keys.batch(ref).map((key, part): Entry => [key, values[part]!]);
+    return { ref, text, entries };
+  }
+
+  /**
+   * Writes a batch, then the head. Returns false if the store refuses the write. Rejects with
+   * `STORAGE_FAILED` if the store has acknowledged the first head of a session and does not have it.
+   */
+  async write({ entries, head, expected }: BatchWrite): Promise<boolean> {
+    const { values: store } = this;
+    const key = this.keys.head;
+    const all = [...entries, [key, head] as const];
+    if (!store.compareAndSet) {
+      await store.setMany(all);
+      return true;
+    }
+    if (store.setManyIf) {
+      if (!(await store.setManyIf(key, expected, all))) return false;
+    } else {
+      await store.setMany(entries);
+      if (!(await store.compareAndSet(key, expected, head))) return false;
+    }
+    // Later, a first head that was never written looks like a session that was cleared.
+    if (expected === undefined && (await this.head()) === undefined) throw this.lostWrite();
+    return true;
+  }
+
+  /** Returns the error for a write that the store acknowledged but does not have. */
+  lostWrite(): AgentError {
+    const text = `The store acknowledged a write of ${this.keys.head} and does not have it.`;
+    return new AgentError('STORAGE_FAILED', text, { retryable: true });
+  }
+
+  /** Deletes batches. A failure does no harm: the batches only take up space. */
+  async deleteBatches(refs: readonly string[]): Promise<void> {
+    if (refs.length === 0) return;
+    await this.values.delete(refs.flatMap((ref) => this.keys.batch(ref))).catch(() => {});
+  }
+
+  /**
+   * Deletes every key of the session, the head first. If `clear` is interrupted, the session is
+   * therefore empty. `refs`: batches that the store's key list may not have yet. Returns the keys.
+   */
+  async clear(refs: readonly string[]): Promise<readonly string[]> {
+    const found = await this.values.keys(this.keys.prefix);
+    const gone = [...new Set([...refs.flatMap((ref) => this.keys.batch(ref)), ...found])];
+    await this.values.delete([this.keys.head]);
+    await this.values.delete(gone);
+    return gone;
+  }
+
+  /** Returns the refs of the batches in the store's key list, in order. */
+  async #listedRefs(): Promise<readonly string[]> {
+    return this.keys.refs(await this.values.keys(this.keys.prefix)).toSorted();
+  }
+
+  #parse(ref: string, values: readonly string[] | undefined): Batch | UnreadBatch {
+    const [key = ''] = this.keys.batch(ref);
+    if (!values) return { ref, error: notFound(key, { retryable: true, details: { key, ref } }) };
+    try {
+      return parseBatch(this.keys, ref, values);
+    } catch (thrown) {
+      const { message, cause, details } = AgentError.from(thrown);
+      const about = { cause, details: { ...details, ref } };
+      return { ref, error: new AgentError('STORAGE_FAILED', message, about) };
+    }
+  }
+
+  /** Rebuilds a missing head. Returns `undefined` if the session is empty. */
+  async #findHead(errors: AgentError[]): Promise<Head | undefined> {
+    const head = await this.#rebuildHead(true);
+    const key = this.keys.head;
+    if (head) errors.push(notFound(key, { details: { key } }));
+    return head;
+  }
+
+  /**
+   * Returns a head for the batches in the store, or `undefined` if there are none. The head also
+   * names batches that are missing before or between the others, so that readers report them.
+   * Batches that are missing at the end can't be detected, because they may never have been
+   * written. If the last version has several batches, all but one belong to failed writes. The
+   * function then returns `undefined`, or with `guesses` a head of all batches.
+   */
+  async #rebuildHead(guesses: boolean, without: readonly string[] = []): Promise<Head | undefined> {
+    const refs = (await this.#listedRefs()).filter((ref) => !without.includes(ref));
+    const last = refs.at(-1);
+    if (last === undefined) return undefined;
+    const version = versionOf(last);
+    const tips = refs.filter((ref) => versionOf(ref) === version);
+    if (tips.length > 1 && !guesses) return undefined;
+    const batches = new Map<string, Batch>();
+    const unread = await this.findBatches(tips, { batches, unread: [] });
+    const found = [...batches.keys(), ...unread.map(({ ref }) => ref)].toSorted();
+    const owner = batches.get(last)?.owner;
+    return {
+      v: formatVersion,
+      version,
+      writer: '',
+      // The same batches always give the same id of the log.
+      chain: last,
+      hash: last,
+      refs: [[...found, ...missingRefs(found, batches)].toSorted()],
+      createdAt: 0,
+      updatedAt: 0,
+      ...(owner !== undefined && { owner }),
+    };
+  }
+}
+
+/** Returns the name of the newest snapshot among the batches, or an empty text. */
+export function newestSnapshot(batches: ReadonlyMap<string, Batch>): string {
+  const snapshots = [...batches].flatMap(([ref, { replaces }]) => (replaces ? [ref] : []));
+  return snapshots.toSorted().at(-1) ?? '';
+}
+
+function notFound(key: string, options: ConstructorParameters<typeof AgentError>[2]): AgentError {
+  return new AgentError(
+    'STORAGE_FAILED',
+    `The session's record ${key} is not in the store`,
+    options,
+  );
+}
+
+/**
+ * Leaves out missing batches that may have expired, because they are older than the oldest batch
+ * found. Any other missing batch is lost or not in the store yet.
+ */
+function unexpired(
+  unread: readonly UnreadBatch[],
+  found: ReadonlyMap<string, Batch>,
+): readonly UnreadBatch[] {
+  const [oldest = ''] = [...found.keys()].toSorted();
+  return unread.filter(({ ref, error }) => !error.retryable || ref >= oldest);
+}
+
+/**
+ * Returns the names of missing batches, which leave gaps between the versions of the other batches.
+ * If the names in a gap are unknown, one new name represents them all.
+ */
+function missingRefs(
+  refs: readonly string[],
+  batches: ReadonlyMap<string, Batch>,
+): readonly string[] {
+  return refs.flatMap((ref, at) => {
+    const batch = batches.get(ref);
+    const before = refs[at - 1];
+    // A snapshot replaces all earlier batches, and an unreadable batch may be a snapshot.
+    if (before === undefined && (!batch || batch.replaces)) return [];
+    return refsBetween(before === undefined ? 0 : versionOf(before), versionOf(ref), batch);
+  });
+}
+
+function refsBetween(
+  before: number,
+  version: number,
+  behind: Batch | undefined,
+): readonly string[] {
+  if (version - before <= 1) return [];
+  const prev = behind?.prev ?? '';
+  const isNamed = isSealed(prev) && versionOf(prev) === version - 1;
+  const named = isNamed ? [prev] : [];
+  const last = version - 1 - named.length;
+  return last > before ? [makeMissingRef(before + 1, last), ...named] : named;
+}
