@@ -21,6 +21,11 @@ export type StopReason =
   | 'aborted'
   | 'error';
 
+/** Returns whether an agent call with this reason ended with an answer. */
+export function isAnswer(reason: StopReason): boolean {
+  return /^(stop|return-direct|max-iterations|limit|stopped-by-hook)$/.test(reason);
+}
+
 /** Event at which a hook can end the agent call. */
 export type StopEvent =
   | 'pre-call'

@@ -13,6 +13,18 @@ export interface ReadyCall {
   readonly input: unknown;
 }
 
+/**
+ * Returns the call with another `execute` of its tool. `execute` gets the tool's own function first.
+ */
+export function withExecute(
+  { tool, ...call }: ReadyCall,
+  execute: (run: Execute, ...given: Parameters<Execute>) => ReturnType<Execute>,
+): ReadyCall {
+  return { ...call, tool: { ...tool, execute: (...given) => execute(tool.execute!, ...given) } };
+}
+
+type Execute = NonNullable<Tool['execute']>;
+
 /** A tool call that can run, or its problem as text for the model. */
 export type Prepared =
   | ReadyCall

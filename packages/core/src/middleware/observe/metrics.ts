@@ -7,7 +7,7 @@ import type { ChatModel, ModelContext, ModelDelta, RunInfo } from '../../model/c
 import type { Usage } from '../../model/usage.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { isResult } from '../../tool/tool-outcome.ts';
-import type { Tool } from '../../tool/tool.ts';
+import { withExecute } from '../../tool/prepare-call.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import type { Middleware, RunCall } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
@@ -211,13 +211,13 @@ function measuredTools(next: RunCall, recorder: Metrics, now: () => number): Run
       );
     };
     // Another wrapper may first wait for an approval, so the time is measured from here.
-    const execute: Tool['execute'] = (input, context) => {
+    const measured = withExecute(call, (run, input, context) => {
       if (!isBegun) startedAt = now();
       isBegun = true;
-      return tool.execute!(input, context);
-    };
+      return run(input, context);
+    });
     try {
-      const outcome = await next({ ...call, tool: { ...tool, execute } }, options);
+      const outcome = await next(measured, options);
       const state = isResult(outcome) ? outcome.state : 'suspended';
       if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
       return outcome;

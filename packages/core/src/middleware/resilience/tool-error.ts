@@ -3,7 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/message-text.ts';
 import { outputToolName } from '../../message/output-tool.ts';
-import type { ReadyCall } from '../../tool/prepare-call.ts';
+import { withExecute, type ReadyCall } from '../../tool/prepare-call.ts';
 import { isResult } from '../../tool/tool-outcome.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
@@ -90,23 +90,17 @@ interface Seen {
   context?: ToolContext;
 }
 
-function watched({ tool, ...call }: ReadyCall, seen: Seen): ReadyCall {
-  return {
-    ...call,
-    tool: {
-      ...tool,
-      async execute(input, context) {
-        seen.context = context;
-        delete seen.thrown;
-        try {
-          return await tool.execute!(input, context);
-        } catch (error) {
-          seen.thrown = { error };
-          throw error;
-        }
-      },
-    },
-  };
+function watched(call: ReadyCall, seen: Seen): ReadyCall {
+  return withExecute(call, async (run, input, context) => {
+    seen.context = context;
+    delete seen.thrown;
+    try {
+      return await run(input, context);
+    } catch (error) {
+      seen.thrown = { error };
+      throw error;
+    }
+  });
 }
 
 /**

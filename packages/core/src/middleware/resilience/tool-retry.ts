@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { backoff, backoffFields, type BackoffOptions, type FailedTry } from './backoff.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
-import type { ReadyCall } from '../../tool/prepare-call.ts';
+import { withExecute, type ReadyCall } from '../../tool/prepare-call.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import { isSuspension } from '../../tool/tool-outcome.ts';
 import type { Middleware, RunCallOptions } from '../../agent/middleware.ts';
@@ -42,22 +42,17 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
       return false;
     }
   };
-  const again = ({ tool, ...call }: ReadyCall, run: RunInfo): ReadyCall => ({
-    ...call,
-    tool: {
-      ...tool,
-      async execute(input, context) {
-        for (let attempt = 1; ; attempt += 1) {
-          try {
-            return await tool.execute!(input, context);
-          } catch (error) {
-            const failed = { error, attempt, of: tool.name, run };
-            if (!(await isTriedAgain(failed, context))) throw error;
-          }
+  const again = (call: ReadyCall, run: RunInfo): ReadyCall =>
+    withExecute(call, async (execute, input, context) => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await execute(input, context);
+        } catch (error) {
+          const failed = { error, attempt, of: call.tool.name, run };
+          if (!(await isTriedAgain(failed, context))) throw error;
         }
-      },
-    },
-  });
+      }
+    });
   return {
     name: 'toolRetry',
     wrapTool: (next) => (call, context) =>

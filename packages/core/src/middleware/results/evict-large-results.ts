@@ -112,7 +112,7 @@ function shorten(
   { headLines = 10, maxTokens = usualTokens, profile = arc }: EvictLargeResultsOptions,
 ): string {
   const lines = linesOf(text);
-  const first = lines.slice(0, headLines).map((line) => line.text);
+  const first = lines.slice(0, headLines);
   const head = first.slice(0, fitting(first, maxTokens, profile));
   const note = `[This result is too long to show. It has ${lines.length} lines; these are the first ${head.length}. Read more with ${readToolName}, id "${id}".]`;
   return [...head, note].join('\n');

@@ -34,7 +34,7 @@ export function readResultTool({ store, maxTokens, profile }: ReadResultOptions)
       const numbers = (found ?? lines.map((_line, index) => index)).filter(
         (index) => index + 1 >= from,
       );
-      const shown = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]!.text}`);
+      const shown = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
       const page = shown.slice(0, Math.max(1, fitting(shown, maxTokens, profile)));
       const next = numbers[page.length];
       const of = found

@@ -1,46 +1,35 @@
+import { startOf } from '../../message/cut-text.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 
-/** One line of a text, or a piece of a long line. */
-export interface ResultLine {
-  readonly text: string;
-  /** Whether the next item continues the same line of the text. */
-  readonly goesOn: boolean;
-}
-
-/**
- * Maximum length of a line, in UTF-16 units. A longer line, such as JSON without line breaks, is
- * split.
- */
+/** Maximum length of a line, in characters. A longer line, such as JSON without breaks, is split. */
 const longest = 1_000;
 
-export function linesOf(text: string): readonly ResultLine[] {
+export function linesOf(text: string): readonly string[] {
   return text.split(/\r\n|[\n\r]/).flatMap((line) => {
-    const pieces: ResultLine[] = [];
-    let rest = line;
-    while (rest.length > longest) {
-      // A cut must not separate the two halves of a surrogate pair.
-      const end = /[\ud800-\udbff]/.test(rest[longest - 1]!) ? longest - 1 : longest;
-      pieces.push({ text: rest.slice(0, end), goesOn: true });
-      rest = rest.slice(end);
+    const pieces = [startOf(line, longest)];
+    let length = pieces[0]!.length;
+    while (length < line.length) {
+      const piece = startOf(line.slice(length), longest);
+      pieces.push(piece);
+      length += piece.length;
     }
-    return [...pieces, { text: rest, goesOn: false }];
+    return pieces;
   });
 }
 
 /**
- * Returns the indexes of the lines that contain a text. Case and character width do not count. If a
- * match begins in one piece of a long line and ends in the next, the index of the first piece is
- * returned.
+ * Returns the indexes of the lines that contain a text. Case and character width do not count. A
+ * match may end in the next piece of a line that was split.
  */
-export function findLines(lines: readonly ResultLine[], query: string): readonly number[] {
+export function findLines(lines: readonly string[], query: string): readonly number[] {
   const wanted = fold(query);
-  return lines.flatMap(({ text, goesOn }, index) => {
-    const folded = fold(text);
-    if (folded.includes(wanted)) return index;
-    if (!goesOn) return [];
-    const next = fold(lines[index + 1]!.text);
-    const seam = folded.slice(-wanted.length) + next.slice(0, wanted.length);
+  const folded = lines.map(fold);
+  return folded.flatMap((line, index) => {
+    if (line.includes(wanted)) return index;
+    const isSplit = lines[index]!.length >= longest - 1;
+    const next = isSplit ? (folded[index + 1] ?? '') : '';
+    const seam = line.slice(-wanted.length) + next.slice(0, wanted.length);
     return seam.includes(wanted) && !next.includes(wanted) ? index : [];
   });
 }

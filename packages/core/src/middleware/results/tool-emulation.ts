@@ -5,7 +5,8 @@ import { fence } from '../../message/fence.ts';
 import { askText } from '../../model/ask-text.ts';
 import { generateFields } from '../../model/chat-model.ts';
 import type { ChatModel, GenerateOptions } from '../../model/chat-model.ts';
-import type { Tool, ToolContext } from '../../tool/tool.ts';
+import { withExecute } from '../../tool/prepare-call.ts';
+import type { Tool } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 
@@ -61,30 +62,21 @@ export function toolEmulation(options: ToolEmulationOptions): Middleware {
       const { tool } = call;
       const { run } = context;
       if (!emulates(tool, run)) return next(call, context);
-      const execute = async (input: unknown, toolContext: ToolContext): Promise<unknown> => {
+      const emulated = withExecute(call, async (execute, input, toolContext) => {
+        const { signal } = toolContext;
         try {
-          return await invent(options, tool, input, toolContext.signal, run);
+          return await invent(options, tool, input, signal, run);
         } catch (error) {
-          if (toolContext.signal.aborted) throw error;
-          reportFailure(
-            `Tool "${tool.name}" could not be emulated:`,
-            onError,
-            AgentError.from(error),
-            tool.name,
-          );
+          if (signal.aborted) throw error;
+          const message = `Tool "${tool.name}" could not be emulated:`;
+          reportFailure(message, onError, AgentError.from(error), tool.name);
+          if (onFailure === 'run') return execute(input, toolContext);
           // Throws an error without a code, because some error codes of a model would end the agent
           // call.
-          if (onFailure === 'error')
-            throw new Error(`The tool could not be emulated: ${messageOf(error)}`, {
-              cause: error,
-            });
-          return tool.execute!(input, toolContext);
+          throw new Error(`The tool could not be emulated: ${messageOf(error)}`, { cause: error });
         }
-      };
-      return next(
-        { ...call, tool: { ...tool, execute: execute as NonNullable<Tool['execute']> } },
-        context,
-      );
+      });
+      return next(emulated, context);
     },
   };
 }

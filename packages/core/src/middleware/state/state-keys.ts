@@ -7,7 +7,7 @@ import type { JsonValue } from '../../message/json/json.ts';
 import { userText } from '../../message/message-text.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
 import type { ModelContext, RunInfo } from '../../model/chat-model.ts';
-import type { StopReason } from '../../event/agent-result.ts';
+import { isAnswer } from '../../event/agent-result.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { AgentCall, Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -73,13 +73,6 @@ export interface StateMiddleware<K extends StateKeys> extends Middleware {
 }
 
 const ownPrefix = 'isoloop:';
-const answered: readonly StopReason[] = [
-  'stop',
-  'return-direct',
-  'max-iterations',
-  'limit',
-  'stopped-by-hook',
-];
 
 /**
  * Adds values to a session. Hooks, middleware and tools can read and write these values (Spring AI
@@ -133,7 +126,7 @@ export function stateKeys<const K extends StateKeys>(
     wrapRun: (next) =>
       state.wrapRun(async (input, context) => {
         const result = await next(input, context);
-        if (outputKey !== undefined && answered.includes(result.reason)) {
+        if (outputKey !== undefined && isAnswer(result.reason)) {
           put(context, outputKey, result.output ?? result.text);
           // The answer is valid even if this write fails. The next write reports the failure.
           await context.storeState().catch(() => {});

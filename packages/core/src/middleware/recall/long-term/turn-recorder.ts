@@ -1,7 +1,7 @@
 import { toolUsesOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { isOwn } from '../../../message/metadata-keys.ts';
-import type { AgentResult, StopReason } from '../../../event/agent-result.ts';
+import { isAnswer, type AgentResult } from '../../../event/agent-result.ts';
 import type { LongTermMemoryOptions, LongTermTurn, ReportLongTerm } from './long-term-options.ts';
 
 /** Records turns in a long-term memory, beside the agent calls. */
@@ -43,22 +43,12 @@ export class TurnRecorder {
   }
 }
 
-/** Reasons of agent calls that ended with an answer. */
-const answered: readonly StopReason[] = [
-  'stop',
-  'max-iterations',
-  'limit',
-  'return-direct',
-  'stopped-by-hook',
-];
-
 /**
  * Returns whether an agent call ended with an answer. A hook may stop it before its answer; the
  * agent call that continues it then records the turn.
  */
 export function hasAnswer({ message, reason }: AgentResult): boolean {
-  const isAnswer = message.content.length > 0 && !toolUsesOf(message).length;
-  return isAnswer && answered.includes(reason);
+  return isAnswer(reason) && message.content.length > 0 && !toolUsesOf(message).length;
 }
 
 /** Returns the input, and the messages that users added while the agent worked on it. */
