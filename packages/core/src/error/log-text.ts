@@ -1,5 +1,4 @@
-import { hideValues } from './hidden-values.ts';
-import { maskSecrets } from './mask-secrets.ts';
+import { hideValues, maskSecrets } from './mask-secrets.ts';
 import { showFailuresAs } from './report-failure.ts';
 
 /** Maximum number of errors in one log entry, so that a cycle of causes ends. */

@@ -1,5 +1,3 @@
-import { withoutHidden } from './hidden-values.ts';
-
 /** Names after which a secret follows. */
 const name = '(?:key|token|secret|passw(?:or)?d|credentials?|signature|jwt)';
 
@@ -30,7 +28,7 @@ const random = /^(?=.*\d)(?=.*[a-z]).{16}/i;
 export function maskSecrets(text: string): string {
   const clean = patterns.reduce(
     (left, pattern) => left.replace(pattern, '$1***'),
-    withoutHidden(text).replace(prefixed, '***'),
+    withoutTexts(text, [...hidden]).replace(prefixed, '***'),
   );
   return withoutTokensNearNames(clean).replace(/[\w-]{16,}/g, (word) =>
     word.split(/[-_]/).some((part) => random.test(part)) ? '***' : word,
@@ -83,4 +81,62 @@ function withoutTokensNearNames(text: string): string {
     before = found;
     return isToken ? '***' : found;
   });
+}
+
+/** Most values that are kept. Secrets that change often do not use up the memory. */
+const mostHidden = 1_000;
+/** Shorter values are not hidden: they are parts of many words. */
+const shortest = 4;
+
+/** Values that no log may show, in all their forms. */
+const hidden: Set<string> = new Set();
+
+/** Removes these values from all later logs, also encoded for URLs, JSON and base64. */
+export function hideValues(values: readonly unknown[]): void {
+  for (const given of values) {
+    // A binding often ends with a line break, which an error does not quote.
+    const value = typeof given === 'string' ? given.trim() : '';
+    if (value.length < shortest || hidden.has(value)) continue;
+    for (const form of formsOf(value)) hidden.add(form);
+  }
+  for (const oldest of hidden) {
+    if (hidden.size <= mostHidden) return;
+    hidden.delete(oldest);
+  }
+}
+
+/**
+ * Replaces each of the texts by `***`, the longest first, because a longer one may contain a shorter
+ * one.
+ */
+export function withoutTexts(text: string, texts: readonly string[]): string {
+  const longestFirst = texts.toSorted((one, other) => other.length - one.length);
+  return longestFirst.reduce((left, value) => left.replaceAll(value, '***'), text);
+}
+
+/** Returns a secret in all forms in which a text may quote it: plain, in URLs, JSON and base64. */
+export function formsOf(value: string): readonly string[] {
+  const bytes = new TextEncoder().encode(value);
+  // A binding with half a character cannot be encoded as it is.
+  const inUrl = encodeURIComponent(new TextDecoder().decode(bytes));
+  const inJson = escaped(value);
+  // Without padding, because some encoders leave it out.
+  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')).replace(
+    /=+$/,
+    '',
+  );
+  return [
+    value,
+    inUrl,
+    inUrl.replaceAll('%20', '+'),
+    inJson,
+    escaped(inJson),
+    base64,
+    base64.replaceAll('+', '-').replaceAll('/', '_'),
+  ];
+}
+
+/** Returns a text as it stands between the quotes of a JSON string. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }

@@ -1,3 +1,4 @@
+import { formsOf, withoutTexts } from '../../error/mask-secrets.ts';
 import { addressOf } from './base-url.ts';
 import type { HttpRequest } from './http-request.ts';
 
@@ -11,19 +12,17 @@ const shortest = 8;
 export function withoutSecrets(text: string, { url, headers }: HttpRequest): string {
   const address = addressOf(url);
   const parts = url.split(/[/?&=@:#]+/).filter((part) => !address.includes(part));
-  return Object.values(headers)
+  const secrets = Object.values(headers)
     .map((value) => value.trim().replace(/^(bearer|basic) +/i, ''))
     .concat(parts)
-    .flatMap((secret) => [secret, encodeURIComponent(secret)])
-    .filter(({ length }) => length >= shortest)
-    .sort((a, b) => b.length - a.length)
-    .reduce(withoutSecret, text);
+    .filter(({ length }) => length >= shortest);
+  const forms = secrets.flatMap(formsOf);
+  return forms.reduce(withoutCutSecret, withoutTexts(text, forms));
 }
 
-function withoutSecret(text: string, secret: string): string {
-  const clean = text.replaceAll(secret, '***');
-  // A quoted text may be cut within the secret.
-  const at = clean.lastIndexOf(secret.slice(0, shortest));
-  const isCut = at >= 0 && clean.endsWith('…') && secret.startsWith(clean.slice(at, -1));
-  return isCut ? `${clean.slice(0, at)}***…` : clean;
+/** Removes the beginning of a secret at the end of a quoted text, which may be cut within it. */
+function withoutCutSecret(text: string, secret: string): string {
+  const at = text.lastIndexOf(secret.slice(0, shortest));
+  const isCut = at >= 0 && text.endsWith('…') && secret.startsWith(text.slice(at, -1));
+  return isCut ? `${text.slice(0, at)}***…` : text;
 }
