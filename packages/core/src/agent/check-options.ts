@@ -1,6 +1,5 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, missingPart } from '../error/agent-error.ts';
 import { checkFields, checkOptions, keysIn } from '../error/check-fields.ts';
-import { missingPart } from '../error/agent-error.ts';
 import { generateFields } from '../model/chat-model.ts';
 import { checkTool } from '../tool/tool.ts';
 import { requiredParts } from '../tool/required-parts.ts';
