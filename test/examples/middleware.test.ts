@@ -45,8 +45,8 @@ test('custom middleware wraps the run, the model and the tools', async () => {
       console.log(result.reason);
       return result;
     },
-    wrapTool: (next) => async (call, context) => {
-      const outcome = await next(call, context); // a result, or a suspended call
+    wrapTool: (next) => async (call, options) => {
+      const outcome = await next(call, options); // a result, or a suspended call
       console.log(call.tool.name, 'output' in outcome ? outcome.output : 'waits');
       return outcome;
     },
