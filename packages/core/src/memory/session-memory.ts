@@ -7,7 +7,8 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { KeyValueStore, StoreFeatures, SummaryStore } from './key-value-store.ts';
 import { suspendedNote } from './log/call-notes.ts';
 import { KeptGroups } from './log/kept-groups.ts';
-import { recordsOf, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
+import { checkRecords, recordsOf } from './log/log-record.ts';
+import type { Flushes, LogRecord, RunNote } from './log/log-record.ts';
 import { notedReplies, notedSummaries } from './log/noted-stores.ts';
 import {
   SessionLog,
@@ -16,7 +17,7 @@ import {
   type SessionLogOptions,
 } from './log/session-log.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
-import { checkRecords, LogFold, type SessionView } from './log/session-view.ts';
+import { LogFold, type SessionView } from './log/session-view.ts';
 import type { Memory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
 import { groupsKey, titleKey, valuesKey } from './storage-keys.ts';
 
@@ -419,9 +420,9 @@ export class SessionMemory implements Memory {
   #show(records: Flushes): LogFold {
     const pending = records.at(-1) ?? [];
     const view = new LogFold().load(records.slice(0, -1));
-    const { values } = view.state;
+    const logged = view.state[valuesKey];
     this.#view = view.load([[...pending, ...this.#removals]]);
-    this.#values.load(values, new Set(valuesIn(pending)));
+    this.#values.load(logged, new Set(valuesIn(pending)));
     return view;
   }
 

@@ -1,8 +1,10 @@
+import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
-import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
+import { parseMessages } from '../../message/validation/validate-message.ts';
 
 /** A log entry about the progress of a run or a tool call, or about other state of the session. */
 export type RunNote =
@@ -68,62 +70,50 @@ export function messagesIn(records: readonly LogRecord[]): readonly Msg[] {
   );
 }
 
-/** Returns whether a value from a store is a record. `parseMessages` checks the messages in it. */
-export function isLogRecord(value: unknown): value is LogRecord {
-  if (!isRecord(value)) return false;
-  switch (value['kind']) {
-    case 'message':
-    case 'replace':
-      return true;
-    case 'truncate':
-      return isTexts(value['ids']);
-    case 'run-begin':
-      return isText(value['runId']);
-    case 'run-end':
-      return isText(value['runId']) && isText(value['reason']);
-    case 'call-started':
-      return isText(value['toolUseId']) && isToolUse(value['toolUse']);
-    case 'decision':
-      return (
-        isRecord(value['decision']) &&
-        isText(value['decision']['toolUseId']) &&
-        isText(value['decision']['type'])
-      );
-    case 'suspended':
-      return (
-        Array.isArray(value['calls']) &&
-        value['calls'].every(
-          (call) => isRecord(call) && isPending(call['pending']) && isToolUse(call['toolUse']),
-        )
-      );
-    case 'summary':
-      return (
-        [value['first'], value['last'], value['text']].every(isText) &&
-        Number.isSafeInteger(value['count'])
-      );
-    case 'reply':
-      return isText(value['after']) && (value['state'] === undefined || isRecord(value['state']));
-    case 'state':
-      return isRecord(value['state']);
-    default:
-      return false;
+/** Fields of each kind of record, for `checkFields`. */
+const fieldsOf: Readonly<Record<LogRecord['kind'], string>> = {
+  message: 'message:object',
+  replace: 'message:object',
+  truncate: 'ids:array',
+  'run-begin': 'runId:string',
+  'run-end': 'runId,reason:string',
+  'call-started': 'toolUseId:string toolUse:object|?',
+  decision: 'decision:object',
+  suspended: 'calls:array',
+  summary: 'first,last,text:string count:count',
+  reply: 'after:string state:object|?',
+  state: 'state:object',
+};
+
+/**
+ * Throws `INVALID_STATE` if these are not valid records of a session. Records from a store have a
+ * checksum instead.
+ */
+export function checkRecords(records: readonly LogRecord[]): void {
+  checkFields('INVALID_STATE', 'A session', { records }, 'records:array');
+  for (const record of records) checkRecord(record);
+  try {
+    parseMessages(messagesIn(records));
+  } catch (cause) {
+    const message = `The session has an invalid message: ${messageOf(cause)}`;
+    throw new AgentError('INVALID_STATE', message, { cause });
   }
 }
 
-function isPending(value: unknown): boolean {
-  return (
-    isRecord(value) && isText(value['toolUseId']) && isText(value['name']) && isText(value['kind'])
-  );
-}
-
-function isToolUse(value: unknown): boolean {
-  return value === undefined || (isRecord(value) && isText(value['id']) && isText(value['name']));
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isText);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
+function checkRecord(record: LogRecord): void {
+  const check = (what: string, value: unknown, fields: string): void =>
+    checkFields('INVALID_STATE', what, value, fields);
+  const checkToolUse = (toolUse: ToolUse | undefined): void => {
+    if (toolUse) check('A tool call', toolUse, 'id,name:string');
+  };
+  check('A record', record, `kind:${Object.keys(fieldsOf).join('|')}`);
+  check(`A record of the kind ${record.kind}`, record, fieldsOf[record.kind]);
+  if (record.kind === 'decision') check('A decision', record.decision, 'toolUseId,type:string');
+  if (record.kind === 'call-started') checkToolUse(record.toolUse);
+  if (record.kind !== 'suspended') return;
+  for (const call of record.calls) {
+    check('A suspended call', call, 'pending:object');
+    check('A pending call', call.pending, 'toolUseId,name,kind:string');
+    checkToolUse(call.toolUse);
+  }
 }

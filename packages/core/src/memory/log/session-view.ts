@@ -1,19 +1,12 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/call-state.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { toolMessage } from '../../message/create-message.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../../message/tool-pairs.ts';
-import { parseMessages } from '../../message/validation/validate-message.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
-import {
-  isLogRecord,
-  messagesIn,
-  type Flushes,
-  type LogRecord,
-  type RunNote,
-} from './log-record.ts';
+import type { Flushes, LogRecord, RunNote } from './log-record.ts';
 import { callsOf, notesOf, takeNote } from './call-notes.ts';
 import { endsWithAnswer } from './resumption.ts';
 
@@ -216,18 +209,6 @@ export class LogFold implements SessionView {
     for (const { toolUseId } of removed.flatMap(toolResultsOf))
       if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
     for (const { id } of removed.flatMap(toolUsesOf)) this.calls.delete(id);
-  }
-}
-
-/** Throws `INVALID_STATE` if these are not valid records of a session. */
-export function checkRecords(records: readonly LogRecord[]): void {
-  if (!Array.isArray(records) || !records.every(isLogRecord))
-    throw new AgentError('INVALID_STATE', 'These are not records of a session.');
-  try {
-    parseMessages(messagesIn(records));
-  } catch (cause) {
-    const message = `The session has an invalid message: ${messageOf(cause)}`;
-    throw new AgentError('INVALID_STATE', message, { cause });
   }
 }
 
