@@ -77,11 +77,17 @@ async function runDeferred(
   deferral.mode = 'decide';
   try {
     const made = await next({ calls: first, parallelTools: Infinity }, context);
-    // The tools start in the next round.
-    return isEnding(made) || !context.openCalls.length ? made : { to: 'tools' };
+    // The tools start in the next round, also if the run pauses after it.
+    const isPause = isEnding(made) && made.reason === 'suspended' && !hasPending(context);
+    const goesOn = isPause || !isEnding(made);
+    return goesOn && context.openCalls.length ? { to: 'tools' } : made;
   } finally {
     deferral.mode = 'run';
   }
+}
+
+function hasPending({ openCalls }: RunContext): boolean {
+  return openCalls.some(({ state }) => state.pending);
 }
 
 /** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */
