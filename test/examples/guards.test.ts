@@ -96,7 +96,7 @@ test('outputGuards() masks, replaces and rejects parts of a reply', async () => 
       regexRule({ pattern: /launch code/i, action: 'reject' }),
       outputLength({ min: 10, max: 8_000, mode: 'retry' }), // cuts a long reply; asks once again after a short one
     ],
-    { lookahead: 64 }, // number of characters held back; 'all': until the reply has ended
+    { lookahead: 64 }, // number of withheld characters; 'all': until the reply has ended
   );
 
   const agent = new ReActAgent({ name: 'assistant', model, use: [guards] });

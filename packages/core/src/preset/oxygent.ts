@@ -197,7 +197,7 @@ function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
 
 /** Returns the parser of replies. A custom parser gets OxyGent's parser as its last argument. */
 function parserOf({ parse = parseOxygent }: TextToolCallsOptions): ParseReply {
-  // The protocol recognizes the default parser by identity and then holds back less text.
+  // The protocol recognizes the default parser by identity and then withholds less text.
   if (parse === parseToolCalls) return parse;
   return (reply, context) => parse(reply, context, (text) => parseOxygent(text, context));
 }

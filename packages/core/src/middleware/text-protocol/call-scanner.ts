@@ -2,7 +2,7 @@ import type { TextCall } from './parsed-reply.ts';
 import { callsIn, readJson } from './text-calls.ts';
 
 /**
- * Result of a scan. `rest`: text at the end that was held back but is not a tool call. `calls`: the
+ * Result of a scan. `rest`: text at the end that was withheld but is not a tool call. `calls`: the
  * tool calls in the text. `problem`: why a tool call in the text is invalid.
  */
 export interface Scan {
@@ -16,7 +16,7 @@ const deepest = 200;
 
 /**
  * Reads a text piece by piece, each character once, and separates tool calls from words. A tool
- * call is a JSON object or a list of JSON objects. The scanner holds back text that may be a tool
+ * call is a JSON object or a list of JSON objects. The scanner withholds text that may be a tool
  * call, including a code fence and white space before it. It does not return words after the first
  * tool call.
  */
@@ -25,7 +25,7 @@ export class CallScanner {
   #problem: string | undefined;
   #state: 'words' | 'fence' | 'json' | 'bare' | 'over' = 'words';
   #out = '';
-  /** White space and the opening of a code fence that are held back. */
+  /** White space and the opening of a code fence that are withheld. */
   #held = '';
   /** Words after a tool call. */
   #tail = '';
@@ -239,7 +239,7 @@ export class CallScanner {
     return this.#giveUp();
   }
 
-  /** Treats the held-back text as words, because it is not a tool call. */
+  /** Treats the withheld text as words, because it is not a tool call. */
   #giveUp(): false {
     const held = this.#json + this.#bare;
     this.#state = 'words';

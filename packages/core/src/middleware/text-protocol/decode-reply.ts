@@ -30,7 +30,7 @@ export async function* decodeReply(
     isOwnParser ||
     request.tools.length > 0 ||
     request.messages.some(({ content }) => content.some(({ type }) => type === 'tool_use'));
-  const reply = new TextReply({ scans, holdsAll: isOwnParser });
+  const reply = new TextReply({ scans, withholdsAll: isOwnParser });
   for await (const batch of stream) {
     const deltas = reply.take(batch);
     if (deltas.length) yield deltas;

@@ -22,7 +22,7 @@ const close = '</think>';
 export class ReplyReader {
   #scanner: CallScanner | undefined;
   readonly #scans: boolean;
-  /** Held-back text that may be the beginning of a tag. */
+  /** Withheld text that may be the beginning of a tag. */
   #tag = '';
   #isThinking = false;
   #blocks = 0;

@@ -11,8 +11,8 @@ type Finish = Extract<ModelDelta, { type: 'finish' }>;
 export interface TextReplyOptions {
   /** Whether the reply may contain tool calls. */
   readonly scans: boolean;
-  /** Whether to hold all text back until the end of the reply. */
-  readonly holdsAll: boolean;
+  /** Whether to withhold all text until the end of the reply. */
+  readonly withholdsAll: boolean;
 }
 
 const block = 'text';
@@ -48,7 +48,7 @@ export class TextReply {
    */
   get text(): string {
     const { text } = this.#reader;
-    return this.#options.holdsAll && text !== this.#raw ? text.trimEnd() : text;
+    return this.#options.withholdsAll && text !== this.#raw ? text.trimEnd() : text;
   }
 
   get thinking(): string {
@@ -131,8 +131,8 @@ export class TextReply {
         if (this.#given) this.#takeBack(out);
       } else {
         this.#words += piece.text;
-        // Holds text back after the second retraction, so that resets cannot repeat without end.
-        if (this.#options.holdsAll || this.#retracted > 1) continue;
+        // Withholds text after the second retraction, so that resets cannot repeat without end.
+        if (this.#options.withholdsAll || this.#retracted > 1) continue;
         this.#given += piece.text;
         out.push({ type: 'text', id: block, delta: piece.text });
       }

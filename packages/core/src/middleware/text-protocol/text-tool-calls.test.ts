@@ -212,7 +212,7 @@ test.each(replies)(
   },
 );
 
-test('streams text at once, but holds back text that may be a call', async () => {
+test('streams text at once, but withholds text that may be a call', async () => {
   const stops: { go: () => void; gate: Promise<void> }[] = [0, 1].map(() => {
     let go!: () => void;
     const gate = new Promise<void>((resolve) => (go = resolve));

@@ -41,7 +41,7 @@ export const protocolFields =
  *
  * The model gets its tools as text after the system prompt, and earlier tool calls and results as
  * text messages. Tool calls in a reply become ordinary tool calls, and `<think>` parts become
- * thinking. Text that may be part of a tool call is held back. A `step-reset` event discards text
+ * thinking. Text that may be part of a tool call is withheld. A `step-reset` event discards text
  * that was sent but is not part of the answer.
  *
  * An invalid reply uses up one iteration. The log stores the reply and the correction as two
