@@ -22,7 +22,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'testing',
   ],
   'web-worker': ['wire', 'store', 'page', 'session', 'tabs', 'worker', 'react'],
-  edge: ['wire', 'http', 'store', 'proxy', 'turn', 'completions', 'session', 'routes'],
+  edge: ['http', 'store', 'proxy', 'turn', 'wire', 'completions', 'session', 'routes'],
 };
 
 interface LayerException {

@@ -1,11 +1,10 @@
 import { toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { MediaBlock, Msg, ReActAgent } from '@isoloop/core';
+import type { Msg, ReActAgent } from '@isoloop/core';
 import { fromOpenAiMessages } from '../wire/openai-messages.ts';
 import { checkSize, isCallId, runsHere } from '../turn/decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
-import { isMediaAddress } from '../turn/user-message.ts';
 
 /** Returns the name of a message's field, for errors. */
 export type ParamOf = (index: number) => string;
@@ -23,31 +22,19 @@ export function readPosted(posted: readonly unknown[], limits: EdgeLimits): read
 }
 
 /**
- * Throws `INVALID_INPUT` for an invalid media URL or tool call id, and `PAYLOAD_TOO_LARGE` for a
- * tool result that is too long.
+ * Throws `INVALID_INPUT` for an invalid tool call id, and `PAYLOAD_TOO_LARGE` for a tool result that
+ * is too long.
  */
 export function checkPosted(messages: readonly Msg[], limits: EdgeLimits, paramOf: ParamOf): void {
   for (const [index, message] of messages.entries()) {
     // Finding the name may take long.
     const param = (): string => paramOf(index);
-    for (const block of mediaOf(message)) {
-      if (!isMediaAddress(block.source))
-        throw invalidField(param(), 'has a media URL that is not http, https or data');
-    }
     for (const { id } of toolUsesOf(message)) checkCallId(id, param());
     for (const { toolUseId, output } of toolResultsOf(message)) {
       checkCallId(toolUseId, param());
       checkSize({ type: 'result', toolUseId, output }, limits, param);
     }
   }
-}
-
-/** Returns the media of a message, also those in its tool results. */
-function mediaOf(message: Msg): readonly MediaBlock[] {
-  const outputs = toolResultsOf(message).flatMap(({ output }) =>
-    typeof output === 'string' ? [] : output,
-  );
-  return [...message.content, ...outputs].filter((block) => 'source' in block);
 }
 
 /**

@@ -1,13 +1,12 @@
 import { AgentError } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
-import { fromResponsesInput } from '../wire/responses/responses-messages.ts';
+import { fromResponsesInput, itemNames } from '../wire/responses/responses-messages.ts';
 import type { Context } from 'hono';
 import { checkPosted, readTail } from '../completions/completion-messages.ts';
 import { checkResponseFields, repeatedFields } from '../completions/response-fields.ts';
 import type { EdgeEnv, EdgeLimits } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { checkMedia, itemNames } from '../completions/response-items.ts';
 import { readResponseId, responseId } from '../session/response-id.ts';
 import { checkSession } from '../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
@@ -96,7 +95,6 @@ function readInput(
     });
   const items = isInSession ? newItems(input) : input;
   const messages = fromResponsesInput(items);
-  checkMedia(items);
   checkPosted(messages, limits, itemNames(items));
   return messages;
 }

@@ -148,16 +148,15 @@ test('fromOpenAiMessages() converts posted messages to a conversation', () => {
 });
 
 test.for([
-  ['not a list', /an array with/],
   [[], /at least one/],
   [
     [
       { role: 'user', content: 'x' },
       { role: 'robot', content: 'x' },
     ],
-    /messages\[1\] has the role "robot"/,
+    /messages\[1\]` has the role "robot"/,
   ],
-  [[{ role: 'user' }], /messages\[0\] has no content/],
+  [[{ role: 'user' }], /messages\[0\]` has no content/],
   [[{ role: 'user', content: [{ type: 'input_audio' }] }], /"input_audio"/],
   [[{ role: 'tool', content: 'x' }], /tool_call_id/],
   [[{ role: 'assistant', tool_calls: [{ id: 1 }] }], /malformed tool call/],

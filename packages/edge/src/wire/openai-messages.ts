@@ -1,6 +1,8 @@
-import { AgentError, createMessage } from '@isoloop/core';
-import type { ContentBlock, Msg, ToolUse } from '@isoloop/core';
+import { createMessage } from '@isoloop/core';
+import type { AgentError, ContentBlock, Msg, ToolUse } from '@isoloop/core';
 import { inlineSource, isRecord, parseJson } from '@isoloop/core/adapter';
+import { invalidField } from '../http/request-body.ts';
+import { isMediaAddress } from '../turn/user-message.ts';
 
 /**
  * Converts the `messages` of a chat-completions request to a conversation. Accepts system and
@@ -8,11 +10,10 @@ import { inlineSource, isRecord, parseJson } from '@isoloop/core/adapter';
  * tool results. Throws `INVALID_INPUT` for any other message. The error names the message by its
  * index.
  */
-export function fromOpenAiMessages(messages: unknown): readonly Msg[] {
-  if (!Array.isArray(messages) || !messages.length)
-    throw new AgentError('INVALID_INPUT', '`messages` must be an array with at least one message.');
+export function fromOpenAiMessages(messages: readonly unknown[]): readonly Msg[] {
+  if (!messages.length) throw invalidField('messages', 'must have at least one message');
   const names = new Map<string, string>();
-  return messages.map((message: unknown, index) => fromMessage(message, index, names));
+  return messages.map((message, index) => fromMessage(message, index, names));
 }
 
 function fromMessage(message: unknown, index: number, names: Map<string, string>): Msg {
@@ -61,8 +62,11 @@ function fromPart(part: unknown, index: number): ContentBlock {
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal };
   const url = isRecord(image) ? image['url'] : undefined;
-  if (type === 'image_url' && typeof url === 'string')
-    return { type: 'image', source: inlineSource({ type: 'url', url }) };
+  if (type === 'image_url' && typeof url === 'string') {
+    const source = inlineSource({ type: 'url', url });
+    if (isMediaAddress(source)) return { type: 'image', source };
+    throw invalid(index, 'has a media URL that is not http, https or data');
+  }
   throw invalid(index, `has a content part of an unsupported type: ${JSON.stringify(type)}`);
 }
 
@@ -82,5 +86,5 @@ function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
 }
 
 function invalid(index: number, problem: string): AgentError {
-  return new AgentError('INVALID_INPUT', `messages[${index}] ${problem}.`, { details: { index } });
+  return invalidField(`messages[${index}]`, problem);
 }

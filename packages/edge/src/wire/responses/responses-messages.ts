@@ -1,6 +1,8 @@
-import { AgentError, createMessage } from '@isoloop/core';
+import { createMessage } from '@isoloop/core';
 import type { ContentBlock, Msg, Role, ToolUse } from '@isoloop/core';
 import { inlineSource, isRecord, parseJson } from '@isoloop/core/adapter';
+import { invalidField } from '../../http/request-body.ts';
+import { isMediaAddress } from '../../turn/user-message.ts';
 
 /**
  * Converts the `input` of a Responses API request to a conversation. Accepts a text, messages with
@@ -11,10 +13,28 @@ import { inlineSource, isRecord, parseJson } from '@isoloop/core/adapter';
 export function fromResponsesInput(input: unknown): readonly Msg[] {
   if (typeof input === 'string' && input) return [createMessage('user', input)];
   if (!Array.isArray(input) || !input.length)
-    throw invalid('input', 'must be a text or a list with at least one item');
+    throw invalidField('input', 'must be a text or a list with at least one item');
   const reader = new InputReader();
   for (const [index, item] of input.entries()) reader.read(item, `input[${index}]`);
   return reader.end();
+}
+
+/**
+ * Returns a function that returns the name of the first item of a message, such as `input[2]`. A
+ * message of the assistant may consist of several items.
+ */
+export function itemNames(input: unknown): (index: number) => string {
+  if (!Array.isArray(input)) return () => 'input';
+  return (index) => {
+    let [low, high] = [0, input.length - 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const before = fromResponsesInput(input.slice(0, middle + 1));
+      if (before.length > index) high = middle;
+      else low = middle + 1;
+    }
+    return `input[${low}]`;
+  };
 }
 
 class InputReader {
@@ -25,7 +45,7 @@ class InputReader {
   #reply: ContentBlock[] = [];
 
   read(item: unknown, param: string): void {
-    if (!isRecord(item)) throw invalid(param, 'must be an object');
+    if (!isRecord(item)) throw invalidField(param, 'must be an object');
     const { type = 'message', role } = item;
     switch (type) {
       case 'message':
@@ -39,12 +59,12 @@ class InputReader {
       case 'reasoning':
         return;
       case 'item_reference':
-        throw invalid(
+        throw invalidField(
           param,
           'refers to a stored item, and there are none. Send the item itself, as with `store: false`',
         );
       default:
-        throw invalid(param, `has an unsupported type: ${JSON.stringify(type)}`);
+        throw invalidField(param, `has an unsupported type: ${JSON.stringify(type)}`);
     }
   }
 
@@ -66,7 +86,7 @@ class InputReader {
   #call(item: Readonly<Record<string, unknown>>, param: string): void {
     const { call_id: id, name, arguments: text } = item;
     if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
-      throw invalid(param, 'must have the texts `call_id`, `name` and `arguments`');
+      throw invalidField(param, 'must have the texts `call_id`, `name` and `arguments`');
     this.#names.set(id, name);
     const input = parseJson(text.trim() || '{}');
     const toolUse: ToolUse =
@@ -78,7 +98,7 @@ class InputReader {
 
   #output(item: Readonly<Record<string, unknown>>, param: string): void {
     const { call_id: toolUseId, output } = item;
-    if (typeof toolUseId !== 'string') throw invalid(param, 'must have the text `call_id`');
+    if (typeof toolUseId !== 'string') throw invalidField(param, 'must have the text `call_id`');
     const name = this.#names.get(toolUseId) ?? '';
     const content = typeof output === 'string' ? output : fromContent(output, param, 'output');
     this.#add('tool', [
@@ -90,12 +110,12 @@ class InputReader {
 function roleOf(role: unknown, param: string): 'system' | 'user' {
   if (role === 'system' || role === 'developer') return 'system';
   if (role === 'user') return 'user';
-  throw invalid(param, `has the role ${JSON.stringify(role)}`);
+  throw invalidField(param, `has the role ${JSON.stringify(role)}`);
 }
 
 function fromContent(content: unknown, param: string, field = 'content'): readonly ContentBlock[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  if (!Array.isArray(content)) throw invalid(`${param}.${field}`, 'must be a text or a list');
+  if (!Array.isArray(content)) throw invalidField(`${param}.${field}`, 'must be a text or a list');
   return content.map((part: unknown, index) => fromPart(part, `${param}.${field}[${index}]`));
 }
 
@@ -105,15 +125,15 @@ function fromPart(part: unknown, param: string): ContentBlock {
     case 'input_text':
     case 'output_text':
       if (typeof text === 'string') return { type: 'text', text };
-      throw invalid(param, 'must have the text `text`');
+      throw invalidField(param, 'must have the text `text`');
     case 'refusal':
       if (typeof refusal === 'string') return { type: 'text', text: refusal };
-      throw invalid(param, 'must have the text `refusal`');
+      throw invalidField(param, 'must have the text `refusal`');
     case 'input_image':
     case 'input_file':
       return fromMedia(part as Readonly<Record<string, unknown>>, type, param);
     default:
-      throw invalid(param, `has an unsupported type: ${JSON.stringify(type)}`);
+      throw invalidField(param, `has an unsupported type: ${JSON.stringify(type)}`);
   }
 }
 
@@ -124,17 +144,15 @@ function fromMedia(
 ): ContentBlock {
   const { filename } = part;
   if (part['file_id'] != null)
-    throw invalid(`${param}.file_id`, 'is not supported: there are no stored files');
+    throw invalidField(`${param}.file_id`, 'is not supported: there are no stored files');
   const fields = type === 'input_image' ? ['image_url'] : ['file_data', 'file_url'];
   const field = fields.find((name) => part[name] != null);
-  if (field === undefined) throw invalid(param, `must have \`${fields.join('` or `')}\``);
+  if (field === undefined) throw invalidField(param, `must have \`${fields.join('` or `')}\``);
   const url = part[field];
-  if (typeof url !== 'string') throw invalid(`${param}.${field}`, 'must be a URL');
+  if (typeof url !== 'string') throw invalidField(`${param}.${field}`, 'must be a URL');
   const source = inlineSource({ type: 'url', url });
+  if (!isMediaAddress(source))
+    throw invalidField(`${param}.${field}`, 'must be an http, https or data URL');
   if (type === 'input_image') return { type: 'image', source };
   return { type: 'file', source, ...(typeof filename === 'string' && { name: filename }) };
-}
-
-function invalid(param: string, problem: string): AgentError {
-  return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
 }
