@@ -4,9 +4,9 @@ import type { JsonValue } from '../../message/json/json.ts';
 import { toolMessage } from '../../message/create-message.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { inRequestOrder, orderFrom, settledIn } from '../../message/tool-pairs.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
 import type { Flushes, LogRecord, RunNote } from './log-record.ts';
+import { MessageLog } from '../message-log.ts';
 import { callsOf, notesOf, takeNote } from './call-notes.ts';
 import { endsWithAnswer } from './resumption.ts';
 
@@ -42,12 +42,7 @@ export interface SessionView {
 
 /** Computes the state of a session from the records of its log, in order. */
 export class LogFold implements SessionView {
-  /** The messages in the order in which they were appended. */
-  #log: Msg[] = [];
-  /** The last result of `messages`. Empty after a message was removed or replaced. */
-  #ordered: readonly Msg[] = [];
-  /** Number of messages at the start of `#ordered` that need no further look. */
-  #settled = 0;
+  readonly #log = new MessageLog();
   readonly calls: Map<string, CallState> = new Map();
   openRun: string | undefined;
   ended: string | undefined;
@@ -59,13 +54,7 @@ export class LogFold implements SessionView {
   #doubtful: Set<string> | undefined;
 
   get messages(): readonly Msg[] {
-    const known = this.#ordered.length;
-    if (known < this.#log.length) {
-      const all = [...this.#ordered, ...this.#log.slice(known)];
-      this.#ordered = orderFrom(all, this.#settled, inRequestOrder);
-      this.#settled = settledIn(this.#ordered, this.#settled);
-    }
-    return this.#ordered;
+    return this.#log.messages;
   }
 
   /** Applies records. */
@@ -128,7 +117,7 @@ export class LogFold implements SessionView {
   /** Gives each tool call whose result may be lost an `interrupted` result. */
   #close(): void {
     for (const id of this.#doubtful ?? []) {
-      const message = this.calls.has(id) && closedCall(this.#log, id, this.calls.get(id));
+      const message = this.calls.has(id) && closedCall(this.#log.appended, id, this.calls.get(id));
       if (message) this.#apply({ kind: 'message', message });
     }
     this.#doubtful?.clear();
@@ -140,9 +129,7 @@ export class LogFold implements SessionView {
         this.#append(record.message);
         break;
       case 'replace':
-        this.#edit((log) =>
-          log.map((message) => (message.id === record.message.id ? record.message : message)),
-        );
+        this.#log.replace(record.message);
         break;
       case 'truncate':
         this.#remove(new Set(record.ids));
@@ -179,7 +166,7 @@ export class LogFold implements SessionView {
   }
 
   #append(message: Msg): void {
-    this.#log.push(message);
+    this.#log.append(message);
     if (message.role === 'assistant') this.reply = undefined;
     for (const { id } of toolUsesOf(message)) this.calls.set(id, {});
     for (const { toolUseId } of toolResultsOf(message)) this.calls.delete(toolUseId);
@@ -188,23 +175,15 @@ export class LogFold implements SessionView {
     if (this.ended !== undefined) this.#closeAnswered();
   }
 
-  /** Changes the log in another way than by adding a message. */
-  #edit(change: (log: readonly Msg[]) => Msg[]): void {
-    this.#log = change(this.#log);
-    this.#ordered = [];
-    this.#settled = 0;
-  }
-
   #closeAnswered(): void {
     if (!this.calls.size && endsWithAnswer(this.messages)) this.openRun = undefined;
   }
 
   #remove(ids: ReadonlySet<string>): void {
-    const removed = this.#log.filter(({ id }) => ids.has(id));
-    this.#edit((log) => log.filter(({ id }) => !ids.has(id)));
+    const removed = this.#log.remove(ids);
     if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
       this.summary = undefined;
-    const left = new Set(this.#log.flatMap(toolUsesOf).map(({ id }) => id));
+    const left = new Set(this.#log.appended.flatMap(toolUsesOf).map(({ id }) => id));
     // The result was removed, but the tool has run.
     for (const { toolUseId } of removed.flatMap(toolResultsOf))
       if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
