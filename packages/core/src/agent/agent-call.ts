@@ -81,15 +81,17 @@ async function resumedRun(run: Run, input: CallInput | undefined): Promise<strin
  * `isFailure`: a hook or `mapEvent` that fails must not hide the failure that the event reports.
  */
 async function tellLast(run: Run, event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
-  const onError = (error: unknown): void => {
-    if (!isFailure) throw error;
-  };
-  await run.hooks.notify<AgentEvent['type']>(event).catch(onError);
   let shown: EventBatch = [event];
-  try {
-    shown = run.outbox.shown(shown);
-  } catch (error) {
-    onError(error);
+  const steps = [
+    () => run.hooks.notify<AgentEvent['type']>(event),
+    () => void (shown = run.outbox.shown(shown)),
+  ];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      if (!isFailure) throw error;
+    }
   }
   await run.outbox.send(shown);
   return shown[0] ?? event;

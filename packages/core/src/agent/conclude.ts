@@ -55,7 +55,11 @@ async function reviewResult(
     const failed = failCall(run, toolUse, error, 'A hook failed after this call ended.');
     const result = given.state === 'interrupted' ? given : failed;
     const event = run.outbox.event('post-acting', { toolUse, result });
-    await run.hooks.notify(event).catch(() => {});
+    try {
+      await run.hooks.notify(event);
+    } catch {
+      // The call fails with the first error.
+    }
     return event;
   }
 }

@@ -59,7 +59,8 @@ export class Outbox {
     control?: ControlOf<K>,
   ): Promise<void> {
     const event = this.event(type, fields);
-    await this.#run.hooks.notify<K>(event, control);
+    const told = this.#run.hooks.notify<K>(event, control);
+    if (told) await told;
     await this.push([event]);
   }
 

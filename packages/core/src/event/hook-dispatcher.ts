@@ -62,7 +62,8 @@ export class HookDispatcher {
 
   /**
    * Passes a modifiable event through the hooks and returns the changed event. Each hook gets the
-   * event that the previous hook returned. `renew` completes each event that a hook returns.
+   * event that the previous hook returned. `renew` completes each event that a hook returns. Returns
+   * no promise if no hook handles the event.
    */
   modify<K extends EventType>(
     event: EventOf<K>,
@@ -94,9 +95,17 @@ export class HookDispatcher {
     return current;
   }
 
-  /** Notifies all hooks, even if a hook fails, and ignores their return values. */
-  async notify<K extends EventType>(event: EventOf<K>, control: Control = {}): Promise<void> {
-    const { type }: AgentEvent = event;
+  /**
+   * Notifies all hooks, even if a hook fails, and ignores their return values. Returns no promise if
+   * no hook handles the event.
+   */
+  notify<K extends EventType>(event: EventOf<K>, control: Control = {}): Awaitable<void> {
+    if (this.handlers(event.type).length) return this.#notify(event, control);
+    this.#throwMisuse();
+  }
+
+  async #notify(event: AgentEvent, control: Control): Promise<void> {
+    const { type } = event;
     let failure: unknown;
     for (const handler of this.handlers(type)) {
       if (this.#options.isOver(type)) break;
