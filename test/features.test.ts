@@ -126,9 +126,10 @@ function membersOf(part: Middleware): string {
 }
 
 function folderOf(name: string): string | undefined {
-  const files = globSync('packages/core/src/middleware/**/*.ts', { cwd: root });
+  const files = globSync('packages/core/src/{middleware/*,preset}/**/*.ts', { cwd: root });
   const file = files.find((path) =>
     new RegExp(`^export function ${name}\\b`, 'm').test(readFileSync(`${root}/${path}`, 'utf8')),
   );
-  return file?.split('/')[4];
+  const [, , , kind, feature] = file?.split('/') ?? [];
+  return kind === 'preset' ? kind : feature;
 }

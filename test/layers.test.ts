@@ -61,7 +61,7 @@ test('a feature may not import another feature, except what the list names', () 
   const path = 'packages/core/src/middleware/limits/a.ts';
   const why = 'middleware/limits must not import middleware/recall, another feature';
   const call = 'packages/core/src/middleware/limits/call-limit.ts';
-  const metrics = 'packages/core/src/middleware/observe/metrics.ts';
+  const reflexion = 'packages/core/src/middleware/resilience/reflexion.ts';
   expect(check(path, `import { b } from './b.ts';\nimport { c } from '../../event/c.ts';`)).toEqual(
     [],
   );
@@ -73,8 +73,9 @@ test('a feature may not import another feature, except what the list names', () 
     check('packages/core/src/middleware/a.ts', `import { b } from './limits/b.ts';`),
   ).toHaveLength(1);
   expect(check(call, `import { ownState } from '../state/state-keys.ts';`)).toEqual([]);
-  expect(check(metrics, `import type { Retry } from '../resilience/backoff.ts';`)).toEqual([]);
-  expect(check(metrics, `import { backoff } from '../resilience/backoff.ts';`)).toHaveLength(1);
+  const parsed = '../text-protocol/parsed-reply.ts';
+  expect(check(reflexion, `import type { Reflect } from '${parsed}';`)).toEqual([]);
+  expect(check(reflexion, `import { reflect } from '${parsed}';`)).toHaveLength(1);
 });
 
 test('only the folder of a provider and entry files may import it, except what the list names', () => {

@@ -62,7 +62,7 @@ test('context policies form a chain: clear old tool results, then summarize', as
     name: 'assistant',
     model,
     tools: [search],
-    use: [clearToolResults({ keep: 5, exclude: ['plan'] }), summaries],
+    use: [clearToolResults({ above: 10_000, keep: 5, exclude: ['plan'] }), summaries],
     limits: { iterations: 20 },
   });
   for await (const event of agent.stream('Look for it.')) {
@@ -79,7 +79,7 @@ test('context policies form a chain: clear old tool results, then summarize', as
   ]);
   await agent.call('Well?');
   const texts = model.requests.map(({ messages }) => JSON.stringify(messages));
-  expect(texts.findIndex((text) => text.includes('[cleared]'))).toBe(10);
+  expect(texts.findIndex((text) => text.includes('[cleared]'))).toBe(7);
   expect(texts.at(-1)).toContain('They searched.');
   small.assertDone();
   expect(await store.keys('')).toHaveLength(1);
