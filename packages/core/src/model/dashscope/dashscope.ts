@@ -74,14 +74,17 @@ export function dashscope(options: DashScopeOptions): ChatModel {
   const format = { model, features, endpoint, enableThinking, thinkingBudget };
   const formatter = dashScopeFormatter(format);
   const services = `${checkedBase(baseURL, /\/services\/aigc.*$/)}/services/aigc`;
-  return httpModel(options, {
-    provider: 'dashscope',
-    features,
-    formatter,
-    url: (request) => `${services}/${formatter.endpointOf(request)}-generation/generation`,
-    api: '/api/v1',
-    headers: { 'x-dashscope-sse': 'enable' },
-  });
+  const headers = { 'x-dashscope-sse': 'enable', ...options.headers };
+  return httpModel(
+    { ...options, headers },
+    {
+      provider: 'dashscope',
+      features,
+      formatter,
+      url: (request) => `${services}/${formatter.endpointOf(request)}-generation/generation`,
+      api: '/api/v1',
+    },
+  );
 }
 
 function checkThinking({ enableThinking, thinkingBudget }: DashScopeOptions): void {

@@ -1,6 +1,6 @@
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import type { Formatter } from '../formatter.ts';
-import { httpRequest, type HttpModelOptions, type HttpRequest } from './http-request.ts';
+import { httpRequest, type HttpModelOptions } from './http-request.ts';
 import { streamReply } from './http-transport.ts';
 
 /** What a provider's model has besides the options that every model over HTTP has. */
@@ -13,27 +13,24 @@ export interface HttpProvider {
   url(request: ModelRequest): string;
   /** Path at the end of most base URLs of the API. Default: `/v1`. */
   readonly api?: string;
-  /** Headers of each request. The user's headers override them. */
-  readonly headers?: HttpRequest['headers'];
 }
 
 /** Creates a model that sends each request to an HTTP server and reads the reply as it arrives. */
 export function httpModel(options: HttpModelOptions, own: HttpProvider): ChatModel {
-  const { provider, features, formatter, api } = own;
+  const { provider, features, formatter, url, ...about } = own;
   return {
     provider,
     modelId: options.model,
     features,
     stream: (request, context) =>
-      streamReply(async () => {
-        const http = await httpRequest(options, context);
-        return {
-          ...http,
-          url: own.url(request),
-          ...(api !== undefined && { api }),
-          headers: { ...own.headers, ...http.headers },
+      streamReply(
+        async () => ({
+          ...about,
+          ...(await httpRequest(options, context)),
+          url: url(request),
           body: formatter.format(request),
-        };
-      }, formatter.decoder()),
+        }),
+        formatter.decoder(),
+      ),
   };
 }
