@@ -1,4 +1,6 @@
 import type { AgentError } from '../error/agent-error.ts';
+import type { ToolUse } from '../message/content-block.ts';
+import { parseJson } from '../message/json/parse-json.ts';
 import type { ModelDelta, ModelRequest } from './chat-model.ts';
 
 /**
@@ -31,4 +33,30 @@ export interface Formatter {
   /** Returns the JSON body of a streaming request. */
   format(request: ModelRequest): string;
   decoder(): ReplyDecoder;
+}
+
+/** Returns a function that makes a value once for each object, such as the JSON of a message. */
+export function memoize<T extends object, V>(make: (key: T) => V): (key: T) => V {
+  const known = new WeakMap<T, V>();
+  return (key) => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const made = make(key);
+    known.set(key, made);
+    return made;
+  };
+}
+
+/**
+ * Joins texts with commas. Leaves out empty texts, which come from messages that the provider does
+ * not get.
+ */
+export function list(texts: readonly string[]): string {
+  return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
+}
+
+/** Returns a call's arguments as text. Servers refuse arguments that are not JSON. */
+export function argumentsOf({ input, raw }: ToolUse): string {
+  if (raw === undefined) return JSON.stringify(input ?? {});
+  return parseJson(raw) === undefined ? '{}' : raw;
 }

@@ -4,8 +4,8 @@ import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
 import { hasPart, toDashScopeMessages, type DashScopeEndpoint } from './dashscope-messages.ts';
-import type { Formatter } from '../formatter.ts';
-import { list, memoize, toWireChoice, toWireResponseFormat } from '../openai/openai-formatter.ts';
+import { type Formatter, list, memoize } from '../formatter.ts';
+import { toWireChoice, toWireResponseFormat } from '../openai/openai-formatter.ts';
 import type { WireObject } from '../openai/openai-messages.ts';
 
 export interface DashScopeFormat {

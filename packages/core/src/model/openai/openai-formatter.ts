@@ -2,7 +2,7 @@ import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
-import type { Formatter } from '../formatter.ts';
+import { type Formatter, list, memoize } from '../formatter.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 import { toWireMessages, type WireObject } from './openai-messages.ts';
 
@@ -73,14 +73,6 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
   };
 }
 
-/**
- * Joins texts with commas. Leaves out empty texts, which come from messages that the provider does
- * not get.
- */
-export function list(texts: readonly string[]): string {
-  return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
-}
-
 function toWireTool({ name, description, parameters, strict }: ToolSchema): WireObject {
   return { type: 'function', function: { name, description, parameters, strict } };
 }
@@ -117,15 +109,4 @@ export function isStrict(schema: JsonValue): boolean {
   )
     return false;
   return Object.values(schema).every(isStrict);
-}
-
-export function memoize<T extends object, V>(make: (key: T) => V): (key: T) => V {
-  const known = new WeakMap<T, V>();
-  return (key) => {
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const made = make(key);
-    known.set(key, made);
-    return made;
-  };
 }

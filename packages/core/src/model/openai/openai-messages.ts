@@ -1,7 +1,7 @@
+import { argumentsOf } from '../formatter.ts';
 import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../../message/content-block.ts';
 import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
 import type { Msg } from '../../message/msg.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
 
 type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
@@ -57,12 +57,6 @@ export function toWireCall(call: ToolUse): WireObject {
     function: { name, arguments: argumentsOf(call) },
     extra_content: providerMetadata?.['extra_content'],
   };
-}
-
-/** Returns a call's arguments as text. Servers refuse arguments that are not JSON. */
-export function argumentsOf({ input, raw }: ToolUse): string {
-  if (raw === undefined) return JSON.stringify(input ?? {});
-  return parseJson(raw) === undefined ? '{}' : raw;
 }
 
 function toWireResult({ toolUseId, output }: ToolResult): WireObject {

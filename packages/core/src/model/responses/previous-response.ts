@@ -1,10 +1,9 @@
+import { memoize, argumentsOf } from '../formatter.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { textSum } from '../../message/text-sum.ts';
 import type { ModelDelta } from '../chat-model.ts';
-import { memoize } from '../openai/openai-formatter.ts';
-import { argumentsOf } from '../openai/openai-messages.ts';
 
 /**
  * Checksums of what a stored response covers. A later request continues from the response only if

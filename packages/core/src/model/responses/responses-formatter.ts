@@ -1,3 +1,4 @@
+import { list, memoize } from '../formatter.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { isNewestReplyEdited } from '../../message/edited-call.ts';
@@ -5,7 +6,7 @@ import { plainText } from '../../message/media.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
-import { isStrict, list, memoize } from '../openai/openai-formatter.ts';
+import { isStrict } from '../openai/openai-formatter.ts';
 import { conversationSums, previousResponse, type PreviousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type InputFormat } from './responses-input.ts';
 import type { WireReasoning, WireRequest, WireTool, WireToolChoice } from './responses-wire.ts';

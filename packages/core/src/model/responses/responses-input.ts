@@ -1,3 +1,4 @@
+import { argumentsOf } from '../formatter.ts';
 import type { ContentBlock, MediaBlock, ThinkingBlock } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
@@ -5,7 +6,7 @@ import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../..
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures } from '../chat-model.ts';
-import { argumentsOf, type WireObject } from '../openai/openai-messages.ts';
+import type { WireObject } from '../openai/openai-messages.ts';
 import { isForClient } from './hosted-tool-item.ts';
 import type { KeptItem, WireInputPart, WireItem } from './responses-wire.ts';
 
