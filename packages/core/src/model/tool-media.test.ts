@@ -8,7 +8,6 @@ import type { ModelFeatures } from './chat-model.ts';
 import { requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { toDashScopeMessages } from './dashscope/dashscope-messages.ts';
 import { toWireMessages } from './openai/openai-messages.ts';
 import { toolMedia } from './tool-media.ts';
 
@@ -119,25 +118,4 @@ test('if a user message contains both tool results and text, both are kept', asy
     { role: 'user', content: [{ type: 'text' }, { type: 'image_url' }] },
     { role: 'user', content: 'So?' },
   ]);
-});
-
-test('DashScope’s own protocol sends media inside results, and a text model gets placeholders', () => {
-  const message = { ...userMessage([]), role: 'tool' as const };
-  const result: ContentBlock = {
-    type: 'tool_result',
-    toolUseId: '1',
-    name: 'snap',
-    output: [text('a photo'), image],
-    state: 'success',
-  };
-  const send = (media: ModelFeatures['media']) =>
-    toDashScopeMessages({ ...message, content: [result] }, 'multimodal', media)[0];
-  expect(send(['image'])).toMatchObject({
-    role: 'tool',
-    content: [{ text: 'a photo' }, { image: 'data:image/x;base64,QUJD' }],
-  });
-  expect(send([])).toMatchObject({
-    role: 'tool',
-    content: [{ text: 'a photo' }, { text: '[image: a.png]' }],
-  });
 });

@@ -348,3 +348,28 @@ test('a message is serialized once for each service, in any number of requests',
   expect(reads).toBe(1);
   expect(new Set(bodies).size).toBe(1);
 });
+
+test('media inside results are sent, and a model that takes none gets placeholders', () => {
+  const image: ContentBlock = {
+    type: 'image',
+    source: { type: 'base64', mediaType: 'image/x', data: 'QUJD' },
+    name: 'a.png',
+  };
+  const photos: ContentBlock = {
+    type: 'tool_result',
+    toolUseId: '1',
+    name: 'snap',
+    output: [{ type: 'text', text: 'a photo' }, image],
+    state: 'success',
+  };
+  const sent = (media: MediaBlock['type'][]) =>
+    wire('tool', [photos], { ...multimodal, features: { tools: true, media } })[0];
+  expect(sent(['image'])).toMatchObject({
+    role: 'tool',
+    content: [{ text: 'a photo' }, { image: 'data:image/x;base64,QUJD' }],
+  });
+  expect(sent([])).toMatchObject({
+    role: 'tool',
+    content: [{ text: 'a photo' }, { text: '[image: a.png]' }],
+  });
+});
