@@ -10,7 +10,7 @@ export type {
   LongTermMemoryOptions,
   LongTermPhase,
   LongTermTurn,
-} from './middleware/recall/long-term/long-term-options.ts';
+} from './middleware/recall/long-term/record-search.ts';
 export { keywordRerank, mmrRerank } from './middleware/recall/retrieval/rerank.ts';
 export type { Rerank } from './middleware/recall/retrieval/rerank.ts';
 export type {

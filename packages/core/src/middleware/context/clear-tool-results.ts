@@ -6,7 +6,7 @@ import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { contextPolicy, headOf, type ContextMiddleware } from './context-policy.ts';
-import { requestCounter } from './meter/request-counter.ts';
+import { requestCounter } from './meter/request-meter.ts';
 
 export interface ClearToolResultsOptions {
   /**

@@ -7,7 +7,7 @@ import {
   type ContextPolicy,
   headOf,
 } from './context-policy.ts';
-import { requestCounter } from './meter/request-counter.ts';
+import { requestCounter } from './meter/request-meter.ts';
 import { turnsOf } from '../../message/turns.ts';
 
 export type Turn = readonly Msg[];

@@ -1,8 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { AgentErrorData } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
-import { maskErrors } from './mask-errors.ts';
-import { maskParameters } from './mask-parameters.ts';
+import { maskErrors, maskParameters } from './mask-parameters.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { toolResultsOf } from '../../message/message-text.ts';

@@ -3,8 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { maskErrors } from './mask-errors.ts';
-import { maskParameters } from './mask-parameters.ts';
+import { maskErrors, maskParameters } from './mask-parameters.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 
 export interface JsonlTraceOptions {

@@ -2,9 +2,8 @@ import type { ContextAPI, TraceAPI, Tracer } from '@opentelemetry/api';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { tracedReply } from './chat-span.ts';
+import { RunSpans, tracedReply } from './run-spans.ts';
 import { errorAttributes } from './gen-ai-attributes.ts';
-import { RunSpans } from './run-spans.ts';
 
 export interface OpenTelemetryOptions {
   /** Exports of `@opentelemetry/api`: `import { context, trace } from '@opentelemetry/api'`. */

@@ -1,19 +1,22 @@
-import type { Context, Span } from '@opentelemetry/api';
+import type { RunContext } from '../../agent/run-context.ts';
 import { AgentError } from '../../error/agent-error.ts';
+import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import {
   argumentsText,
   inputMessages,
   outputMessages,
+  requestAttributes,
   resultText,
   runAttributes,
   toolAttributes,
   usageAttributes,
 } from './gen-ai-attributes.ts';
-import { failSpan, internalKind, openSpan, type OpenSpan, type Tracing } from './spans.ts';
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { ReplyAssembler } from '../../model/reply-assembler.ts';
+import type { Attributes, Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
 
 /** The span of an agent call, and the open spans inside it. */
 export class RunSpans implements OpenSpan {
@@ -121,5 +124,198 @@ export class RunSpans implements OpenSpan {
   end(): void {
     const at = this.now();
     for (const { span } of [...this.#chats, ...this.#tools.values(), this]) span.end(at);
+  }
+}
+
+/** A model request. `spans` are those of its run, if the middleware knows the run. */
+interface Chat {
+  readonly model: ChatModel;
+  readonly request: ModelRequest;
+  readonly context: ModelContext;
+  readonly spans: RunSpans | undefined;
+}
+
+/** Streams a reply and records a `chat` span for it. */
+export async function* tracedReply(
+  tracing: Tracing,
+  chat: Chat,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const { model, request, context } = chat;
+  const contexts = tracing.api.context;
+  const span = new ChatSpan(tracing, chat);
+  const end = (): void => span.end();
+  const onModel: ModelContext['onModel'] = (next) => {
+    span.asks(next);
+    context.onModel?.(next);
+  };
+  // A model that ignores the signal may never end, so an abort ends the span.
+  context.signal.addEventListener('abort', end);
+  try {
+    const deltas = contexts.with(span.inside, () => model.stream(request, { ...context, onModel }));
+    for await (const batch of within(contexts, span.inside, deltas[Symbol.asyncIterator]())) {
+      span.add(batch);
+      yield batch;
+    }
+  } catch (error) {
+    span.fail(error);
+    throw error;
+  } finally {
+    end();
+    context.signal.removeEventListener('abort', end);
+  }
+}
+
+class ChatSpan implements OpenSpan {
+  readonly span: Span;
+  readonly inside: Context;
+  readonly #tracing: Tracing;
+  readonly #chat: Chat;
+  readonly #reply = new ReplyAssembler({ messageId: '', toolUseId: (id) => id || 'call_' });
+  /** Model that was asked last. */
+  #asked: Pick<ChatModel, 'provider' | 'modelId'>;
+  #isOpen = true;
+
+  constructor(tracing: Tracing, chat: Chat) {
+    this.#tracing = tracing;
+    this.#chat = chat;
+    const { model, request, context, spans } = chat;
+    this.#asked = model;
+    const { span, inside } = openSpan(tracing, `chat ${model.modelId}`, {
+      kind: clientKind,
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': model.provider,
+        'gen_ai.request.model': model.modelId,
+        ...(context.run && runAttributes(context.run)),
+        ...requestAttributes(request),
+        ...(tracing.content && { 'gen_ai.input.messages': inputMessages(request.messages) }),
+      },
+      parent: spans?.innermost.inside ?? tracing.api.context.active(),
+      at: spans?.now(),
+    });
+    this.span = span;
+    this.inside = inside;
+    spans?.beginChat(this);
+  }
+
+  asks(model: Pick<ChatModel, 'provider' | 'modelId'>): void {
+    this.#asked = model;
+  }
+
+  add(deltas: readonly ModelDelta[]): void {
+    for (const delta of deltas) this.#reply.add(delta);
+  }
+
+  /** Marks the span as failed. After an abort, `end` does so with the reason of the abort. */
+  fail(error: unknown): void {
+    if (this.#isOpen && !this.#chat.context.signal.aborted)
+      failSpan(this.span, AgentError.from(error));
+  }
+
+  /** Ends the span. Later calls do nothing. */
+  end(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    const { context, spans } = this.#chat;
+    const { reason } = context.signal as { readonly reason: unknown };
+    if (AgentError.is(reason) && reason.code !== 'ABORTED') failSpan(this.span, reason);
+    spans?.endChat(this);
+    this.span.setAttributes({ ...this.#answeredBy(), ...this.#said() });
+    this.span.end(spans?.now());
+  }
+
+  #answeredBy(): Attributes {
+    const { provider, modelId } = this.#asked;
+    const { id, model } = (this.#reply.metadata ?? {}) as { id?: string; model?: string };
+    const answered = model ?? (modelId === this.#chat.model.modelId ? undefined : modelId);
+    return {
+      'gen_ai.provider.name': provider,
+      ...(answered !== undefined && { 'gen_ai.response.model': answered }),
+      ...(id !== undefined && { 'gen_ai.response.id': id }),
+    };
+  }
+
+  #said(): Attributes {
+    const { finishReason, usage } = this.#reply;
+    const content = this.#reply.content({ partial: finishReason === undefined });
+    const hasContent = this.#tracing.content && content.length > 0;
+    return {
+      ...(usage && usageAttributes(usage)),
+      ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
+      ...(hasContent && {
+        'gen_ai.output.messages': outputMessages(content, finishReason ?? 'error'),
+      }),
+    };
+  }
+}
+
+/** How the spans are created, and whether they contain messages. */
+interface Tracing {
+  readonly api: { readonly trace: TraceAPI; readonly context: ContextAPI };
+  readonly tracer: Tracer;
+  readonly content: boolean;
+}
+
+interface OpenSpan {
+  readonly span: Span;
+  /** Context in which the span is active. */
+  readonly inside: Context;
+}
+
+interface SpanOptions {
+  readonly kind: number;
+  readonly attributes: Attributes;
+  readonly parent: Context;
+  /** Start, in milliseconds since 1970. Default: the tracer's clock. */
+  readonly at: number | undefined;
+}
+
+// Values of enums of `@opentelemetry/api`. A type import does not load them at run time.
+const internalKind = 0;
+const clientKind = 2;
+const errorStatus = 2;
+
+function openSpan(
+  { api, tracer }: Tracing,
+  name: string,
+  { kind, attributes, parent, at: startTime }: SpanOptions,
+): OpenSpan {
+  const options = { kind, attributes, ...(startTime !== undefined && { startTime }) };
+  const span = tracer.startSpan(name, options, parent);
+  return { span, inside: api.trace.setSpan(parent, span) };
+}
+
+/** Marks a span as failed. Secrets in the message are masked. */
+function failSpan(
+  span: Span,
+  { code, message }: { readonly code: string; readonly message?: string },
+): void {
+  span.setAttribute('error.type', code);
+  span.setStatus({
+    code: errorStatus,
+    ...(message !== undefined && { message: maskSecrets(message) }),
+  });
+}
+
+/**
+ * Calls `next()` of an iterator in the given context, because a generator runs in the context of
+ * its `next()` call.
+ */
+async function* within<T, R>(
+  context: ContextAPI,
+  inside: Context,
+  steps: AsyncIterator<T, R>,
+): AsyncGenerator<T, R> {
+  let isOpen = true;
+  try {
+    for (;;) {
+      isOpen = false;
+      const step = await context.with(inside, () => steps.next());
+      if (step.done) return step.value;
+      isOpen = true;
+      yield step.value;
+    }
+  } finally {
+    if (isOpen) await context.with(inside, () => steps.return?.());
   }
 }

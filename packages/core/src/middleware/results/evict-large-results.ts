@@ -10,8 +10,7 @@ import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { LargeResultStore } from './large-result-store.ts';
-import { readResultTool, readToolName } from './read-result-tool.ts';
-import { fitting, linesOf } from './result-lines.ts';
+import { fitting, linesOf, readResultTool, readToolName } from './read-result-tool.ts';
 
 export interface EvictLargeResultsOptions {
   /** Store for the results. Results outlive the process if the store does. */

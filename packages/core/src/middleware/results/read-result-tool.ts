@@ -1,11 +1,12 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { startOf } from '../../message/cut-text.ts';
 import type { JsonObject } from '../../message/json/json.ts';
+import type { LargeResultStore } from './large-result-store.ts';
+import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import type { LargeResultStore } from './large-result-store.ts';
-import { findLines, fitting, linesOf } from './result-lines.ts';
 
-export interface ReadResultOptions {
+interface ReadResultOptions {
   readonly store: LargeResultStore;
   /** Maximum number of estimated tokens in one answer. An answer always has at least one line. */
   readonly maxTokens: number;
@@ -91,3 +92,53 @@ const inputSchema: JsonObject = {
   required: ['id'],
   additionalProperties: false,
 };
+
+/** Maximum length of a line, in characters. A longer line, such as JSON without breaks, is split. */
+const longest = 1_000;
+
+export function linesOf(text: string): readonly string[] {
+  return text.split(/\r\n|[\n\r]/).flatMap((line) => {
+    const pieces = [startOf(line, longest)];
+    let length = pieces[0]!.length;
+    while (length < line.length) {
+      const piece = startOf(line.slice(length), longest);
+      pieces.push(piece);
+      length += piece.length;
+    }
+    return pieces;
+  });
+}
+
+/**
+ * Returns the indexes of the lines that contain a text. Case and character width do not count. A
+ * match may end in the next piece of a line that was split.
+ */
+function findLines(lines: readonly string[], query: string): readonly number[] {
+  const wanted = fold(query);
+  const folded = lines.map(fold);
+  return folded.flatMap((line, index) => {
+    if (line.includes(wanted)) return index;
+    const isSplit = lines[index]!.length >= longest - 1;
+    const next = isSplit ? (folded[index + 1] ?? '') : '';
+    const seam = line.slice(-wanted.length) + next.slice(0, wanted.length);
+    return seam.includes(wanted) && !next.includes(wanted) ? index : [];
+  });
+}
+
+/** Returns the number of texts, from the first, that together have at most `maxTokens` tokens. */
+export function fitting(
+  texts: readonly string[],
+  maxTokens: number,
+  profile: TokenProfile,
+): number {
+  let tokens = 0;
+  const over = texts.findIndex(
+    (text) => (tokens += estimateTokens(`${text}\n`, profile)) > maxTokens,
+  );
+  return over < 0 ? texts.length : over;
+}
+
+/** Normalizes case and character width, so that texts that look the same compare equal. */
+function fold(text: string): string {
+  return text.normalize('NFKC').toLowerCase();
+}

@@ -12,9 +12,8 @@ import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-mod
 import { tool } from '../../../tool/tool.ts';
 import type { AgentOptions } from '../../../preset/react-agent.ts';
 import type { AgentHook } from '../../../agent/middleware.ts';
-import { longTermMemory } from './long-term-memory.ts';
-import type { LongTermMemoryMiddleware } from './long-term-memory.ts';
-import type { LongTermMemoryOptions, LongTermTurn } from './long-term-options.ts';
+import { longTermMemory, type LongTermMemoryMiddleware } from './long-term-memory.ts';
+import type { LongTermMemoryOptions, LongTermTurn } from './record-search.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 
 interface Made {

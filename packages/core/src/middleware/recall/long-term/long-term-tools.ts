@@ -3,9 +3,12 @@ import { createMessage, type MessageContext } from '../../../message/create-mess
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
 import type { LongTermMemory } from '../../../search/long-term-contract.ts';
-import type { LongTermPhase, ReportLongTerm } from './long-term-options.ts';
-import { recalledText } from './recalled-text.ts';
-import type { RecordSearch } from './record-search.ts';
+import {
+  recalledText,
+  type LongTermPhase,
+  type RecordSearch,
+  type ReportLongTerm,
+} from './record-search.ts';
 import { tool, type Tool, type ToolContext } from '../../../tool/tool.ts';
 
 export interface LongTermToolsOptions {

@@ -1,13 +1,17 @@
 import { AgentError } from '../../../error/agent-error.ts';
+import { cutText } from '../../../message/cut-text.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
-import { contextSection, documentsText } from '../../../message/retrieved-document.ts';
-import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
+import {
+  contextSection,
+  documentsText,
+  type RetrievedDocument,
+} from '../../../message/retrieved-document.ts';
+import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
+import { Deadline } from '../../../model/deadline.ts';
 import type { RetrieveOptions } from '../../../search/retriever.ts';
 import { shortQuery } from '../../../search/search-terms.ts';
-import { Deadline } from '../../../model/deadline.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
-import { fittingDocuments, longestStart } from './fitting-documents.ts';
-import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
+import type { TokenProfile } from '../../../tokens/token-profile.ts';
 
 /** Maximum number of items to read from one result. Later items are ignored and reported. */
 const maxItems = 10_000;
@@ -213,4 +217,43 @@ function shownAs(
 
 function failed(message: string, retryable = false): AgentError {
   return new AgentError('STORAGE_FAILED', message, { retryable });
+}
+
+/**
+ * Returns the documents whose text from `documentsText` has at most `maxTokens` tokens, in the
+ * given order. Skips documents that do not fit. If no document has been chosen so far, shortens
+ * such a document instead.
+ */
+export function fittingDocuments(
+  documents: readonly RetrievedDocument[],
+  maxTokens: number,
+  profile?: TokenProfile,
+): readonly RetrievedDocument[] {
+  const chosen: RetrievedDocument[] = [];
+  const fits = (more: RetrievedDocument): boolean =>
+    estimateTokens(documentsText([...chosen, more]), profile) <= maxTokens;
+  for (const document of documents) {
+    if (fits(document)) chosen.push(document);
+    else if (!chosen.length) {
+      const content = longestStart(document.content, (start) =>
+        fits({ ...document, content: start }),
+      );
+      if (content) chosen.push({ ...document, content });
+    }
+  }
+  return chosen;
+}
+
+/**
+ * Returns the longest start of a text that fits, with an ellipsis. Returns `undefined` if not even
+ * one character fits.
+ */
+function longestStart(text: string, fits: (start: string) => boolean): string | undefined {
+  let [low, high] = [0, text.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (fits(cutText(text, middle))) low = middle;
+    else high = middle;
+  }
+  return low > 0 ? cutText(text, low) : undefined;
 }
