@@ -1,3 +1,4 @@
+import { isSameJson } from './json/parse-json.ts';
 import { metadataOf, withMetadata } from './metadata-keys.ts';
 import type { ToolUse } from './content-block.ts';
 import type { JsonValue } from './json/json.ts';
@@ -13,7 +14,7 @@ import type { Msg } from './msg.ts';
  */
 export function withEditedCall(message: Msg, toolUseId: string, input: JsonValue): Msg {
   const call = toolUsesOf(message).find(({ id }) => id === toolUseId);
-  if (!call || JSON.stringify(call.input) === JSON.stringify(input)) return message;
+  if (!call || isSameJson(call.input, input)) return message;
   const before = originalCalls(message);
   const originals = before.some(({ id }) => id === toolUseId) ? before : [...before, call];
   const { raw: _raw, ...kept } = call;

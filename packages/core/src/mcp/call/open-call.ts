@@ -1,3 +1,4 @@
+import { isSameJson } from '../../message/json/parse-json.ts';
 import type { CallToolResult, ElicitResult, Progress } from '@modelcontextprotocol/client';
 import { abortable } from '../../model/abortable.ts';
 import type { McpQuestion, McpReply } from './mcp-question.ts';
@@ -65,7 +66,7 @@ export class OpenCall {
   /** Answers the question, unless the server has withdrawn it. */
   answer(question: McpQuestion | undefined, answer: ElicitResult | undefined): void {
     const [open] = this.#open;
-    if (!open || !answer || JSON.stringify(open.question) !== JSON.stringify(question)) return;
+    if (!open || !answer || !isSameJson(open.question, question)) return;
     this.#open.shift();
     open.resolve(answer);
   }

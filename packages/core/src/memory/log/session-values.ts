@@ -1,3 +1,4 @@
+import { isSameJson } from '../../message/json/parse-json.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
@@ -101,8 +102,7 @@ export class SessionValues {
   changes(logged: JsonValue | undefined): JsonObject | undefined {
     this.#takeAssignments();
     this.#compared = this.#updates.length;
-    if (!this.#compared || JSON.stringify(this.values) === JSON.stringify(logged ?? {}))
-      return undefined;
+    if (!this.#compared || isSameJson(this.values, logged ?? {})) return undefined;
     const values = structuredClone(this.values);
     this.#notes = [...this.#notes, { values, updates: this.#compared }];
     return values;

@@ -29,3 +29,8 @@ export function jsonCopy(
     return undefined;
   }
 }
+
+/** Returns whether two values have the same JSON, with fields in the same order. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}

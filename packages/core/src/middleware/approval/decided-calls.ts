@@ -1,3 +1,4 @@
+import { isSameJson } from '../../message/json/parse-json.ts';
 import type {
   Middleware,
   OpenCall,
@@ -229,10 +230,6 @@ export async function editCall(
     { kind: 'decision', decision },
   ]);
   return edited;
-}
-
-function isSameJson(one: JsonValue, other: JsonValue): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {

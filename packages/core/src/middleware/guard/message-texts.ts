@@ -1,3 +1,4 @@
+import { isSameJson } from '../../message/json/parse-json.ts';
 import type { ContentBlock, MediaBlock, ToolUse } from '../../message/content-block.ts';
 import { mapStrings } from './map-strings.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -75,7 +76,7 @@ function mapCall(call: ToolUse, change: (text: string) => string): ToolUse {
   const input = mapStrings(call.input, change);
   // The raw arguments may say more than the parsed ones, for example a field twice.
   const raw = call.raw && change(call.raw);
-  const isSame = JSON.stringify(input) === JSON.stringify(call.input);
+  const isSame = isSameJson(input, call.input);
   if (isSame && name === call.name && raw === call.raw) return call;
   const { raw: _raw, ...rest } = call;
   return { ...rest, name, input, ...(call.input === null && raw && { raw }) };

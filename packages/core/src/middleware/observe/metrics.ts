@@ -3,8 +3,9 @@ import { tell } from '../../error/report-failure.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult } from '../../message/content-block.ts';
-import type { ChatModel, ModelContext, ModelDelta, RunInfo } from '../../model/chat-model.ts';
+import type { ChatModel, ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
+import { watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { isResult } from '../../tool/tool-outcome.ts';
 import { withExecute } from '../../tool/prepare-call.ts';
@@ -229,52 +230,40 @@ function measuredTools(next: RunCall, recorder: Metrics, now: () => number): Run
 }
 
 function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
-  return withStream(model, async function* (request, context) {
+  return withStream(model, (request, context) => {
     const startedAt = now();
     let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
     let firstDeltaMs: number | undefined;
     let usage: Usage | undefined;
-    let isRecorded = false;
-    const record = (ended: Pick<ModelMetric, 'outcome' | 'error'>): void => {
-      if (isRecorded) return;
-      isRecorded = true;
-      const { provider, modelId } = asked;
-      const labels = context.run && labelsOf(context.run);
-      const durationMs = now() - startedAt;
-      const about = {
-        ...(firstDeltaMs !== undefined && { firstDeltaMs }),
-        ...(usage && { usage }),
-        ...ended,
-      };
-      tell(() => recorder.modelRequest?.({ ...labels, provider, modelId, durationMs, ...about }));
-    };
-    const cancelled = (): void => {
-      const { reason } = context.signal as { readonly reason: unknown };
-      const isFailure = AgentError.is(reason) && reason.code !== 'ABORTED';
-      record(isFailure ? { outcome: 'failed', error: reason.code } : { outcome: 'cancelled' });
-    };
-    const onModel: ModelContext['onModel'] = (next) => {
-      asked = next;
-      context.onModel?.(next);
-    };
-    // A model that ignores the signal may never end, so an abort is recorded at once.
-    context.signal.addEventListener('abort', cancelled);
-    try {
-      for await (const deltas of model.stream(request, { ...context, onModel })) {
+    return watchReply(model, request, context, {
+      asks(next) {
+        asked = next;
+      },
+      add(deltas) {
         if (firstDeltaMs === undefined && deltas.some(says)) firstDeltaMs = now() - startedAt;
         for (const delta of deltas) if (delta.type === 'finish') ({ usage } = delta);
-        yield deltas;
-      }
-      record({ outcome: 'ok' });
-    } catch (error) {
-      if (!context.signal.aborted)
-        record({ outcome: 'failed', error: AgentError.from(error).code });
-      throw error;
-    } finally {
-      cancelled();
-      context.signal.removeEventListener('abort', cancelled);
-    }
+      },
+      end(end) {
+        const { provider, modelId } = asked;
+        const labels = context.run && labelsOf(context.run);
+        const durationMs = now() - startedAt;
+        const about = {
+          ...(firstDeltaMs !== undefined && { firstDeltaMs }),
+          ...(usage && { usage }),
+          ...outcomeOf(end),
+        };
+        tell(() => recorder.modelRequest?.({ ...labels, provider, modelId, durationMs, ...about }));
+      },
+    });
   });
+}
+
+function outcomeOf(end: ReplyEnd): Pick<ModelMetric, 'outcome' | 'error'> {
+  if (end.type === 'ok') return { outcome: 'ok' };
+  if (end.type === 'failed') return { outcome: 'failed', error: AgentError.from(end.error).code };
+  const { reason } = end;
+  const isFailure = AgentError.is(reason) && reason.code !== 'ABORTED';
+  return isFailure ? { outcome: 'failed', error: reason.code } : { outcome: 'cancelled' };
 }
 
 function says({ type }: ModelDelta): boolean {

@@ -15,6 +15,7 @@ import {
   usageAttributes,
 } from './gen-ai-attributes.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { watchReply, type ReplyEnd, type ReplyWatcher } from '../../model/watch-reply.ts';
 import { ReplyAssembler } from '../../model/reply-assembler.ts';
 import type { Attributes, Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
 
@@ -143,29 +144,15 @@ export async function* tracedReply(
   const { model, request, context } = chat;
   const contexts = tracing.api.context;
   const span = new ChatSpan(tracing, chat);
-  const end = (): void => span.end();
-  const onModel: ModelContext['onModel'] = (next) => {
-    span.asks(next);
-    context.onModel?.(next);
+  const { inside } = span;
+  const traced: ChatModel['stream'] = (...given) => {
+    const deltas = contexts.with(inside, () => model.stream(...given));
+    return within(contexts, inside, deltas[Symbol.asyncIterator]());
   };
-  // A model that ignores the signal may never end, so an abort ends the span.
-  context.signal.addEventListener('abort', end);
-  try {
-    const deltas = contexts.with(span.inside, () => model.stream(request, { ...context, onModel }));
-    for await (const batch of within(contexts, span.inside, deltas[Symbol.asyncIterator]())) {
-      span.add(batch);
-      yield batch;
-    }
-  } catch (error) {
-    span.fail(error);
-    throw error;
-  } finally {
-    end();
-    context.signal.removeEventListener('abort', end);
-  }
+  yield* watchReply({ stream: traced }, request, context, span);
 }
 
-class ChatSpan implements OpenSpan {
+class ChatSpan implements OpenSpan, ReplyWatcher {
   readonly span: Span;
   readonly inside: Context;
   readonly #tracing: Tracing;
@@ -173,7 +160,6 @@ class ChatSpan implements OpenSpan {
   readonly #reply = new ReplyAssembler({ messageId: '', toolUseId: (id) => id || 'call_' });
   /** Model that was asked last. */
   #asked: Pick<ChatModel, 'provider' | 'modelId'>;
-  #isOpen = true;
 
   constructor(tracing: Tracing, chat: Chat) {
     this.#tracing = tracing;
@@ -206,19 +192,12 @@ class ChatSpan implements OpenSpan {
     for (const delta of deltas) this.#reply.add(delta);
   }
 
-  /** Marks the span as failed. After an abort, `end` does so with the reason of the abort. */
-  fail(error: unknown): void {
-    if (this.#isOpen && !this.#chat.context.signal.aborted)
-      failSpan(this.span, AgentError.from(error));
-  }
-
-  /** Ends the span. Later calls do nothing. */
-  end(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    const { context, spans } = this.#chat;
-    const { reason } = context.signal as { readonly reason: unknown };
-    if (AgentError.is(reason) && reason.code !== 'ABORTED') failSpan(this.span, reason);
+  end(end: ReplyEnd): void {
+    const { spans } = this.#chat;
+    if (end.type === 'failed') failSpan(this.span, AgentError.from(end.error));
+    const isFailure =
+      end.type === 'stopped' && AgentError.is(end.reason) && end.reason.code !== 'ABORTED';
+    if (isFailure) failSpan(this.span, end.reason as AgentError);
     spans?.endChat(this);
     this.span.setAttributes({ ...this.#answeredBy(), ...this.#said() });
     this.span.end(spans?.now());

@@ -12,7 +12,7 @@ import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { isSameJson, parseJson } from '../../message/json/parse-json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema } from '../../schema/schema.ts';
@@ -273,10 +273,6 @@ class ValueRun {
     if (ids.length) await this.#steps.rewrite(ids, again);
     return gone;
   }
-}
-
-function isSameJson(one: JsonValue, other: JsonValue): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { classifyError } from '../../error/classify-error.ts';
-import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { tell } from '../../error/report-failure.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
@@ -61,36 +61,15 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
   return {
     name: 'circuitBreaker',
     wrapModel: (model) =>
-      withStream(model, (request, context) => guarded(circuit, model, request, context)),
+      withStream(model, async function* (request, context) {
+        const pass = circuit.enter();
+        yield* watchReply(model, request, context, { end: (end) => circuit.leave(pass, end) });
+      }),
     get state() {
       return circuit.state;
     },
     reset: () => circuit.move('closed'),
   };
-}
-
-async function* guarded(
-  circuit: Circuit,
-  model: ChatModel,
-  request: ModelRequest,
-  context: ModelContext,
-): AsyncGenerator<readonly ModelDelta[], void> {
-  const { signal } = context;
-  const pass = circuit.enter();
-  // An aborted trial frees its place, even if the model ignores the signal.
-  const leave = (): void => circuit.leave(pass);
-  signal.addEventListener('abort', leave);
-  try {
-    yield* model.stream(request, context);
-    circuit.succeed(pass);
-  } catch (error) {
-    if (!signal.aborted && !clientErrors.includes(classifyError(error).code))
-      circuit.fail(pass, error);
-    throw error;
-  } finally {
-    leave();
-    signal.removeEventListener('abort', leave);
-  }
 }
 
 /**
@@ -136,18 +115,19 @@ class Circuit {
     return pass;
   }
 
-  leave(pass: Pass): void {
-    this.#passes.delete(pass);
+  /** Takes the outcome of a request. */
+  leave(pass: Pass, end: ReplyEnd): void {
+    const counts = this.#passes.delete(pass);
+    if (counts && end.type === 'ok') this.#succeed();
+    if (counts && end.type === 'failed' && isFailure(end.error)) this.#fail(end.error);
   }
 
-  succeed(pass: Pass): void {
-    if (!this.#passes.delete(pass)) return;
+  #succeed(): void {
     this.#failures = 0;
     if (this.#state === 'half-open') this.move('closed');
   }
 
-  fail(pass: Pass, error: unknown): void {
-    if (!this.#passes.delete(pass)) return;
+  #fail(error: unknown): void {
     const { failures = 5, openMs = usualOpenMs, now = Date.now } = this.#options;
     this.#failures += 1;
     if (this.#state === 'closed' && this.#failures < failures) return;
@@ -168,3 +148,7 @@ class Circuit {
 }
 
 const usualOpenMs = 30_000;
+
+function isFailure(error: unknown): boolean {
+  return !clientErrors.includes(classifyError(error).code);
+}

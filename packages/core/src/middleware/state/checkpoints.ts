@@ -1,3 +1,4 @@
+import { isSameJson } from '../../message/json/parse-json.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import type { LogRecord } from '../../memory/log/log-record.ts';
@@ -111,7 +112,7 @@ function recordsTo(target: SessionView, current: SessionView): readonly LogRecor
   // call.
   const first = messages.findIndex(
     (message, index) =>
-      JSON.stringify(message) !== JSON.stringify(current.messages[index]) ||
+      !isSameJson(message, current.messages[index]) ||
       toolUsesOf(message).some(({ id }) => calls.has(id)),
   );
   const from = first < 0 ? messages.length : first;

@@ -1,0 +1,50 @@
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
+
+/** `stopped`: the reader stopped or the request was aborted, then with the reason of the signal. */
+export type ReplyEnd =
+  | { readonly type: 'ok' }
+  | { readonly type: 'failed'; readonly error: unknown }
+  | { readonly type: 'stopped'; readonly reason: unknown };
+
+export interface ReplyWatcher {
+  /** Called for each model that is asked. With `fallback()`, there may be several. */
+  asks?(model: Pick<ChatModel, 'provider' | 'modelId'>): void;
+  add?(deltas: readonly ModelDelta[]): void;
+  /** Called once, when the reply ends. */
+  end(end: ReplyEnd): void;
+}
+
+/** Streams a reply and reports it to a watcher. */
+export async function* watchReply(
+  model: Pick<ChatModel, 'stream'>,
+  request: ModelRequest,
+  context: ModelContext,
+  watcher: ReplyWatcher,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const { signal } = context;
+  let isOpen = true;
+  const end = (how: ReplyEnd): void => {
+    if (isOpen) watcher.end(how);
+    isOpen = false;
+  };
+  const stop = (): void => end({ type: 'stopped', reason: signal.reason });
+  const onModel: ModelContext['onModel'] = (next) => {
+    watcher.asks?.(next);
+    context.onModel?.(next);
+  };
+  // A model that ignores the signal may never end, so an abort ends the watch at once.
+  signal.addEventListener('abort', stop);
+  try {
+    for await (const deltas of model.stream(request, { ...context, onModel })) {
+      watcher.add?.(deltas);
+      yield deltas;
+    }
+    end({ type: 'ok' });
+  } catch (error) {
+    if (!signal.aborted) end({ type: 'failed', error });
+    throw error;
+  } finally {
+    stop();
+    signal.removeEventListener('abort', stop);
+  }
+}
