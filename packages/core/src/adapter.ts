@@ -45,3 +45,4 @@ export { messageIdOf } from './stream/block-message.ts';
 export { endingOf, replyEnding } from './stream/ending.ts';
 export type { Ending } from './stream/ending.ts';
 export { deniedChunks } from './stream/ui/ui-tool-result.ts';
+export { maxTokensFieldOf } from './model/openai/openai.ts';

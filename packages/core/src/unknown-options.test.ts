@@ -83,7 +83,7 @@ const entries: Readonly<Record<string, Entry>> = {
     others:
       'BatchCache RunDriver addUsage checkDecision checkOptions deniedChunks endingOf hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm judgedJsonMode logLimit mayAskApproval ' +
-      'messageIdOf messagesBefore metadataOf parseHistory parseJson parseMessages prepareCall replyEnding ' +
+      'maxTokensFieldOf messageIdOf messagesBefore metadataOf parseHistory parseJson parseMessages prepareCall replyEnding ' +
       'resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
       'titleOf unfitClaim',
   },

@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { maxTokensFieldOf } from '@isoloop/core/adapter';
 import type { LlmUpstream } from './llm-options.ts';
 import { invalidField, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
@@ -56,9 +57,7 @@ export function toChatWire(body: RequestBody, setup: WireSetup): object {
     tokenLimit('max_tokens', tokens),
     tokenLimit('max_completion_tokens', completionTokens),
   ];
-  const cap =
-    upstream.maxTokensField ??
-    (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens');
+  const cap = upstream.maxTokensField ?? maxTokensFieldOf(url);
   return { ...rest, model: modelOf(setup), [cap]: Math.min(maxTokens, ...asked) };
 }
 

@@ -58,9 +58,12 @@ export function openai(options: OpenAiOptions): ChatModel {
   const formatter = openAiFormatter({
     ...options,
     features,
-    maxTokensField:
-      options.maxTokensField ??
-      (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens'),
+    maxTokensField: options.maxTokensField ?? maxTokensFieldOf(url),
   });
   return httpModel(options, { provider: 'openai', features, formatter, url: () => url });
+}
+
+/** Returns the field of a request for `maxTokens`. OpenAI and Azure refuse the older name. */
+export function maxTokensFieldOf(url: string): OpenAiFormat['maxTokensField'] {
+  return /\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens';
 }
