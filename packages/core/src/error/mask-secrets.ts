@@ -5,7 +5,7 @@ const name = '(?:key|token|secret|passw(?:or)?d|credentials?|signature|jwt)';
 const quotes = '[\\\\"\'`()[\\]]*';
 
 /** Patterns of secrets. Their first group stays. */
-const patterns: readonly RegExp[] = [
+const patterns: readonly RegExp[] = /* @__PURE__ */ [
   '()-----BEGIN[^-]*PRIVATE KEY-----[^]*?(?:-----END|$)',
   // User name and password in a URL.
   `(//)[^\\s/?#"']{1,500}(?=@)`,
@@ -39,7 +39,7 @@ export function maskSecrets(text: string): string {
 const nearby = 5;
 const word = /[^\s"'`,;:=()[\]{}<>\\、。，：；（）「」“”]+/g;
 /** A name at the end of a word, such as `apiKey`. Models count `tokens`, which are no secrets. */
-const names = new RegExp(`(?:${name}|keys|secrets)$`, 'i');
+const names = /* @__PURE__ */ new RegExp(`(?:${name}|keys|secrets)$`, 'i');
 
 /** A part of letters and digits, but no word with a number, such as `llama3` or `sha256`. */
 const mixed = /(?:^|[^a-z\d])(?![a-z]+\d{1,3}[a-z]?(?![a-z\d]))(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]{6}/i;
