@@ -64,12 +64,9 @@ function inputOf(
   try {
     if (schema) {
       const own = schema(given);
-      checkFields(
-        'CONFIGURATION',
-        'mcpTools(): the result of schema()',
-        own['~standard'],
-        'validate:function jsonSchema:object',
-      );
+      const where = 'mcpTools(): the result of schema()';
+      const fields = 'validate:function jsonSchema:object';
+      checkFields('CONFIGURATION', where, own['~standard'], fields);
       return own;
     }
   } catch (error) {

@@ -176,13 +176,8 @@ export class McpTools implements ToolSet {
     if (signal.aborted || own.isGone) {
       await session.close();
       signal.throwIfAborted();
-      throw new AgentError(
-        'MCP_UNREACHABLE',
-        `The MCP server "${this.name}" closed the session before it was ready.`,
-        {
-          retryable: true,
-        },
-      );
+      const message = `The MCP server "${this.name}" closed the session before it was ready.`;
+      throw new AgentError('MCP_UNREACHABLE', message, { retryable: true });
     }
     own.session = session;
     this.#session = session;
@@ -291,10 +286,7 @@ export class McpTools implements ToolSet {
   }
 
   #report(error: unknown): void {
-    reportFailure(
-      `The MCP server "${this.name}" failed in the background.`,
-      this.#options.onError,
-      toMcpError(error, this.name),
-    );
+    const what = `The MCP server "${this.name}" failed in the background.`;
+    reportFailure(what, this.#options.onError, toMcpError(error, this.name));
   }
 }

@@ -24,12 +24,8 @@ export interface UnstorageStoreOptions {
 export function unstorageStore(driver: Driver, options: UnstorageStoreOptions = {}): KeyValueStore {
   const functions = 'getItem,setItem,removeItem,getKeys,hasItem:function';
   checkFields('CONFIGURATION', 'unstorageStore(): the driver', driver, functions);
-  checkOptions(
-    'CONFIGURATION',
-    'unstorageStore()',
-    options,
-    'singleProcess:boolean|? maxValueBytes:count|?',
-  );
+  const fields = 'singleProcess:boolean|? maxValueBytes:count|?';
+  checkOptions('CONFIGURATION', 'unstorageStore()', options, fields);
   const store = new UnstorageStore(driver, options);
   if (!options.singleProcess) return store;
   return Object.assign(store, {

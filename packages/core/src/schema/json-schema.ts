@@ -77,13 +77,7 @@ function copyOf(schema: JsonObject): JsonSchemaNode {
   try {
     return JSON.parse(JSON.stringify(schema)) as JsonSchemaNode;
   } catch (error) {
-    throw new AgentError(
-      'CONFIGURATION',
-      `The JSON Schema cannot be written as JSON: ${messageOf(error)}`,
-      {
-        cause: error,
-      },
-    );
+    throw wrong('The JSON Schema cannot be written as JSON', error);
   }
 }
 
@@ -91,12 +85,12 @@ function prepare(root: JsonSchemaNode): Record<string, JsonSchemaNode | boolean>
   try {
     return dereference(root);
   } catch (error) {
-    throw new AgentError(
-      'CONFIGURATION',
-      `The JSON Schema has an invalid "$id" or "$ref": ${messageOf(error)}`,
-      { cause: error },
-    );
+    throw wrong('The JSON Schema has an invalid "$id" or "$ref"', error);
   }
+}
+
+function wrong(what: string, cause: unknown): AgentError {
+  return new AgentError('CONFIGURATION', `${what}: ${messageOf(cause)}`, { cause });
 }
 
 function draftOf(named: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraft {
@@ -107,8 +101,6 @@ function draftOf(named: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraf
     ) ?? [];
   const draft = numbered === '6' ? '7' : (numbered ?? dated ?? name);
   if (draft === '4' || draft === '7' || draft === '2019-09' || draft === '2020-12') return draft;
-  throw new AgentError(
-    'CONFIGURATION',
-    `${JSON.stringify(name)} is not a known draft of JSON Schema. Use 4, 7, 2019-09 or 2020-12.`,
-  );
+  const message = `${JSON.stringify(name)} is not a known draft of JSON Schema.`;
+  throw new AgentError('CONFIGURATION', `${message} Use 4, 7, 2019-09 or 2020-12.`);
 }

@@ -65,11 +65,7 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
       validate: (value) => ({ ok: true, value: JSON.parse(JSON.stringify(value)) as unknown }),
     };
   const { vendor, jsonSchema, validate } = (source as StandardSchema)['~standard'];
-  if (!jsonSchema)
-    throw new AgentError(
-      'CONFIGURATION',
-      `${where}: the schema library "${vendor}" provides no JSON Schema.`,
-    );
+  if (!jsonSchema) throw wrong(`${where}: the schema library "${vendor}" provides no JSON Schema.`);
   return {
     jsonSchema: readJsonSchema(jsonSchema, where),
     async validate(value) {
@@ -81,8 +77,7 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
 
 /** Reads a schema. Throws `CONFIGURATION` if `source` is not a schema or has no JSON Schema. */
 export function readSchema(where: string, source: SchemaLike): Schema<unknown> {
-  if (Object(source) !== source || Array.isArray(source))
-    throw new AgentError('CONFIGURATION', `${where} needs a schema.`);
+  if (Object(source) !== source || Array.isArray(source)) throw wrong(`${where} needs a schema.`);
   const schema = toSchema(source, `${where}: the schema`);
   try {
     // The model gets the schema as JSON, so this line throws if the schema has no JSON form.
@@ -103,8 +98,12 @@ function readJsonSchema(
     return schema as JsonObject;
   } catch (cause) {
     const message = `${where} has no JSON Schema: ${messageOf(cause)}. For a date, use z.iso.datetime().`;
-    throw new AgentError('CONFIGURATION', message, { cause });
+    throw wrong(message, cause);
   }
+}
+
+function wrong(message: string, cause?: unknown): AgentError {
+  return new AgentError('CONFIGURATION', message, { cause });
 }
 
 function failed(issues: readonly Issue[]): Validation<never> {

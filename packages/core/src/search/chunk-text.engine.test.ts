@@ -124,9 +124,8 @@ test('chunkText() takes linear time for a long run of sentence-ending characters
   }
 });
 
-test('chunkText() rejects a text or options of another type', () => {
+test('chunkText() rejects options of another type', () => {
   const configuration = expect.objectContaining({ code: 'CONFIGURATION' });
-  expect(() => chunkText(7 as never)).toThrow(configuration);
   for (const options of [null, 7])
     expect(() => chunkText('x', options as never)).toThrow(configuration);
 });

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 
 export interface ChunkOptions {
@@ -30,20 +30,13 @@ const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．
  * Splits a text into chunks for a search index. Each chunk is an unchanged part of the text. Splits
  * between paragraphs if possible, otherwise between sentences, also in Chinese, Japanese and
  * Korean. Splits inside a sentence only if the sentence is longer than a chunk. Throws
- * `CONFIGURATION` for an invalid argument.
+ * `CONFIGURATION` for an invalid option.
  */
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
-  checkOptions('CONFIGURATION', 'chunkText()', options, 'maxTokens,overlap');
-  checkFields('CONFIGURATION', 'chunkText()', { text }, 'text:string');
+  checkOptions('CONFIGURATION', 'chunkText()', options, 'maxTokens,overlap:count|?');
   const { maxTokens = 400, overlap = 50 } = options;
-  if (!(maxTokens >= 1))
-    throw new AgentError('CONFIGURATION', 'chunkText(): maxTokens must be a number of 1 or more');
-  if (!(overlap >= 0 && overlap < maxTokens / 2)) {
-    throw new AgentError(
-      'CONFIGURATION',
-      'chunkText(): overlap must be a number of 0 or more, less than half of maxTokens',
-    );
-  }
+  if (maxTokens < 1) throw wrong('maxTokens must be 1 or more');
+  if (overlap >= maxTokens / 2) throw wrong('overlap must be less than half of maxTokens');
   if (estimateTokens(text) <= maxTokens) return text.trim() ? [text.trim()] : [];
   const chunks: string[] = [];
   const pieces = piecesOf(text, maxTokens);
@@ -55,6 +48,10 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
     start = backFrom(pieces, start, end, overlap);
   }
   return chunks;
+}
+
+function wrong(what: string): AgentError {
+  return new AgentError('CONFIGURATION', `chunkText(): ${what}`);
 }
 
 /**

@@ -159,19 +159,16 @@ function storedRetriever(
   };
 }
 
+const documentFields = 'id,content:string source:string|? metadata:object|?';
+
 /** Throws `INVALID_INPUT` if a value is not a document. */
 function checked(documents: readonly SearchDocument[]): readonly SearchDocument[] {
   if (!Array.isArray(documents))
     throw new AgentError('INVALID_INPUT', 'documents must be an array');
   for (const [index, document] of documents.entries()) {
-    checkFields(
-      'INVALID_INPUT',
-      `documents[${index}]`,
-      document,
-      'id:string content:string source:string|? metadata:object|?',
-    );
-    if (!document.id)
-      throw new AgentError('INVALID_INPUT', `documents[${index}]: id must not be empty`);
+    const where = `documents[${index}]`;
+    checkFields('INVALID_INPUT', where, document, documentFields);
+    if (!document.id) throw new AgentError('INVALID_INPUT', `${where}: id must not be empty`);
   }
   return documents;
 }

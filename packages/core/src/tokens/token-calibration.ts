@@ -55,18 +55,11 @@ export class TokenCalibration {
     checkOptions('CONFIGURATION', 'TokenCalibration', options, fields);
     const { profile = arc, weight = 0.3, ratios = {} } = options;
     if (!(weight > 0 && weight <= 1))
-      throw new AgentError(
-        'CONFIGURATION',
-        `The weight must be above 0 and at most 1, not ${weight}.`,
-      );
+      throw wrong(`The weight must be above 0 and at most 1, not ${weight}.`);
     this.#profile = profile;
     this.#weight = weight;
     for (const [modelId, ratio] of Object.entries(ratios)) {
-      if (!(ratio > 0))
-        throw new AgentError(
-          'CONFIGURATION',
-          `The ratio of ${modelId} must be above 0, not ${ratio}.`,
-        );
+      if (!(ratio > 0)) throw wrong(`The ratio of ${modelId} must be above 0, not ${ratio}.`);
       this.#models.set(modelId, { ratio: clamped(ratio), requests: Infinity });
     }
   }
@@ -137,6 +130,10 @@ export function calibrated(model: ChatModel, calibration: TokenCalibration): Cha
       }
     },
   };
+}
+
+function wrong(message: string): AgentError {
+  return new AgentError('CONFIGURATION', message);
 }
 
 function clamped(ratio: number): number {

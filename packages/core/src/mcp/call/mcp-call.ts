@@ -54,10 +54,9 @@ function toQuestions(requests: object): McpQuestions {
     const { method, params } = Object(request) as JsonObject;
     const question = method === 'elicitation/create' ? toQuestion(params) : undefined;
     if (question) return [key, question] as const;
-    throw new AgentError(
-      'MCP_BAD_RESPONSE',
-      `The MCP server sent a request that this client does not answer: ${String(JSON.stringify(request)).slice(0, 200)}`,
-    );
+    const what = 'The MCP server sent a request that this client does not answer';
+    const text = String(JSON.stringify(request)).slice(0, 200);
+    throw new AgentError('MCP_BAD_RESPONSE', `${what}: ${text}`);
   });
   return Object.fromEntries(entries);
 }

@@ -40,16 +40,9 @@ export class EchoSigner {
   constructor(secrets: readonly string[], sessionId: string) {
     const isUsable = (secret: unknown): boolean =>
       typeof secret === 'string' && secret.length >= minSecret;
-    if (
-      !Array.isArray(secrets) ||
-      !secrets.length ||
-      secrets.length > 2 ||
-      !secrets.every(isUsable)
-    ) {
-      throw new AgentError(
-        'CONFIGURATION',
-        `A session's echo needs one or two secrets of ${minSecret} characters or more`,
-      );
+    if (![1, 2].includes(secrets.length) || !secrets.every(isUsable)) {
+      const rule = `one or two secrets of ${minSecret} characters or more`;
+      throw new AgentError('CONFIGURATION', `A session's echo needs ${rule}`);
     }
     this.#secrets = secrets;
     this.#sessionId = sessionId;

@@ -294,11 +294,8 @@ export function newestSnapshot(batches: ReadonlyMap<string, Batch>): string {
 }
 
 function notFound(key: string, options: ConstructorParameters<typeof AgentError>[2]): AgentError {
-  return new AgentError(
-    'STORAGE_FAILED',
-    `The session's record ${key} is not in the store`,
-    options,
-  );
+  const message = `The session's record ${key} is not in the store`;
+  return new AgentError('STORAGE_FAILED', message, options);
 }
 
 /**

@@ -78,11 +78,9 @@ function otherFormat(key: string, format: unknown): AgentError {
 
 /** Returns the error for a damaged value. */
 export function damaged(key: string, cause?: unknown): AgentError {
-  return new AgentError(
-    'STORAGE_FAILED',
-    `The session's record ${key} in the store is damaged; repair() continues with the rest`,
-    { cause, details: { key } },
-  );
+  const what = `The session's record ${key} in the store is damaged`;
+  const message = `${what}; repair() continues with the rest`;
+  return new AgentError('STORAGE_FAILED', message, { cause, details: { key } });
 }
 
 /** Returns whether an error reports a value in the store, not a failure of the store. */
