@@ -5,6 +5,7 @@ import type { JsonObject } from '../message/json/json.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
 import type { ReplayPolicy, Tool } from '../tool/tool.ts';
 
+/** Which MCP server to use, which of its tools, and with which limits. */
 export interface McpToolsOptions {
   /** URL of the server's Streamable HTTP endpoint, with `http:` or `https:`. */
   readonly url: string | URL;
@@ -91,8 +92,10 @@ export interface McpToolsOptions {
   readonly onError?: (error: AgentError) => void;
 }
 
+/** HTTP headers for an MCP server, by name. */
 export type McpHeaders = Readonly<Record<string, string>>;
 
+/** When and how often a lost MCP connection is opened again. */
 export interface McpReconnectOptions {
   /**
    * Number of attempts in the background. Default: 5, as in Arc Reactor. With 0, only the next tool

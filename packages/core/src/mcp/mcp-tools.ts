@@ -14,7 +14,14 @@ import type { Tool, ToolContext } from '../tool/tool.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 
 /**
- * Connects to an MCP server over Streamable HTTP and lists its tools. Needs the package
+ * Gives an agent the tools of an MCP server.
+ *
+ * ```ts
+ * const tools = await mcpTools({ url: 'https://tools.example.com/mcp' });
+ * const agent = new ReActAgent({ name: 'assistant', model, tools });
+ * ```
+ *
+ * Connects over Streamable HTTP and lists the tools. Needs the package
  * `@modelcontextprotocol/client`. Runs without `eval`. Uses revision 2026-07-28 of MCP, and older
  * revisions for older servers.
  *

@@ -4,6 +4,7 @@ import type { Msg } from '../message/msg.ts';
 import type { Memory, RunEnd } from './memory.ts';
 import { MessageLog } from './message-log.ts';
 
+/** What happens to tool calls without a result in the messages that a memory begins with. */
 export interface InMemoryOptions {
   /**
    * What the first agent does with the open tool calls of the given messages. Nobody noted whether
@@ -15,7 +16,10 @@ export interface InMemoryOptions {
   readonly openCalls?: 'run' | 'interrupt';
 }
 
-/** A conversation that lives as long as the object (AgentScope: `InMemoryMemory`). */
+/**
+ * Keeps a conversation in this process, as long as the object lives; the default of an agent
+ * (AgentScope: `InMemoryMemory`). `messages`: a conversation to continue.
+ */
 export class InMemoryMemory implements Memory {
   readonly state: Record<string, JsonValue> = {};
   openCalls: 'run' | 'interrupt';

@@ -1,6 +1,7 @@
 /** A key with the value to write. */
 export type Entry = readonly [key: string, value: string];
 
+/** What a store guarantees and how large its values may be. */
 export interface StoreFeatures {
   /** Whether `setMany` writes all entries or none. */
   readonly atomic: boolean;
@@ -16,8 +17,9 @@ export interface StoreFeatures {
 }
 
 /**
- * A store for sessions. Keys are ASCII, values are JSON text. Failures reject with `STORAGE_QUOTA`
- * or `STORAGE_FAILED`.
+ * A place for sessions and other data of agents, such as a database. Keys are ASCII, values are
+ * JSON text. Failures reject with `STORAGE_QUOTA` or `STORAGE_FAILED`. Test your own store with
+ * `keyValueStoreConformance()` of `@isoloop/core/testing`.
  */
 export interface KeyValueStore {
   readonly features: StoreFeatures;
@@ -54,4 +56,5 @@ export interface KeyValueStore {
   ): Promise<boolean>;
 }
 
+/** The part of a store that keeps summaries of long conversations. */
 export type SummaryStore = Pick<KeyValueStore, 'get' | 'set' | 'delete'>;

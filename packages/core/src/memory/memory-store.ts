@@ -1,7 +1,7 @@
 import { checkOptions } from '../error/check-fields.ts';
 import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
 
-/** A store whose values live as long as the object. */
+/** Keeps sessions in this process, for tests and demos. The values live as long as the object. */
 export class MemoryStore implements KeyValueStore {
   readonly features: StoreFeatures;
   readonly #values = new Map<string, string>();

@@ -28,6 +28,7 @@ export interface ReplyStore {
   keptAfter(after: string, run: ReplyWaits): KeptReply;
 }
 
+/** When a change of a memory is stored. */
 export interface WriteOptions {
   /**
    * Whether the next write may store the change. The caller writes again soon. One write then
@@ -37,7 +38,7 @@ export interface WriteOptions {
   readonly later?: boolean;
 }
 
-/** The messages of one conversation. */
+/** Where an agent keeps the messages of one conversation. Write your own to use another storage. */
 export interface Memory {
   /** Appends messages. Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` if the store fails. */
   append(messages: readonly Msg[], options?: WriteOptions): Promise<void>;

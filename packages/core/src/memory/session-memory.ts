@@ -21,6 +21,7 @@ import { LogFold, type SessionView } from './log/session-view.ts';
 import type { Memory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
 import { groupsKey, titleKey, valuesKey } from './storage-keys.ts';
 
+/** How a `SessionMemory` writes, and whom it tells about problems of its store. */
 export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 'random'> {
   /**
    * When messages are written: `step` (default) before `append` resolves, `turn` at the next
@@ -62,7 +63,13 @@ export const memoryFields =
   'generateId,now,onDamage,onWarning,sleep,random:function|? compactAfter:count|? requireCompareAndSet:boolean|?';
 
 /**
- * A conversation in a store, as an append-only log. An append costs the same at any length.
+ * Keeps a conversation in a store, so that another process or a later visit continues it. The
+ * conversation is an append-only log: an append costs the same at any length.
+ *
+ * ```ts
+ * const memory = new SessionMemory(store, 'ann');
+ * const agent = new ReActAgent({ name: 'assistant', model, memory });
+ * ```
  *
  * Records (messages and notes) that could not be written stay pending: `read` includes them, and
  * the next flush writes them. If `append` rejects, call `flush`; do not append the messages again.

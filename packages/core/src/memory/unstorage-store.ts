@@ -4,6 +4,7 @@ import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import { textSum } from '../message/text-sum.ts';
 
+/** What a driver of `unstorage` guarantees. */
 export interface UnstorageStoreOptions {
   /**
    * Whether only this process writes to the driver. The store then also has `compareAndSet`, so
@@ -15,9 +16,15 @@ export interface UnstorageStoreOptions {
 }
 
 /**
- * Returns a store for sessions in any driver of `unstorage`: files, Redis, S3 and others. Each value
- * is stored with a checksum. A value that is overwritten is written twice, so that a process that
- * dies while writing leaves the old value or the new one.
+ * Keeps sessions in files, Redis, S3 or any other driver of `unstorage`.
+ *
+ * ```ts
+ * const files = unstorageStore(fsDriver({ base: './sessions' }), { singleProcess: true });
+ * const memory = new SessionMemory(files, 'ann');
+ * ```
+ *
+ * Each value is stored with a checksum. A value that is overwritten is written twice, so that a
+ * process that dies while writing leaves the old value or the new one.
  *
  * Throws `CONFIGURATION` for a driver that cannot write or list keys.
  */

@@ -12,11 +12,13 @@ import { checkJsonSchema } from './check-json-schema.ts';
 import { toIssues } from './json-schema-issues.ts';
 import type { StandardSchema } from './to-schema.ts';
 
+/** How to read a JSON Schema that does not name its draft. */
 export interface JsonSchemaOptions {
   /** Draft of JSON Schema if the schema has no `$schema`. Default `2020-12`. */
   readonly draft?: JsonSchemaDraft;
 }
 
+/** Version of JSON Schema. */
 export type JsonSchemaDraft = '4' | '7' | '2019-09' | '2020-12';
 
 type Compiled = StandardSchema<unknown, unknown>;
@@ -24,8 +26,17 @@ type Compiled = StandardSchema<unknown, unknown>;
 const compiled: WeakMap<object, Map<SchemaDraft, Compiled>> = new WeakMap();
 
 /**
- * Converts plain JSON Schema to a schema that checks values, for `tool({ input })` and
- * `structured()`. Supports drafts 4, 7, 2019-09 and 2020-12, and `$ref` within the schema. Known
+ * Checks values against plain JSON Schema, for `tool({ input })` and `structured()`.
+ *
+ * ```ts
+ * const place = jsonSchema<{ city: string }>({
+ *   type: 'object',
+ *   properties: { city: { type: 'string' } },
+ *   required: ['city'],
+ * });
+ * ```
+ *
+ * Supports drafts 4, 7, 2019-09 and 2020-12, and `$ref` within the schema. Known
  * formats are checked. Defaults are not filled in: a valid value is returned unchanged. `T` is the
  * type of valid values, which the caller must ensure. Uses `@cfworker/json-schema`, which works
  * without `eval`.

@@ -2,6 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 
+/** How long the chunks of a text are, and how far they overlap. */
 export interface ChunkOptions {
   /** Maximum number of estimated tokens of a chunk. Default 400. */
   readonly maxTokens?: number;

@@ -17,6 +17,7 @@ import { searchTerms } from './search-terms.ts';
 import { stopWords } from './stop-words.ts';
 import { StoredEntries } from './stored-entries.ts';
 
+/** Where a keyword memory keeps its records, and how many. */
 export interface KeywordMemoryOptions {
   readonly store: KeyValueStore;
   /**
@@ -49,8 +50,14 @@ export interface KeywordMemoryOptions {
 }
 
 /**
- * Creates a long-term memory that uses a key-value store. It finds records by keywords, in any
- * language. Each call of `record` stores the text of its messages as one record under its own key,
+ * Creates a memory that outlives conversations and finds records by keywords, in any language.
+ *
+ * ```ts
+ * const memory = keywordMemory({ store, namespace: userId });
+ * const agent = new ReActAgent({ name: 'assistant', model, use: [longTermMemory({ memory })] });
+ * ```
+ *
+ * The records are in a key-value store. Each call of `record` stores the text of its messages as one record under its own key,
  * and needs no other reads or writes.
  *
  * The first retrieval reads all records and builds an index in memory. Each later retrieval lists

@@ -11,6 +11,7 @@ import { searchTerms } from './search-terms.ts';
 import { stopWords } from './stop-words.ts';
 import { StoredEntries } from './stored-entries.ts';
 
+/** Documents of a retriever that are kept in a store. */
 export interface StoredDocuments {
   readonly store: KeyValueStore;
   /**
@@ -19,6 +20,7 @@ export interface StoredDocuments {
   readonly namespace?: string;
 }
 
+/** How a keyword retriever splits and searches documents. */
 export interface KeywordRetrieverOptions {
   /**
    * How to split long documents for the index. Default: chunks of about 400 tokens with an overlap
@@ -39,6 +41,7 @@ export interface KeywordRetrieverOptions {
   readonly now?: () => number;
 }
 
+/** Retriever that finds documents by keywords, and to which you add documents. */
 export interface KeywordRetriever extends Retriever {
   /**
    * Finds documents. `topK` defaults to 10. A document must have the value of every filter in the
@@ -61,8 +64,14 @@ export interface KeywordRetriever extends Retriever {
 }
 
 /**
- * Creates a retriever that finds documents by keywords, in any language. It searches an array of
- * documents, or a store that `add` has filled. Long documents are split into chunks. Each chunk is
+ * Creates a retriever that finds documents by keywords, in any language.
+ *
+ * ```ts
+ * const retriever = keywordRetriever([{ id: 'hours', content: 'We open at nine.' }]);
+ * const agent = new ReActAgent({ name: 'assistant', model, use: [retrieval({ retriever })] });
+ * ```
+ *
+ * It searches an array of documents, or a store that `add` has filled. Long documents are split into chunks. Each chunk is
  * found separately and has the id `id#n`. The search compares words, not meanings. The beginning of
  * a word, or a word with one typing error, also matches.
  *

@@ -17,6 +17,7 @@ export interface LongTermRecord {
   readonly score?: number;
 }
 
+/** Which records of a long-term memory to return, and how many. */
 export interface LongTermRetrieveOptions {
   /** Maximum number of records to return. Default 5. */
   readonly limit?: number;
@@ -27,6 +28,7 @@ export interface LongTermRetrieveOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Session to which new records of a long-term memory belong. */
 export interface LongTermRecordOptions {
   /** Session whose messages are recorded. `deleteSession` deletes the records of a session. */
   readonly sessionId: string;

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../message/json/json.ts';
 import type { RetrievedDocument } from '../message/retrieved-document.ts';
 
+/** Which documents a retriever returns, and how many. */
 export interface RetrieveOptions {
   /** Maximum number of documents to return. */
   readonly topK: number;

@@ -7,6 +7,7 @@ import { arc } from './arc-profile.ts';
 import { countRequest } from './count-message.ts';
 import type { TokenProfile } from './token-profile.ts';
 
+/** What a calibration corrects, and how fast it learns. */
 export interface TokenCalibrationOptions {
   /** Profile whose estimates the calibration corrects. Default: `arc`. */
   readonly profile?: TokenProfile;

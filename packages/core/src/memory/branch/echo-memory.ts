@@ -8,6 +8,7 @@ import type { KeyValueStore } from '../key-value-store.ts';
 import { SessionMemory, memoryFields, type SessionMemoryOptions } from '../session-memory.ts';
 import { LogFold } from '../log/session-view.ts';
 
+/** How an `EchoMemory` signs session tokens and handles late reads. */
 export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {
   /**
    * One or two secrets of 32 characters or more. The first secret signs echoes, and both secrets
