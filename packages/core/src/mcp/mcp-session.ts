@@ -1,7 +1,9 @@
 import type {
+  CallToolResult,
   Client,
   ClientOptions,
   OAuthClientProvider,
+  Progress,
   StreamableHTTPClientTransport,
   Transport,
 } from '@modelcontextprotocol/client';
@@ -9,9 +11,10 @@ import type * as sdkModule from '@modelcontextprotocol/client';
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { abortable } from '../model/abortable.ts';
 import { Deadline } from '../model/deadline.ts';
-import { longestTimeout } from '../model/timer.ts';
-import { callTool, type McpCall, type McpCallOptions } from './call/mcp-call.ts';
-import { toQuestion, type McpReply } from './call/mcp-question.ts';
+import { longestTimeout, wait } from '../model/timer.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { JsonObject } from '../message/json/json.ts';
+import { toQuestion, toQuestions, type McpAnswers, type McpReply } from './call/mcp-question.ts';
 import { OpenCall } from './call/open-call.ts';
 import { lostAnswer, toMcpError } from './mcp-error.ts';
 import { McpFetch, type RequestId } from './mcp-fetch.ts';
@@ -19,6 +22,20 @@ import { ToolLister, type McpToolList } from './mcp-list.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
 
 type Sdk = Pick<typeof sdkModule, 'Client' | 'StreamableHTTPClientTransport' | 'specTypeSchemas'>;
+
+export interface McpCall {
+  readonly name: string;
+  readonly arguments: JsonObject;
+  /** Answers to the questions of an earlier reply to the same tool call. */
+  readonly inputResponses?: McpAnswers;
+  /** The server's state from that reply. */
+  readonly requestState?: string;
+}
+
+export interface McpCallOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+}
 
 export interface McpSessionListener {
   /** Called when the server no longer knows the session or cannot be reached. */
@@ -253,6 +270,36 @@ export class McpSession {
     request.then(end, end);
     return request;
   }
+}
+
+/** Milliseconds before a tool call is sent again to a server that only asks to come back later. */
+const laterMs = 250;
+const mostRounds = 10;
+
+/**
+ * Calls a tool of a server of revision 2026-07-28. Instead of keeping the tool call open, such a
+ * server ends it with questions. The client then sends it again with the answers.
+ */
+async function callTool(
+  client: Client,
+  call: McpCall,
+  { signal, onProgress }: McpCallOptions,
+): Promise<McpReply> {
+  const options = { signal, timeout: longestTimeout, onprogress: onProgress };
+  let params = call;
+  for (let round = 1; round <= mostRounds; round += 1) {
+    // The SDK's type does not have the answers and the state.
+    const sent = params as unknown as Parameters<Client['callTool']>[0];
+    const result: unknown = await client.callTool(sent, { ...options, allowInputRequired: true });
+    const { resultType, inputRequests, requestState } = Object(result) as JsonObject;
+    if (resultType !== 'input_required') return { result: result as CallToolResult };
+    const state = typeof requestState === 'string' && { requestState };
+    if (isRecord(inputRequests) && Object.keys(inputRequests).length > 0)
+      return { questions: toQuestions(inputRequests), next: 'retry', ...state };
+    await wait(laterMs, signal);
+    params = { name: call.name, arguments: call.arguments, ...state };
+  }
+  throw new AgentError('MCP_BAD_RESPONSE', `"${call.name}" always asks to be called again.`);
 }
 
 /** Loads the parts of the MCP SDK that a client needs. Throws `CONFIGURATION` without the SDK. */

@@ -108,7 +108,8 @@ export class SessionMemory implements Memory {
     makeLog?: (options: SessionLogOptions) => Log | undefined,
   ) {
     const fields = `durability:step|turn|? ${memoryFields}`;
-    checkOptions('CONFIGURATION', 'SessionMemory', options, fields);
+    // A subclass with a log of its own has checked its options.
+    if (!makeLog) checkOptions('CONFIGURATION', 'SessionMemory', options, fields);
     const {
       durability = 'step',
       generateId = shortId,

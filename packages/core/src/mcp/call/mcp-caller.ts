@@ -3,11 +3,11 @@ import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ToolContext, ToolOutput } from '../../tool/tool.ts';
-import { questionsInError, type McpCall } from './mcp-call.ts';
 import { isSessionUnknown, toMcpError } from '../mcp-error.ts';
 import type { McpToolsOptions } from '../mcp-options.ts';
 import {
   questionDetails,
+  questionsInError,
   questionText,
   toAnswers,
   type McpAnswers,
@@ -15,7 +15,7 @@ import {
   type McpReply,
 } from './mcp-question.ts';
 import { toToolOutput } from './mcp-result.ts';
-import type { McpSession } from '../mcp-session.ts';
+import type { McpCall, McpSession } from '../mcp-session.ts';
 import type { OpenCall } from './open-call.ts';
 
 /** What the calls of a server's tools need from the connection. */

@@ -143,3 +143,32 @@ export function toQuestion(params: unknown): McpQuestion | undefined {
     ? { mode: 'form', message, requestedSchema: requestedSchema as JsonObject }
     : undefined;
 }
+
+/**
+ * Returns the questions in the requests of a server of revision 2026-07-28. Throws
+ * `MCP_BAD_RESPONSE` for a request that this client does not answer.
+ */
+export function toQuestions(requests: object): McpQuestions {
+  const entries = Object.entries(requests).map(([key, request]) => {
+    const { method, params } = Object(request) as JsonObject;
+    const question = method === 'elicitation/create' ? toQuestion(params) : undefined;
+    if (question) return [key, question] as const;
+    const what = 'The MCP server sent a request that this client does not answer';
+    const text = String(JSON.stringify(request)).slice(0, 200);
+    throw new AgentError('MCP_BAD_RESPONSE', `${what}: ${text}`);
+  });
+  return Object.fromEntries(entries);
+}
+
+/**
+ * Returns the questions of an error by which a server of revision 2025-11-25 asks a person to visit
+ * pages before the tool call is repeated.
+ */
+export function questionsInError(error: unknown): McpReply | undefined {
+  const { code, data } = Object(error) as { readonly code?: unknown; readonly data?: unknown };
+  const asked: unknown = Object(data).elicitations;
+  if (code !== -32_042 || !Array.isArray(asked) || !asked.length) return undefined;
+  const entries = asked.map((each, index) => [String(index), toQuestion(each)] as const);
+  if (entries.some(([, question]) => !question)) return undefined;
+  return { questions: Object.fromEntries(entries) as McpQuestions, next: 'repeat' };
+}

@@ -44,16 +44,13 @@ export class KeptGroups {
 
   /** Sets the active groups. Leaves out groups that the agent no longer has. */
   #setGroups(groups: readonly JsonValue[]): void {
-    const names = groups.filter((name) => typeof name === 'string');
-    try {
-      this.#tools.setActiveGroups?.(names);
-    } catch {
-      for (const name of names) {
-        try {
-          this.#tools.setActiveGroups?.([...(this.#tools.activeGroups?.() ?? []), name]);
-        } catch {
-          // The agent no longer has this group.
-        }
+    const tools = this.#tools;
+    tools.setActiveGroups?.([]);
+    for (const name of groups.filter((each) => typeof each === 'string')) {
+      try {
+        tools.setActiveGroups?.([...(tools.activeGroups?.() ?? []), name]);
+      } catch {
+        // The agent no longer has this group.
       }
     }
   }
