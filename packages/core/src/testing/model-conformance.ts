@@ -348,9 +348,11 @@ function connectionTests({ expect, test }: TestFramework, target: HttpModelUnder
 
   test('a reader that leaves ends the request', async () => {
     const pieces = wire(text) ?? [];
+    // A reply of one event is complete before its reader can leave.
+    if (pieces.length < 2) return;
     const server = serve(pieces.slice(0, -1), 'hang');
     await outcomeOf(model(server.fetch), { leaveAfter: 1 });
-    if (pieces.length) await server.ended;
+    await server.ended;
   });
 }
 
