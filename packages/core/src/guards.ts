@@ -19,7 +19,7 @@ export { inputLength } from './middleware/guard/input/input-length.ts';
 export type { InputLengthOptions } from './middleware/guard/input/input-length.ts';
 export { classify, permission } from './middleware/guard/input/classify.ts';
 export type { Classify } from './middleware/guard/input/classify.ts';
-export type { PlainText } from './middleware/guard/input/plain-text.ts';
+export type { PlainText } from './middleware/guard/disguise.ts';
 export { rateLimit } from './middleware/guard/input/rate-limit.ts';
 export type { RateLimitOptions } from './middleware/guard/input/rate-limit.ts';
 export { spendCap } from './middleware/guard/input/spend-cap.ts';

@@ -2,7 +2,6 @@ import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
-import { messageIdOf } from './block-message.ts';
 
 export interface TextStreamOptions {
   /**
@@ -160,4 +159,9 @@ function toBytes(
     },
     { highWaterMark: 0 },
   );
+}
+
+/** Returns the id of a block's message: the block's id without the number at its end. */
+export function messageIdOf(blockId: string): string {
+  return blockId.slice(0, blockId.lastIndexOf(':'));
 }

@@ -1,6 +1,6 @@
 import type { DataPart } from '../../message/data-part.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import type { UiFile } from './ui-media.ts';
+import type { UiFile } from './ui-parts.ts';
 
 /**
  * Chunks of AI SDK 7's UI message stream that the encoder creates. They are plain JSON and

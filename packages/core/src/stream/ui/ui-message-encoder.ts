@@ -9,11 +9,16 @@ import type { JsonValue } from '../../message/json/json.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { endingOf, type Ending } from '../ending.ts';
-import { filesIn } from './ui-media.ts';
-import { hostedToolChunks, interruptedText, sourceChunks } from './ui-provider-chunks.ts';
 import { toTimelineEvent } from '../timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
-import { asksUser, resultChunks } from './ui-tool-result.ts';
+import {
+  asksUser,
+  filesIn,
+  hostedToolChunks,
+  interruptedText,
+  resultChunks,
+  sourceChunks,
+} from './ui-parts.ts';
 
 export interface UiMessageEncoderOptions {
   /** Id of the message that the client builds from the chunks. Default: the id of the run. */

@@ -22,9 +22,16 @@ import { inlineSource, mediaKind } from '../../message/media.ts';
 import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
-import { filesIn, toFilePart, type UiFile } from './ui-media.ts';
-import { interruptedText, sourceChunks } from './ui-provider-chunks.ts';
-import { asksUser, deniedReason, shownOutput } from './ui-tool-result.ts';
+import {
+  asksUser,
+  deniedReason,
+  filesIn,
+  interruptedText,
+  shownOutput,
+  sourceChunks,
+  toFilePart,
+  type UiFile,
+} from './ui-parts.ts';
 
 /** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
 export type UiPart =

@@ -8,7 +8,7 @@ import { toolMessage, userMessage } from '../../../message/create-message.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { injection } from './injection.ts';
 import { injectionPatterns } from './injection-patterns.ts';
-import { plainText } from './plain-text.ts';
+import { plainText } from '../disguise.ts';
 
 /**
  * Sentences by language. The patterns were written with the `tuned` sentences. The `held` sentences

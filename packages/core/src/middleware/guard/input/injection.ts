@@ -11,8 +11,14 @@ import {
   type InputGuardOptions,
 } from './guard-input.ts';
 import { addressesOf, textsOf } from '../message-texts.ts';
-import { hasTags, tagsOnly, withReadTags } from './tag-characters.ts';
-import { plainText, withoutInvisible, type PlainText } from './plain-text.ts';
+import {
+  hasTags,
+  plainText,
+  type PlainText,
+  tagsOnly,
+  withoutInvisible,
+  withReadTags,
+} from '../disguise.ts';
 
 /**
  * A pattern and the name of the form of the text to search (see `PlainText`). All forms are in

@@ -1,4 +1,4 @@
-import { withoutDisguise, type Undisguised } from '../input/undisguised.ts';
+import { type Undisguised, withoutDisguise } from '../disguise.ts';
 
 /**
  * A tag within a word or number, such as `<b>`. Tags of table cells and paragraphs separate words, so
