@@ -33,16 +33,12 @@ export function unstorageStore(driver: Driver, options: UnstorageStoreOptions = 
   checkFields('CONFIGURATION', 'unstorageStore(): the driver', driver, functions);
   const fields = 'singleProcess:boolean|? maxValueBytes:count|?';
   checkOptions('CONFIGURATION', 'unstorageStore()', options, fields);
-  const store = new UnstorageStore(driver, options);
-  if (!options.singleProcess) return store;
-  return Object.assign(store, {
-    compareAndSet: (key: string, expected: string | undefined, value: string) =>
-      store.replace(key, expected, value),
-  });
+  return new UnstorageStore(driver, options);
 }
 
 class UnstorageStore implements KeyValueStore {
   readonly features: StoreFeatures;
+  readonly compareAndSet?: NonNullable<KeyValueStore['compareAndSet']>;
   readonly #driver: Driver;
   /** The last operation on each key that has not ended. */
   readonly #last: Map<string, Promise<unknown>> = new Map();
@@ -51,6 +47,8 @@ class UnstorageStore implements KeyValueStore {
     const { singleProcess = false, maxValueBytes = Number.MAX_SAFE_INTEGER } = options;
     this.#driver = driver;
     this.features = { atomic: false, compareAndSet: singleProcess, maxValueBytes };
+    if (singleProcess)
+      this.compareAndSet = (key, expected, value) => this.#replace(key, expected, value);
   }
 
   get(key: string): Promise<string | undefined> {
@@ -93,7 +91,7 @@ class UnstorageStore implements KeyValueStore {
   }
 
   /** Writes the value if the current one is `expected`. Returns whether it did. */
-  replace(key: string, expected: string | undefined, value: string): Promise<boolean> {
+  #replace(key: string, expected: string | undefined, value: string): Promise<boolean> {
     return this.#alone(key, async () => {
       if ((await this.#read(key)) !== expected) return false;
       await this.#write(key, value);

@@ -14,7 +14,6 @@ import type {
 } from './long-term-contract.ts';
 import { RecordIndex, type StoredRecord } from './record-index.ts';
 import { searchTerms } from './search-terms.ts';
-import { stopWords } from './stop-words.ts';
 import { StoredEntries } from './stored-entries.ts';
 
 /** Where a keyword memory keeps its records, and how many. */
@@ -92,8 +91,7 @@ class KeywordMemory implements LongTermMemory {
     checkFields('CONFIGURATION', 'keywordMemory(): store', store, methods);
     this.#options = options;
     this.#maxRecords = maxRecords;
-    const ignored = options.stopWords ? new Set(options.stopWords) : stopWords();
-    const index = new RecordIndex(searchTerms({ stopWords: ignored }));
+    const index = new RecordIndex(searchTerms({ stopWords: options.stopWords }));
     this.#index = index;
     this.#records = new StoredEntries<StoredRecord>({
       store,

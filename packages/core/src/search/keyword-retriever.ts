@@ -8,7 +8,6 @@ import type { ChunkOptions } from './chunk-text.ts';
 import { DocumentIndex, type SearchDocument } from './document-index.ts';
 import type { RetrieveOptions, Retriever } from './retriever.ts';
 import { searchTerms } from './search-terms.ts';
-import { stopWords } from './stop-words.ts';
 import { StoredEntries } from './stored-entries.ts';
 
 /** Documents of a retriever that are kept in a store. */
@@ -86,8 +85,8 @@ export function keywordRetriever(
 ): KeywordRetriever {
   const fields = 'chunks:object|? stopWords:iterator()|? onError,now:function|?';
   checkOptions('CONFIGURATION', 'keywordRetriever()', options, fields);
-  const ignored = options.stopWords ? new Set(options.stopWords) : stopWords();
-  const index = new DocumentIndex(searchTerms({ stopWords: ignored }), options.chunks);
+  const { chunks, stopWords } = options;
+  const index = new DocumentIndex(searchTerms({ stopWords }), chunks);
   if (!Array.isArray(source)) return storedRetriever(source as StoredDocuments, index, options);
   const add = (documents: readonly SearchDocument[]): void => {
     for (const document of checked(documents)) index.set(document);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { searchTerms } from './search-terms.ts';
-import { stopWords } from './stop-words.ts';
 
 const none: ReadonlySet<string> = new Set();
 const withoutWords = searchTerms({ segment: null, stopWords: none });
@@ -53,7 +52,7 @@ test('a query uses terms in hiragana only if there are no other terms', () => {
 });
 
 test('a query ignores stop words, but a text keeps them', () => {
-  const terms = searchTerms({ segment: null, stopWords: stopWords() });
+  const terms = searchTerms({ segment: null });
   expect(terms.ofQuery('What is the name of my dog?')).toEqual(['name', 'dog']);
   expect(terms.ofQuery('what is it?')).toEqual([]);
   expect(terms.ofText('the dog')).toEqual(['the', 'dog']);

@@ -16,8 +16,8 @@ export interface SearchTermsOptions {
    * runtime has it.
    */
   readonly segment?: Segment | null;
-  /** Words that a query ignores. */
-  readonly stopWords: ReadonlySet<string>;
+  /** Words that a query ignores. Default: the most common words of English and CJK languages. */
+  readonly stopWords?: Iterable<string> | undefined;
 }
 
 /**
@@ -41,6 +41,7 @@ export function searchTerms({
   segment = segmenter() ?? null,
   stopWords,
 }: SearchTermsOptions): SearchTerms {
+  const ignored = new Set(stopWords ?? commonWords.trim().split(/\s+/));
   return {
     ofText: (text) =>
       termsOf(text, (chars, whole) => {
@@ -54,7 +55,7 @@ export function searchTerms({
         if (chars.length === 1) return chars;
         const words = segment?.(whole).filter((word) => lengthOf(word) > 1 || han.test(word));
         return [...bigrams(chars), ...(words ?? chars.filter((char) => han.test(char)))];
-      }).filter((term) => !stopWords.has(term));
+      }).filter((term) => !ignored.has(term));
       // Short pieces of hiragana are mostly grammar. They are used only if the query has no other
       // terms.
       const telling = terms.filter((term) => !hiraganaPiece.test(term));
@@ -62,6 +63,19 @@ export function searchTerms({
     },
   };
 }
+
+/**
+ * Words that say nothing about the topic of a question. For languages without spaces between words,
+ * the list has pieces of words.
+ */
+const commonWords = `
+a about all am an and any are as at be been but by can could did do does for from had has have he her him his how i if in is it
+its just me my no not of on or our please she should so than that the their them then there they this to too us very was we were
+what when where which who why will with would you your
+的 了 是 在 我 你 您 他 她 它 们 吗 呢 吧 啊 和 与 也 都 就 有 不 没 这 那 哪 请 把 被 给 很 会 要 什么 怎么 我们 你们 他们 这个 那个 我的 你的
+です ます した して いる ある する こと もの これ それ どこ なに から まで ので では には とは でも ました ません でした ください
+니다 습니 입니 합니 에서 에게 으로 세요 어요 아요 해요 이다 하는 나요 까요 내가 제가 나는 저는 무엇 뭐야
+`;
 
 const longest = 4_000;
 

@@ -1,6 +1,5 @@
 import { isRecord } from '../../message/json/is-record.ts';
 import { searchTerms, shortQuery } from '../../search/search-terms.ts';
-import { stopWords } from '../../search/stop-words.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 
 /** Weight of a word in a tool's name. A word in a description has weight 1. */
@@ -12,7 +11,7 @@ const nameWeight = 3;
  * length normalization). It uses only the start and the end of a long query.
  */
 export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
-  const terms = searchTerms({ stopWords: stopWords() });
+  const terms = searchTerms({});
   const indexed = new WeakMap<ToolSchema, ReadonlyMap<string, number>>();
 
   const termsOf = (tool: ToolSchema): ReadonlyMap<string, number> => {

@@ -70,7 +70,7 @@ function relevanceOf({ score }: RetrievedDocument, index: number, count: number)
 
 /** Returns the terms of a text. Uses no segmenter, so that every runtime returns the same terms. */
 function termsOf(text: string): ReadonlySet<string> {
-  return new Set(searchTerms({ segment: null, stopWords: new Set() }).ofQuery(text));
+  return new Set(searchTerms({ segment: null, stopWords: [] }).ofQuery(text));
 }
 
 function shared(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
