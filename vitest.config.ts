@@ -127,6 +127,7 @@ function browserProject({
         '@assistant-ui/react-ai-sdk',
         'react',
         'react-dom/client',
+        'react-dom/server.browser',
         'eventsource-parser',
         'minisearch',
         'yaml',

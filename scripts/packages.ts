@@ -12,7 +12,7 @@ export const entryPeers: Readonly<Record<string, readonly string[]>> = {
   'core/memory-search.js': ['minisearch'],
   'core/json-schema.js': ['@cfworker/json-schema'],
   'core/mcp.js': ['@modelcontextprotocol/client'],
-  'web-worker/react.js': ['@ai-sdk/react', 'ai', 'react'],
+  'web-worker/react.js': ['react'],
   'edge/jwt.js': ['jose'],
 };
 

@@ -1,5 +1,4 @@
-import { useAgentChat, useAgentEvents } from '@isoloop/web-worker/react';
-import type { UIMessage } from 'ai';
+import { useAgentChat, useAgentEvents, type UIMessage } from '@isoloop/web-worker/react';
 import { useEffect, useRef, useState } from 'react';
 import { agentSource } from './agent-source.ts';
 import { Composer } from './composer.tsx';
@@ -34,14 +33,7 @@ export function Conversation({ home, sessionId, model, draft, onTheme }: Convers
   useThemeTool(messages, isLoading, onTheme);
 
   const send = (text: string): void => void sendMessage({ text });
-  const retry = (): void => {
-    const asked = messages.findLast(({ role }) => role === 'user');
-    // Sends the message again with the same id. `regenerate` would fail if the message had never
-    // arrived.
-    void (asked
-      ? sendMessage({ text: textOfMessage(asked), messageId: asked.id })
-      : chat.resumeStream());
-  };
+  const retry = (): void => void chat.retry();
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && isBusy && !event.isComposing) void stop();

@@ -1,7 +1,7 @@
 import { SessionMemory } from '@isoloop/core';
 import { toUiMessages, typedMessages } from '@isoloop/core/ai-sdk';
 import { IndexedDbStore } from '@isoloop/web-worker';
-import type { UIMessage } from 'ai';
+import type { UIMessage } from '@isoloop/web-worker/react';
 import { useEffect, useState } from 'react';
 import { Composer } from './composer.tsx';
 import type { Draft } from './draft.ts';

@@ -4,7 +4,7 @@ import {
   type DynamicToolUIPart,
   type ToolUIPart,
   type UIMessage,
-} from 'ai';
+} from '@isoloop/web-worker/react';
 import * as z from 'zod';
 import type { Theme } from './theme.ts';
 

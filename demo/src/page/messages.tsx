@@ -1,5 +1,4 @@
-import type { AgentApproval } from '@isoloop/web-worker/react';
-import { isToolUIPart, type UIMessage } from 'ai';
+import { isToolUIPart, type AgentApproval, type UIMessage } from '@isoloop/web-worker/react';
 import { useEffect, useRef, type ReactNode } from 'react';
 import { languageOf } from '../offline/language.ts';
 import { Examples } from './examples.tsx';

@@ -1,5 +1,5 @@
 import { estimateTokens } from '@isoloop/core/tokens';
-import { isToolUIPart, type UIMessage } from 'ai';
+import { isToolUIPart, type UIMessage } from '@isoloop/web-worker/react';
 import { useMemo } from 'react';
 import { contextWindow } from '../context-window.ts';
 

@@ -1,4 +1,4 @@
-import { getToolName } from 'ai';
+import { getToolName } from '@isoloop/web-worker/react';
 import type { ToolPart } from './message-parts.ts';
 
 const states: Partial<Record<ToolPart['state'], string>> = {

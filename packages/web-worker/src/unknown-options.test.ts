@@ -45,7 +45,7 @@ const entries: Readonly<Record<string, Entry>> = {
       agentEndpoint: (wrong) => react.agentEndpoint('/api/chat', wrong),
       useAgentChat: link,
     },
-    others: ['useAgentEvents'],
+    others: ['getToolName', 'isToolUIPart', 'useAgentEvents'],
   },
   './worker': {
     exports: worker,

@@ -12,7 +12,7 @@ export interface WorkerChatTransportOptions {
 }
 
 /** Fields of AI SDK's `UIMessage` that the page reads. The worker checks all fields. */
-interface SentMessage {
+export interface SentMessage {
   readonly id: string;
   readonly role: string;
   readonly parts: readonly object[];
@@ -56,9 +56,8 @@ export function workerChatTransport(
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, messageId, abortSignal }) {
-      const last = messages.findLastIndex((each) => each?.role === 'assistant' && each.parts[0]);
       // Vue and Svelte wrap messages in proxies, which cannot be posted.
-      const sent: typeof messages = JSON.parse(JSON.stringify(messages.slice(last)));
+      const sent: typeof messages = JSON.parse(JSON.stringify(sentMessages(messages)));
       return chunkStream(open({ trigger, messages: sent, messageId, events }, abortSignal));
     },
     async reconnectToStream({ abortSignal } = {}) {
@@ -67,6 +66,16 @@ export function workerChatTransport(
       return first.done ? null : chunkStream(run, first);
     },
   };
+}
+
+/**
+ * Returns the messages from the last answer on, or the last message. The worker has the others. The
+ * answer may have decisions that were not sent yet.
+ */
+export function sentMessages<M extends SentMessage>(messages: readonly M[]): readonly M[] {
+  return messages.slice(
+    messages.findLastIndex((each) => each?.role === 'assistant' && each.parts[0]),
+  );
 }
 
 function chunkStream(

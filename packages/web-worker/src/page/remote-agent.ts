@@ -12,15 +12,13 @@ import type {
   PendingCall,
 } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
-import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
 import {
   workerChatTransport,
   type WorkerChatTransport,
   type WorkerChatTransportOptions,
 } from './chat-transport.ts';
-import { fromOutcome } from '../wire/protocol.ts';
-import type { Outcome, SessionApi } from '../wire/protocol.ts';
-import { remoteRun, type RemoteRun } from './remote-run.ts';
+import type { RemoteRun } from './remote-run.ts';
+import { sessionClient } from './session-client.ts';
 import type { WorkerLink } from './worker-link.ts';
 
 /**
@@ -128,33 +126,9 @@ export interface RemoteAgentSetup extends WorkerLink {
   readonly worker: Worker | SharedWorker;
 }
 
-/** Methods of the API that begin a run. */
-type RunKind = 'call' | 'stream' | 'watch' | 'chat';
-
-type Ask = (request: object, port: MessagePort) => Promise<void>;
-
 export function createRemoteAgent(setup: RemoteAgentSetup): RemoteAgent {
-  const { sessionId, worker, port, connection } = setup;
-  const remote: Remote<SessionApi> = wrap<SessionApi>(port);
-  let lastId = 0;
-
-  const ask = async <T>(call: () => Promise<Outcome<T>>): Promise<T> =>
-    fromOutcome(await connection.guard(call));
-  const abort = (id?: number, unread?: boolean): void => {
-    if (!connection.error) remote.abort(id, unread).catch(() => {});
-  };
-
-  /** Requests a run, which sends its events over a port of its own. */
-  const begin = <K extends RunKind, T = AgentEvent>(
-    kind: K,
-    request: Omit<Parameters<SessionApi[K]>[0], 'id' | 'aborted'>,
-    signal?: AbortSignal,
-  ): RemoteRun<T> => {
-    const id = ++lastId;
-    const open = (aborted: boolean, runPort: MessagePort): Promise<void> =>
-      (remote[kind] as Ask)({ ...request, id, aborted }, transfer(runPort, [runPort]));
-    return remoteRun({ connection, signal, open, abort: (unread) => abort(id, unread) });
-  };
+  const { sessionId, worker } = setup;
+  const { ask, begin, abort, close } = sessionClient(setup);
   const beginCall = (
     kind: 'call' | 'stream',
     input?: AgentInput,
@@ -167,38 +141,32 @@ export function createRemoteAgent(setup: RemoteAgentSetup): RemoteAgent {
     const { value } = await beginCall('call', input, given).batches.next();
     return value as AgentResult<never>;
   };
-  const end = (reason: string): void => {
-    if (!connection.error) remote[releaseProxy]();
-    connection.cut(new AgentError('WORKER_TERMINATED', reason));
-  };
 
   return {
     sessionId,
     call,
-    stream: (input, options) =>
-      toStream(beginCall('stream', input, options), lastId, options?.detached),
-    watch: () => toStream(begin('watch', {}), lastId),
+    stream: (input, options) => toStream(beginCall('stream', input, options), options?.detached),
+    watch: () => toStream(begin('watch', {})),
     resume: (options) => call(undefined, options),
     decide: (decisions, options) => call([decisions].flat(), options),
-    pending: () => ask(() => remote.pending()),
+    pending: () => ask((remote) => remote.pending()),
     abort: () => abort(),
-    interrupt: (request) => ask(() => remote.interrupt(request)),
-    messages: () => ask(() => remote.messages()),
-    uiMessages: () => ask(() => remote.uiMessages()),
-    clear: () => ask(() => remote.clear()),
+    interrupt: (request) => ask((remote) => remote.interrupt(request)),
+    messages: () => ask((remote) => remote.messages()),
+    uiMessages: () => ask((remote) => remote.uiMessages()),
+    clear: () => ask((remote) => remote.clear()),
     chatTransport: (options) =>
       workerChatTransport(options, (asked, signal) => begin('chat', asked, signal)),
-    close: () => end('The connection is closed.'),
+    close: () => close(),
     terminate() {
-      end('The worker is terminated.');
+      close('The worker is terminated.');
       (worker as Partial<Worker>).terminate?.();
     },
   };
 }
 
 function toStream(
-  { batches: events, abort }: RemoteRun<AgentEvent>,
-  id: number,
+  { id, batches: events, abort }: RemoteRun<AgentEvent>,
   detached = false,
 ): RemoteStream<never> {
   const driver: RunDriver = new RunDriver({

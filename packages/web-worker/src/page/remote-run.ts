@@ -10,6 +10,8 @@ import {
 } from '../wire/protocol.ts';
 
 export interface RemoteRunOptions {
+  /** Id of the request, unique within the connection. */
+  readonly id: number;
   readonly connection: Connection;
   readonly signal: AbortSignal | undefined;
   /**
@@ -24,6 +26,7 @@ export interface RemoteRunOptions {
 }
 
 export interface RemoteRun<T> {
+  readonly id: number;
   /** Batches of the run's events. The first read starts the run. */
   readonly batches: AsyncGenerator<readonly T[], AgentResult>;
   readonly abort: () => void;
@@ -33,7 +36,13 @@ export interface RemoteRun<T> {
  * Reads the events of a run in the worker. The worker may send only a limited number of batches
  * ahead of the reader (`initialCredits`).
  */
-export function remoteRun<T>({ connection, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
+export function remoteRun<T>({
+  id,
+  connection,
+  signal,
+  open,
+  abort,
+}: RemoteRunOptions): RemoteRun<T> {
   let over = false;
   let unread = true;
   const stop = (): void => {
@@ -69,7 +78,7 @@ export function remoteRun<T>({ connection, signal, open, abort }: RemoteRunOptio
     }
   }
 
-  return { batches: read(), abort: stop };
+  return { id, batches: read(), abort: stop };
 }
 
 interface Inbox<T> {

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { longestTimeout } from '@isoloop/core/adapter';
+import { checkGiven } from './check-given.ts';
 import type { ConnectOptions } from './connect-agent.ts';
 import { boundaryError, Connection, unreadable } from './connection.ts';
 import { protocol, type HelloMessage, type PageMessage } from '../wire/protocol.ts';
@@ -35,7 +36,8 @@ export function linkWorker(
 ): WorkerLink {
   const isFit =
     Object(worker).addEventListener && sessionId?.trim?.() && page.every?.((part) => part?.serve);
-  check(isFit, others);
+  const takes = 'connectAgent() takes worker, sessionId, agent, options, timeoutMs, page';
+  checkGiven(takes, isFit, others);
   const { port1, port2 } = new MessageChannel();
   const connection = new Connection();
   const listening = new AbortController();
@@ -106,14 +108,6 @@ export function linkWorker(
   shared?.start();
   ping();
   return { port: port1, connection };
-}
-
-function check(isFit: unknown, others: object): void {
-  const [unknown] = Object.keys(others);
-  if (isFit && !unknown) return;
-  const wrong = unknown ? `, not ${unknown}` : '';
-  const message = `connectAgent() takes worker, sessionId, agent, options, timeoutMs, page${wrong}.`;
-  throw new AgentError('CONFIGURATION', message);
 }
 
 /**

@@ -1,10 +1,11 @@
-import { Chat } from '@ai-sdk/react';
 import { AgentError } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
-import type { UIMessage, UIMessageChunk } from 'ai';
 import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
 import type { AgentLink } from './agent-source.ts';
 import type { AgentSessionEntry, SessionStore } from './agent-sessions.ts';
+import { Chat, type AnswerBatches, type AnswerRequest, type ChatState } from './chat.ts';
+import type { ChatHandlers } from './chat-handlers.ts';
+import type { DataUIPart, UIMessage } from './ui-message.ts';
 
 /** What a chat does besides its own turns. */
 type Phase = 'idle' | 'loading' | 'other-tab' | 'continuing';
@@ -12,38 +13,55 @@ type Phase = 'idle' | 'loading' | 'other-tab' | 'continuing';
 /** Why a chat asks for a running answer. `look`: something may have changed. */
 type Reason = Phase | 'look';
 
-/** State of a chat that is not in AI SDK's `Chat`. */
+/** What a page shows of a chat. Is replaced at each change. */
 export interface AgentChatState {
   readonly phase: Phase;
-  readonly events: readonly AgentTimelineEvent[];
+  readonly chat: ChatState;
   /** Stored conversations, as soon as they are loaded. */
   readonly sessions?: readonly AgentSessionEntry[];
   /** Failure of the last action that is not a message. */
   readonly error?: Error | undefined;
 }
 
+/** Handlers of a component, which may change from render to render. */
+export interface LatestHandlers {
+  readonly current: ChatHandlers;
+}
+
 /** Pauses before the attempts to reach an endpoint again, in milliseconds. */
 const pauses = [0, 500, 1000, 2000, 4000, 8000];
+
+export interface AgentChatOptions {
+  readonly sessionId: string;
+  readonly open: () => AgentLink;
+  /** Whether no stored conversation has this id, so that there is nothing to load. */
+  readonly isNew: boolean;
+  /** Messages that are shown until the history is loaded. Default: none. */
+  readonly messages?: readonly UIMessage[] | undefined;
+}
 
 /**
  * Conversation on a page. It is connected while a component shows it and while it reads an answer.
  * It loads the history, resumes a running answer, and follows the runs of other tabs.
  */
 export class AgentChat {
-  readonly chat: Chat<UIMessage>;
-  /** Is replaced at each change. */
+  readonly chat: Chat;
+  readonly sessionId: string;
+  /** What the page shows before the chat connects, also on a server. */
+  readonly initial: AgentChatState;
   state: AgentChatState;
+  /** Events of the latest runs, without prompts. Is replaced at each event. */
+  events: readonly AgentTimelineEvent[] = [];
   readonly #open: () => AgentLink;
   readonly #listeners: Set<() => void> = new Set();
+  /** Handlers of the components that show the chat. */
+  readonly #users: Set<LatestHandlers> = new Set();
   /** Ids of the runs whose events this chat has read. */
   readonly #runs: Set<string> = new Set();
+  /** Ids of the tool calls that the components know. A replay repeats them. */
+  readonly #calls: Set<string> = new Set();
   #link: AgentLink | undefined;
-  /** Number of components that show the chat. */
-  #users = 0;
-  /**
-   * Settles when no stream is being resumed. Messages wait for it, because AI SDK marks a chat as
-   * ready when it finds no stream.
-   */
+  /** Settles when no stream is being resumed, so when the history is complete. */
   #resumed: Promise<void> = Promise.resolve();
   /** Whether a stream is being resumed, which repeats an answer from its start. */
   #isResuming = false;
@@ -54,7 +72,8 @@ export class AgentChat {
   #willLook = false;
   /** Run whose events the present stream has. */
   #run: string | undefined;
-  #isRegaining = false;
+  /** Ends the pause before the next attempt to read a lost answer. Absent if none is lost. */
+  #regaining: AbortController | undefined;
   /** Settles when no lost answer is being read on, and no answer is being stopped. */
   #regained: Promise<void> = Promise.resolve();
   /** Settles when the answers to all messages so far have ended. */
@@ -63,52 +82,43 @@ export class AgentChat {
   #unsent = 0;
   #wantsSessions = false;
 
-  /** `isNew`: no stored conversation has this id, so there is nothing to load. */
-  constructor(sessionId: string, open: () => AgentLink, isNew = false) {
+  constructor({ sessionId, open, isNew, messages = [] }: AgentChatOptions) {
+    this.sessionId = sessionId;
     this.#open = open;
-    this.state = { phase: isNew ? 'idle' : 'loading', events: [] };
-    this.chat = new Chat<UIMessage>({
-      id: sessionId,
-      transport: {
-        resumeStreamIsReplay: true,
-        sendMessages: async (asked) => {
-          this.#run = undefined;
-          const { transport, history } = this.#connected;
-          try {
-            return await transport.sendMessages(asked);
-          } catch (error) {
-            // A tool call whose decision was refused still waits.
-            if (asked.messages.at(-1)?.role === 'assistant')
-              this.chat.messages = await history().catch(() => this.chat.messages);
-            throw error;
-          }
-        },
-        reconnectToStream: (asked) => this.#reconnect(asked),
+    this.chat = new Chat(messages, {
+      send: (request, signal) => this.#send(request, signal),
+      reconnect: (signal) => this.#reconnect(signal),
+      shouldSend: (shown) => this.#shouldSend(shown),
+      onChange: (chat) => this.#set({ chat }),
+      onData: (part) => this.#take(part),
+      onToolCall: (toolCall) => {
+        if (this.#calls.has(toolCall.toolCallId)) return;
+        this.#calls.add(toolCall.toolCallId);
+        this.#tell(({ onToolCall }) => onToolCall?.({ toolCall }));
       },
-      sendAutomaticallyWhen: hasApprovalResponse,
-      onData: ({ type, data }) => {
-        if (type === 'data-isoloop-event') this.#take(data as AgentTimelineEvent);
-      },
-      onFinish: ({ isDisconnect }) => {
-        if (isDisconnect) this.#regained = this.#regain();
+      onFinish: (answer) => {
+        if (answer.isDisconnect) this.#regained = this.#regain();
         else this.#set({ phase: 'idle' });
+        this.#tell(({ onFinish }) => onFinish?.(answer));
         void this.#loadSessions();
       },
     });
+    this.initial = { phase: isNew ? 'idle' : 'loading', chat: this.chat.state };
+    this.state = this.initial;
   }
 
-  /** Calls `listener` at each change of `state`. Returns a function that stops this. */
+  /** Calls `listener` at each change of `state` or `events`. Returns a function that stops this. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   };
 
   /** Connects, unless another component has done so. Returns a function that leaves the chat. */
-  enter(): () => void {
-    this.#users += 1;
+  enter(handlers: LatestHandlers): () => void {
+    this.#users.add(handlers);
     if (!this.#link) this.#connect();
     return () => {
-      this.#users -= 1;
+      this.#users.delete(handlers);
       // In strict mode, React leaves and enters again at once.
       queueMicrotask(() => void this.#closeIfUnused());
     };
@@ -129,9 +139,9 @@ export class AgentChat {
     this.#reason = reason;
     if (reason !== 'look') this.#set({ phase: reason });
     this.#isResuming = true;
-    this.#resumed = this.chat.resumeStream().finally(() => {
+    this.#resumed = this.chat.resume().finally(() => {
       this.#isResuming = false;
-      if (!this.#isRegaining) this.#set({ phase: 'idle' });
+      if (!this.#regaining) this.#set({ phase: 'idle' });
     });
     return this.#resumed;
   }
@@ -141,11 +151,10 @@ export class AgentChat {
     return this.attempt(() => this.#resumed.then(act));
   }
 
-  /** Sends a message when the answers to earlier messages have ended. */
+  /** Makes a request when the answers to earlier messages have ended. */
   send(act: () => PromiseLike<void>): Promise<void> {
     const sent = this.#sent.then(async () => {
-      await this.#rest();
-      await this.#regained;
+      await this.#settled();
       return this.whenResumed(act);
     });
     this.#unsent += 1;
@@ -155,7 +164,7 @@ export class AgentChat {
 
   /** Stops the answer where it runs, also one that another page has asked for. */
   async stop(): Promise<void> {
-    this.#isRegaining = false;
+    this.#endRegaining();
     // A message that waits must not be sent before the stop, which would end its answer.
     this.#regained = this.#stopNow();
     await this.#regained;
@@ -204,7 +213,7 @@ export class AgentChat {
     this.#link = this.#open();
     this.#link.watch((runId) => this.#hear(runId));
     void this.#loadSessions();
-    if (this.state.phase === 'loading' || this.chat.messages.length) void this.resume();
+    if (this.state.phase === 'loading' || this.chat.state.messages.length) void this.resume();
   }
 
   #detach(): AgentLink | undefined {
@@ -217,15 +226,22 @@ export class AgentChat {
     // Messages that wait are sent first. Closing the link to a worker would abort the answer.
     if (this.#unsent > 1) await this.#sent;
     if (!this.#link?.outlivesPage) await this.#rest();
-    if (this.#users || !this.#link) return;
-    this.#isRegaining = false;
+    if (this.#users.size || !this.#link) return;
+    this.#endRegaining();
     const link = this.#detach();
     await this.chat.stop();
     link?.close();
   }
 
   #set(changes: Partial<AgentChatState>): void {
+    const before = shownError(this.state);
     this.state = { ...this.state, ...changes };
+    const error = shownError(this.state);
+    if (error && error !== before) this.#tell(({ onError }) => onError?.(error));
+    this.#notify();
+  }
+
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 
@@ -240,53 +256,89 @@ export class AgentChat {
     }
   }
 
+  /** Calls a handler of each component. Its failure becomes `error` of the hook. */
+  #tell(act: (handlers: ChatHandlers) => unknown): void {
+    for (const { current } of this.#users) {
+      const told = (async () => act(current))();
+      told.catch((error: unknown) => this.#set({ error: error as Error }));
+    }
+  }
+
   /** Resolves when the chat reads no answer. */
   async #rest(): Promise<void> {
-    while (this.chat.status === 'submitted' || this.chat.status === 'streaming')
-      await new Promise<void>((resolve) => {
-        const stop = this.chat['~registerStatusCallback'](() => {
-          stop();
-          resolve();
-        });
-      });
+    while (this.chat.isBusy) await this.chat.ended;
+  }
+
+  /** Resolves when the chat is at rest, and no answer is being read on or stopped. */
+  async #settled(): Promise<void> {
+    const regained = this.#regained;
+    await this.#rest();
+    await regained;
+    if (regained !== this.#regained) await this.#settled();
+  }
+
+  async #shouldSend(messages: readonly UIMessage[]): Promise<boolean> {
+    if (hasApprovalResponse({ messages })) return true;
+    const decisions = [...this.#users].map(({ current }) =>
+      current.sendAutomaticallyWhen?.({ messages: [...messages] }),
+    );
+    return (await Promise.all(decisions)).includes(true);
+  }
+
+  async #send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches> {
+    this.#run = undefined;
+    const link = this.#connected;
+    try {
+      return await link.send(request, signal);
+    } catch (error) {
+      // A tool call whose decision was refused still waits.
+      if (request.messages.at(-1)?.role === 'assistant')
+        this.chat.setMessages(await link.history().catch(() => this.chat.state.messages));
+      throw error;
+    }
   }
 
   /**
    * Opens the stream first and reads the history second. So an answer that ends in between is in
    * the history, and the stream replaces an answer that still runs.
    */
-  async #reconnect(
-    asked: Parameters<AgentLink['transport']['reconnectToStream']>[0],
-  ): Promise<ReadableStream<UIMessageChunk> | null> {
+  async #reconnect(signal: AbortSignal): Promise<AnswerBatches | undefined> {
     const reason = this.#reason;
     this.#run = undefined;
     try {
-      const { transport, history, outlivesPage } = this.#connected;
-      let stream = await transport.reconnectToStream(asked);
-      let messages = await history();
-      if (!stream && messages.at(-1)?.role === 'user') {
+      const link = this.#connected;
+      let answer = await link.reconnect(signal);
+      let messages = await link.history();
+      if (!answer && messages.at(-1)?.role === 'user') {
         // A turn may have begun between both requests.
-        stream = await transport.reconnectToStream(asked);
-        messages = await history();
+        answer = await link.reconnect(signal);
+        messages = await link.history();
       }
-      const question = this.chat.messages.findLast(({ role }) => role === 'user');
+      const { chat } = this;
+      const question = chat.state.messages.findLast(({ role }) => role === 'user');
       const isLost = question && !messages.some(({ id }) => id === question.id);
       // The endpoint never got the question, so the failure to send it stays.
-      if (this.#isRegaining && isLost) throw this.chat.error;
-      this.chat.messages = stream ? upToQuestion(messages) : messages;
-      if (stream && reason === 'look') this.#set({ phase: 'other-tab' });
+      if (this.#regaining && isLost) throw chat.state.error;
+      chat.setMessages(answer ? upToQuestion(messages) : messages);
+      if (answer && reason === 'look') this.#set({ phase: 'other-tab' });
       // In a worker, the first event shows whether the answer was cut off.
-      if (stream && reason === 'loading' && outlivesPage) this.#set({ phase: 'continuing' });
-      return stream;
+      if (answer && reason === 'loading' && link.outlivesPage) this.#set({ phase: 'continuing' });
+      return answer;
     } catch (error) {
-      if (reason === 'look') return null;
+      if (reason === 'look') return undefined;
       throw error;
     }
   }
 
-  #take(event: AgentTimelineEvent): void {
+  #take(part: DataUIPart): void {
+    if (part.type === 'data-isoloop-event') this.#takeEvent(part.data as AgentTimelineEvent);
+    else this.#tell(({ onData }) => onData?.(part));
+  }
+
+  #takeEvent(event: AgentTimelineEvent): void {
     const { runId, agentPath, continues = false } = event;
-    this.#set({ events: withEvent(this.state.events, event) });
+    this.events = withEvent(this.events, event);
+    this.#notify();
     if (agentPath.length > 1) return;
     this.#runs.add(runId);
     // With another id, another tab continues the run, because the tab of the run is gone.
@@ -311,30 +363,54 @@ export class AgentChat {
   }
 
   async #follow(runId: string | undefined): Promise<void> {
-    if (!this.#link || this.#isRegaining) return;
+    if (!this.#link || this.#regaining) return;
     // After an error the chat may have a question that is not in the history.
-    if (runId === undefined) return this.chat.status === 'error' ? undefined : this.resume('look');
+    if (runId === undefined)
+      return this.chat.state.status === 'error' ? undefined : this.resume('look');
     if (this.#runs.has(runId)) return;
     await this.resume('other-tab');
   }
 
   /** Reads the answer on after the connection to its endpoint was lost. */
   async #regain(): Promise<void> {
-    if (this.#isRegaining) return;
-    this.#isRegaining = true;
+    if (this.#regaining) return;
+    const regaining = new AbortController();
+    this.#regaining = regaining;
     this.#set({ phase: 'continuing' });
     for (const pause of pauses) {
-      await new Promise((resolve) => setTimeout(resolve, pause));
-      if (!this.#isRegaining) break;
+      await elapsed(pause, regaining.signal);
+      if (regaining.signal.aborted) break;
       await this.resume('continuing');
-      if (this.chat.status !== 'error') break;
+      if (this.chat.state.status !== 'error') break;
     }
-    this.#isRegaining = false;
-    this.#set({ phase: 'idle' });
+    // After a stop, the next lost answer may have begun already.
+    if (this.#regaining === regaining) this.#regaining = undefined;
+    if (!this.#regaining) this.#set({ phase: 'idle' });
+  }
+
+  #endRegaining(): void {
+    this.#regaining?.abort();
+    this.#regaining = undefined;
   }
 }
 
+/** Returns the failure that the page shows. While the chat tries again, there is none. */
+export function shownError({ phase, chat, error }: AgentChatState): Error | undefined {
+  return phase === 'idle' ? (chat.error ?? error) : undefined;
+}
+
+/** Resolves after a time in milliseconds, or when the signal aborts. */
+function elapsed(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
 /** Returns the messages up to the last question. The stream repeats the answer from its start. */
-function upToQuestion(messages: UIMessage[]): UIMessage[] {
+function upToQuestion(messages: readonly UIMessage[]): readonly UIMessage[] {
   return messages.slice(0, messages.findLastIndex(({ role }) => role === 'user') + 1);
 }

@@ -9,14 +9,16 @@ export interface AgentSessionEntry {
 /** Stored conversations of a worker or an endpoint. */
 export interface SessionStore {
   list(): Promise<readonly AgentSessionEntry[]>;
-  rename(sessionId: string, title: string): Promise<void>;
-  delete(sessionId: string): Promise<void>;
+  rename(sessionId: string, title: string): Promise<unknown>;
+  delete(sessionId: string): Promise<unknown>;
   /** Returns a conversation as JSON. In the hook, `undefined` after a failure. */
   export(sessionId: string): Promise<object | undefined>;
 }
 
 /** What `useAgentChat` returns as `sessions`. */
-export interface AgentSessions extends Omit<SessionStore, 'list'> {
+export interface AgentSessions extends Pick<SessionStore, 'export'> {
+  rename(sessionId: string, title: string): Promise<void>;
+  delete(sessionId: string): Promise<void>;
   /** Id of the open conversation. */
   readonly current: string;
   /**

@@ -1,19 +1,19 @@
 import type { ConnectOptions } from '../page/connect-agent.ts';
-import type { ChatTransport, UIMessage } from 'ai';
 import type { SessionStore } from './agent-sessions.ts';
+import type { ChatHost } from './chat.ts';
+import type { UIMessage } from './ui-message.ts';
 
 /** Options of a link to an agent. Only workers use the fields besides `sessionId`. */
 export type LinkOptions = ConnectOptions;
 
 /** Connection of a chat to its agent. A worker and an endpoint have the same interface. */
-export interface AgentLink {
-  readonly transport: Pick<ChatTransport<UIMessage>, 'sendMessages' | 'reconnectToStream'>;
+export interface AgentLink extends Pick<ChatHost, 'send' | 'reconnect'> {
   /** Whether a turn continues without this page. If so, closing the link does not end the turn. */
   readonly outlivesPage: boolean;
   /** Returns the stored conversations. */
   sessions(): Promise<SessionStore>;
   /** Reads all messages of the conversation. */
-  history(): Promise<UIMessage[]>;
+  history(): Promise<readonly UIMessage[]>;
   /**
    * Calls `listener` when another page may have changed the conversation. If a run has begun, the
    * listener gets the id of the run, which may be a run of this page. `close()` ends this.

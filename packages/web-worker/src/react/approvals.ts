@@ -1,5 +1,4 @@
-import { getToolName, isToolUIPart, type UIMessage } from 'ai';
-import type { AgentChat } from './agent-chat.ts';
+import { getToolName, isToolUIPart, type UIMessage } from './ui-message.ts';
 
 /** Tool call that waits for a person. */
 export interface AgentApproval {
@@ -16,32 +15,31 @@ export interface AgentApproval {
   edit(input: unknown): Promise<void>;
 }
 
+/** Decision about an approval request. `input`: other arguments for the tool. */
+export interface Decided {
+  readonly id: string;
+  readonly approved: boolean;
+  readonly reason?: string | undefined;
+  readonly input?: unknown;
+}
+
 /** Returns the tool calls of the last answer that wait. A new message denies older ones. */
 export function approvalsIn(
   messages: readonly UIMessage[],
-  conversation: AgentChat,
+  decide: (decided: Decided) => Promise<void>,
 ): readonly AgentApproval[] {
-  const { chat } = conversation;
   const answer = messages.findLast(({ role, parts }) => role === 'assistant' && parts.length);
   return (answer?.parts ?? []).flatMap((part) => {
     if (!isToolUIPart(part) || part.state !== 'approval-requested') return [];
     const { id, requestReason } = part.approval;
-    const respond = async (approved: boolean, reason?: string): Promise<void> =>
-      conversation.whenResumed(async () =>
-        chat.addToolApprovalResponse({ id, approved, ...(reason !== undefined && { reason }) }),
-      );
     return {
       id: part.toolCallId,
       toolName: getToolName(part),
       input: part.input,
       reason: requestReason,
-      approve: () => respond(true),
-      deny: (reason) => respond(false, reason),
-      edit(input) {
-        // AI SDK keeps further fields of an approval. `fromUiDecisions` reads this one.
-        Object.assign(part.approval, { input });
-        return respond(true);
-      },
+      approve: () => decide({ id, approved: true }),
+      deny: (reason) => decide({ id, approved: false, reason }),
+      edit: (input) => decide({ id, approved: true, input }),
     };
   });
 }

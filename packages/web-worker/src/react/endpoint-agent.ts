@@ -1,10 +1,13 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
-import { typedMessages, typedTransport } from '@isoloop/core/ai-sdk';
-import { DefaultChatTransport, type UIMessage } from 'ai';
+import { SseParser, toTypedChunk } from '@isoloop/core/adapter';
+import { typedMessages } from '@isoloop/core/ai-sdk';
+import { checkGiven } from '../page/check-given.ts';
 import type { AgentLink, AgentEndpoint } from './agent-source.ts';
 import type { AgentSessionEntry } from './agent-sessions.ts';
+import type { AnswerBatches, AnswerRequest } from './chat.ts';
+import type { UIMessage } from './ui-message.ts';
+import type { UIMessageChunk } from './ui-message-chunk.ts';
 
 export interface AgentEndpointOptions {
   /** Headers of each request, such as `authorization`. A function is called for each request. */
@@ -28,22 +31,20 @@ export interface AgentEndpointOptions {
  * const { messages } = useAgentChat(endpoint, { sessionId: 'notes' });
  */
 export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): AgentEndpoint {
-  const fields = 'headers:object|function|? body:object|? credentials:string|? fetch:function|?';
-  checkOptions('CONFIGURATION', 'agentEndpoint()', options, fields);
+  const { headers: _h, body: _b, credentials: _c, fetch: _f, ...others } = options;
+  const isFit = typeof api === 'string';
+  checkGiven('agentEndpoint() takes api, headers, body, credentials, fetch', isFit, others);
   const address = api.replace(/\/$/, '');
   const endpoint: Endpoint = {
     api: address,
     options,
-    link: (given, latest) => {
-      checkOptions('CONFIGURATION', 'useAgentChat()', given, linkFields);
-      return linkEndpoint(address, given.sessionId, () => (latest() as Endpoint).options);
+    link: ({ sessionId, agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown }, latest) => {
+      checkGiven('useAgentChat() takes sessionId, throttle, listSessions', sessionId, unknown);
+      return linkEndpoint(address, sessionId, () => (latest() as Endpoint).options);
     },
   };
   return endpoint;
 }
-
-/** Fields of `UseAgentChatOptions` for `checkOptions`. */
-const linkFields = 'sessionId:string agent,options,timeoutMs,page,throttle,listSessions';
 
 interface Endpoint extends AgentEndpoint {
   readonly options: AgentEndpointOptions;
@@ -55,28 +56,33 @@ function linkEndpoint(
   sessionId: string,
   latest: () => AgentEndpointOptions,
 ): AgentLink {
-  const routes = new Routes(api, latest);
+  const routes = routesOf(api, latest);
   const path = routes.pathOf(sessionId);
   // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
   const otherTabs = new BroadcastChannel(`isoloop:chat:${new URL(path, location.href).href}`);
   const closing = new AbortController();
   const tell = (): void => otherTabs.postMessage('changed');
-  const transport = typedTransport(transportOf(routes, path, latest));
   return {
-    transport: {
-      ...transport,
-      async sendMessages(asked) {
-        const stream = await transport.sendMessages(asked);
-        tell();
-        return stream.pipeThrough(new TransformStream({ flush: tell }));
-      },
+    async send(request, signal) {
+      const answer = await routes.ask(api, {
+        method: 'POST',
+        body: bodyOf(sessionId, request, latest().body),
+        headers: request.headers,
+        signal,
+      });
+      tell();
+      return batchesOf(answer, tell);
+    },
+    async reconnect(signal) {
+      const answer = await routes.ask(`${path}/stream?events=true`, { signal });
+      return answer.status === 204 ? undefined : batchesOf(answer);
     },
     outlivesPage: true,
     sessions: async () => ({
-      list: () => routes.sessions(),
-      rename: async (other, title) =>
-        void (await routes.ask(routes.pathOf(other), 'PATCH', { title })),
-      delete: async (other) => void (await routes.ask(routes.pathOf(other), 'DELETE')),
+      list: routes.sessions,
+      rename: (other, title) =>
+        routes.ask(routes.pathOf(other), { method: 'PATCH', body: { title } }),
+      delete: (other) => routes.ask(routes.pathOf(other), { method: 'DELETE' }),
       export: async (other) => ({ sessionId: other, messages: await routes.messages(other) }),
     }),
     history: async () => typedMessages(await routes.messages(sessionId)),
@@ -91,7 +97,9 @@ function linkEndpoint(
     },
     async stop() {
       // Conversations in KV cannot be interrupted. There, the end of the reading ends the turn.
-      await routes.ask(`${path}/interrupt`, 'POST', { mode: 'abort' }).catch(() => {});
+      await routes
+        .ask(`${path}/interrupt`, { method: 'POST', body: { mode: 'abort' } })
+        .catch(() => {});
       tell();
     },
     close() {
@@ -101,75 +109,80 @@ function linkEndpoint(
   };
 }
 
-/** The routes of an endpoint. Methods reject with the error of the endpoint. */
-class Routes {
-  readonly api: string;
-  readonly #latest: () => AgentEndpointOptions;
-
-  constructor(api: string, latest: () => AgentEndpointOptions) {
-    this.api = api;
-    this.#latest = latest;
-  }
-
-  pathOf(sessionId: string): string {
-    return `${this.api}/${encodeURIComponent(sessionId)}`;
-  }
-
-  headers(): Readonly<Record<string, string>> {
-    const { headers: given = {} } = this.#latest();
-    return typeof given === 'function' ? given() : given;
-  }
-
-  async send(url: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-    const response = await (this.#latest().fetch ?? fetch)(url, init);
-    // Servers of single-page apps answer unknown addresses with their page.
-    if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
-    throw await refusal(response, String(url));
-  }
-
-  async ask(url: string, method = 'GET', body?: object): Promise<Response> {
-    const { credentials } = this.#latest();
-    return this.send(url, {
-      method,
-      headers: { ...this.headers(), ...(body && { 'content-type': 'application/json' }) },
-      ...(body && { body: JSON.stringify(body) }),
-      ...(credentials && { credentials }),
-    });
-  }
-
-  async messages(sessionId: string): Promise<UIMessage[]> {
-    const response = await this.ask(`${this.pathOf(sessionId)}/messages`);
-    const { messages } = (await response.json()) as { readonly messages: UIMessage[] };
-    return messages;
-  }
-
-  async sessions(): Promise<readonly AgentSessionEntry[]> {
-    const response = await this.ask(`${this.api}s?limit=1000`);
-    const { chats } = (await response.json()) as { readonly chats: readonly AgentSessionEntry[] };
-    return chats;
-  }
+interface EndpointRequest {
+  readonly method?: string;
+  readonly body?: object;
+  readonly headers?: AnswerRequest['headers'];
+  readonly signal?: AbortSignal;
 }
 
-function transportOf(
-  routes: Routes,
-  path: string,
-  latest: () => AgentEndpointOptions,
-): DefaultChatTransport<UIMessage> {
-  return new DefaultChatTransport<UIMessage>({
-    api: routes.api,
-    headers: () => routes.headers(),
-    credentials: () => latest().credentials ?? 'same-origin',
-    fetch: (url, init) => routes.send(url, init),
-    // The endpoint has the history. The last answer may have decisions that are not sent yet.
-    prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => {
-      const last = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
-      const sent = messages.slice(Math.max(last, 0));
-      return {
-        body: { ...latest().body, ...body, id, trigger, messageId, messages: sent, events: true },
-      };
-    },
-    prepareReconnectToStreamRequest: () => ({ api: `${path}/stream?events=true` }),
-  });
+interface Routes {
+  readonly pathOf: (sessionId: string) => string;
+  readonly ask: (url: string, request?: EndpointRequest) => Promise<Response>;
+  readonly messages: (sessionId: string) => Promise<UIMessage[]>;
+  readonly sessions: () => Promise<readonly AgentSessionEntry[]>;
+}
+
+/** Returns the routes of an endpoint. Its methods reject with the error of the endpoint. */
+function routesOf(api: string, latest: () => AgentEndpointOptions): Routes {
+  const pathOf = (sessionId: string): string => `${api}/${encodeURIComponent(sessionId)}`;
+  const ask: Routes['ask'] = async (url, { method, body, headers, signal } = {}) => {
+    const { headers: given, credentials, fetch: send = fetch } = latest();
+    const common = new Headers(typeof given === 'function' ? given() : given);
+    const response = await send(url, {
+      method: method ?? 'GET',
+      headers: Object.fromEntries([
+        ...common,
+        ...new Headers(headers),
+        ...(body ? [['content-type', 'application/json']] : []),
+      ]),
+      ...(body && { body: JSON.stringify(body) }),
+      ...(credentials && { credentials }),
+      ...(signal && { signal }),
+    });
+    // Servers of single-page apps answer unknown addresses with their page.
+    if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
+    throw await refusal(response, url);
+  };
+  const read = async <T>(url: string): Promise<T> => (await ask(url)).json() as Promise<T>;
+  return {
+    pathOf,
+    ask,
+    messages: async (sessionId) =>
+      (await read<{ readonly messages: UIMessage[] }>(`${pathOf(sessionId)}/messages`)).messages,
+    sessions: async () =>
+      (await read<{ readonly chats: readonly AgentSessionEntry[] }>(`${api}s?limit=1000`)).chats,
+  };
+}
+
+/** Returns what the endpoint needs of a request. It has the messages before the last answer. */
+function bodyOf(
+  id: string,
+  { trigger, messages, messageId, body }: AnswerRequest,
+  common: object | undefined,
+): object {
+  // The last answer may have decisions that are not sent yet.
+  const last = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
+  const sent = messages.slice(Math.max(last, 0));
+  return { ...common, ...body, id, trigger, messageId, messages: sent, events: true };
+}
+
+/** Reads an event stream. Each piece of the network is a batch. `onEnd`: called at its end. */
+async function* batchesOf({ body }: Response, onEnd?: () => void): AnswerBatches {
+  const parser = new SseParser();
+  const reader = body!.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const batch = parser.push(value).filter(({ data }) => data !== '[DONE]');
+      if (batch.length)
+        yield batch.map(({ data }) => toTypedChunk(JSON.parse(data)) as UIMessageChunk);
+    }
+    onEnd?.();
+  } finally {
+    reader.cancel().catch(() => {});
+  }
 }
 
 /** Returns the error in the answer of an endpoint, or an error that says what may be wrong. */

@@ -1,11 +1,11 @@
-import { AgentChat } from './agent-chat.ts';
+import { AgentChat, type AgentChatOptions } from './agent-chat.ts';
 import type { AgentLink, AgentEndpoint, AgentSource, LinkOptions } from './agent-source.ts';
 import { linkWorkerAgent } from './worker-agent.ts';
 
 /** A chat with the source and options that its next link uses. */
 export interface OpenChat {
   readonly chat: AgentChat;
-  source: AgentSource;
+  source: AgentSource | undefined;
   options: LinkOptions;
 }
 
@@ -16,25 +16,35 @@ const ofEndpoints: Map<string, OpenChat> = new Map();
  * Returns the chat of a conversation. Components with the same source and session share it, and it
  * survives renders that React throws away, for example while a component suspends.
  */
-export function openChat(source: AgentSource, options: LinkOptions, isNew: boolean): OpenChat {
+export function openChat(
+  source: AgentSource | undefined,
+  options: LinkOptions,
+  { isNew, messages }: Pick<AgentChatOptions, 'isNew' | 'messages'>,
+): OpenChat {
   const { agent = null, sessionId } = options;
   const chats = chatsOf(source);
-  const key = JSON.stringify(['link' in source ? source.api : agent, sessionId]);
+  const key = JSON.stringify([isEndpoint(source) ? source.api : agent, sessionId]);
   const known = chats.get(key);
   if (known) return known;
-  const link = (): AgentLink =>
-    'link' in entry.source
-      ? entry.source.link(options, () => entry.source as AgentEndpoint)
+  const open = (): AgentLink =>
+    isEndpoint(entry.source)
+      ? entry.source.link(entry.options, () => entry.source as AgentEndpoint)
       : linkWorkerAgent(entry.source, entry.options);
-  const entry: OpenChat = { chat: new AgentChat(sessionId, link, isNew), source, options };
+  const chat = new AgentChat({ sessionId, open, isNew, messages });
+  const entry: OpenChat = { chat, source, options };
   chats.set(key, entry);
   return entry;
 }
 
-function chatsOf(source: AgentSource): Map<string, OpenChat> {
-  // A server must not keep the chats of its users.
-  if ('link' in source) return typeof document === 'undefined' ? new Map() : ofEndpoints;
+function chatsOf(source: AgentSource | undefined): Map<string, OpenChat> {
+  // A server has no workers, and must not keep the chats of its users.
+  if (!source) return new Map();
+  if (isEndpoint(source)) return typeof document === 'undefined' ? new Map() : ofEndpoints;
   const chats = ofWorkers.get(source) ?? new Map<string, OpenChat>();
   ofWorkers.set(source, chats);
   return chats;
+}
+
+function isEndpoint(source: AgentSource | undefined): source is AgentEndpoint {
+  return source !== undefined && 'link' in source;
 }

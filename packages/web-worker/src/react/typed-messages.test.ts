@@ -1,6 +1,12 @@
 import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
-import type { AgentTools } from '@isoloop/core/ai-sdk';
-import { useAgentChat, type AgentUIMessage } from '@isoloop/web-worker/react';
+import type { UseChatHelpers } from '@ai-sdk/react';
+import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
+import {
+  useAgentChat,
+  type AgentChatHelpers,
+  type AgentUIMessage,
+  type UIMessage as OwnMessage,
+} from '@isoloop/web-worker/react';
 import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
 import type { UIMessage } from 'ai';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
@@ -45,6 +51,30 @@ test('the messages of useAgentChat have the types of the agent in the worker, al
   await expect
     .poll(() => shown(later.chat()?.messages.at(-1)))
     .toEqual(['Rome', 'Rome', ['202612'], '[1', '3.0']);
+});
+
+test('messages and methods fit AI SDK’s types, so its components accept them', () => {
+  type AiMessage = UIMessage<unknown, AgentData<Assistant>, AgentTools<Assistant>>;
+  expectTypeOf<Message>().toExtend<AiMessage>();
+  expectTypeOf<AiMessage>().toExtend<Message>();
+  expectTypeOf<Message>().toExtend<UIMessage>();
+  expectTypeOf<OwnMessage>().toExtend<UIMessage>();
+  expectTypeOf<UIMessage>().toExtend<OwnMessage>();
+  type Shared = Pick<
+    UseChatHelpers<UIMessage>,
+    | 'id'
+    | 'messages'
+    | 'error'
+    | 'sendMessage'
+    | 'regenerate'
+    | 'stop'
+    | 'resumeStream'
+    | 'clearError'
+    | 'setMessages'
+    | 'addToolOutput'
+    | 'addToolApprovalResponse'
+  >;
+  expectTypeOf<AgentChatHelpers>().toExtend<Shared>();
 });
 
 const named = <const Name extends string>(name: Name) =>

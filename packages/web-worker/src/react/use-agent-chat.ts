@@ -1,15 +1,27 @@
-import { useChat, type UseChatHelpers } from '@ai-sdk/react';
 import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
 import type { GivenOptions, NamedAgent } from '../wire/exposed-agent.ts';
-import type { UIMessage } from 'ai';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import type { AgentChat, AgentChatState } from './agent-chat.ts';
+import { shownError, type AgentChat, type AgentChatState } from './agent-chat.ts';
+import type { AgentTimelineEvent } from './agent-events.ts';
 import type { AgentSessions } from './agent-sessions.ts';
 import type { AgentSource, LinkOptions } from './agent-source.ts';
 import { approvalsIn, type AgentApproval } from './approvals.ts';
+import type { ChatStatus, RequestOptions } from './chat.ts';
+import { chatActions, decide } from './chat-actions.ts';
+import type { ChatHandlers } from './chat-handlers.ts';
+import type { MessageInput } from './message-input.ts';
 import { openChat } from './open-chats.ts';
+import { throttled } from './throttled.ts';
+import type { UIMessage, UITools } from './ui-message.ts';
 
-export interface UseAgentChatOptions extends LinkOptions {
+export interface UseAgentChatOptions<M extends UIMessage = UIMessage>
+  extends LinkOptions, ChatHandlers<M> {
+  /**
+   * Messages that the chat shows until it has loaded the history, for example in a page that a
+   * server renders.
+   * @default []
+   */
+  readonly initialMessages?: readonly M[] | undefined;
   /**
    * Shortest time between two renders while an answer streams, in milliseconds.
    * @default 0
@@ -26,21 +38,17 @@ export interface UseAgentChatOptions extends LinkOptions {
  * What a chat does:
  *
  * - `loading`: it connects and loads the history.
- * - `submitted`, `streaming`, `ready`, `error`: as in `useChat`.
+ * - `submitted`, `streaming`, `ready`, `error`: as in AI SDK's `useChat`.
  * - `other-tab`: it shows an answer that another tab has asked for.
  * - `continuing`: it shows an answer that was cut off by a reload, a crash or a lost connection.
  */
-export type AgentChatStatus =
-  | UseChatHelpers<UIMessage>['status']
-  | 'loading'
-  | 'other-tab'
-  | 'continuing';
+export type AgentChatStatus = ChatStatus | 'loading' | 'other-tab' | 'continuing';
 
 /**
- * Options whose types depend on `Source`: the name of the agent and its options, if `Source` is the
- * result of `exposeAgent`.
+ * Options with the types of the agent's messages and tools. If `Source` is the result of
+ * `exposeAgent`, also with the name of the agent and its options.
  */
-export type AgentChatOptionsFor<Source> = UseAgentChatOptions &
+export type AgentChatOptionsFor<Source> = UseAgentChatOptions<AgentUIMessage<Source>> &
   (Source extends { readonly of?: infer Mark }
     ? NonNullable<Mark> extends () => {
         readonly name: infer Name extends string;
@@ -50,39 +58,87 @@ export type AgentChatOptionsFor<Source> = UseAgentChatOptions &
       : unknown
     : unknown);
 
-/** AI SDK's message with the types of an agent's tools and data parts. */
+/** Message with the types of an agent's tools and data parts. Fits AI SDK's `UIMessage`. */
 export type AgentUIMessage<Source = unknown> = UIMessage<
   unknown,
   AgentData<Source>,
   AgentTools<Source>
 >;
 
-/** What `useAgentChat` returns: the fields of `useChat`, and more. */
-export interface AgentChatHelpers<M extends UIMessage = UIMessage> extends Omit<
-  UseChatHelpers<M>,
-  'status'
-> {
+/** What `useAgentChat` returns: what AI SDK's `useChat` returns, and more. */
+export interface AgentChatHelpers<M extends UIMessage = UIMessage> {
+  /** Id of the open conversation. */
+  readonly id: string;
+  readonly messages: M[];
   readonly status: AgentChatStatus;
   /** Whether an answer is on its way, whichever tab has asked for it. */
   readonly isBusy: boolean;
+  readonly error: Error | undefined;
   /** Tool calls that wait for a person. Empty while an answer is on its way. */
   readonly approvals: readonly AgentApproval[];
+  /**
+   * Sends a message when the answers to earlier messages have ended. With `messageId`, it replaces
+   * that message and all later ones. Without a message, sends the decisions and results of the last
+   * answer.
+   */
+  sendMessage(message?: MessageInput<M>, options?: RequestOptions): Promise<void>;
+  /** Asks for another answer: to the last message, or in place of the answer with the id. */
+  regenerate(options?: RequestOptions & { readonly messageId?: string }): Promise<void>;
+  /** After an error: asks again for the answer to the last message, or loads the chat again. */
+  retry(): Promise<void>;
+  /** Stops the answer where it runs, and keeps what has arrived. */
+  stop(): Promise<void>;
+  /** Loads the history, and reads a running or interrupted answer to its end. */
+  resumeStream(): Promise<void>;
+  clearError(): void;
+  /** Changes the messages on this page only. */
+  setMessages(messages: M[] | ((messages: M[]) => M[])): void;
+  /** Gives the result of a tool call to the agent, with the next message that is sent. */
+  addToolOutput<Tool extends keyof ToolsOf<M> & string>(
+    output: ToolOutput<ToolsOf<M>, Tool>,
+  ): Promise<void>;
+  /** Decides about an approval request. `id`: the id of the part's `approval`. */
+  addToolApprovalResponse(decision: {
+    readonly id: string;
+    readonly approved: boolean;
+    /** The model reads the reason of a denial. */
+    readonly reason?: string | undefined;
+    readonly options?: RequestOptions | undefined;
+  }): Promise<void>;
   readonly sessions: AgentSessions;
   /** The conversation, for `useAgentEvents`. */
   readonly conversation: AgentConversation;
 }
 
+type ToolsOf<M extends UIMessage> =
+  M extends UIMessage<unknown, infer _Data, infer Tools> ? Tools : never;
+
+/** Result of a tool call, or its error. */
+export type ToolOutput<Tools extends UITools, Tool extends keyof Tools> = {
+  readonly tool: Tool;
+  readonly toolCallId: string;
+  readonly options?: RequestOptions | undefined;
+} & (
+  | {
+      readonly state?: 'output-available';
+      readonly output: Tools[Tool]['output'];
+      readonly errorText?: never;
+    }
+  | { readonly state: 'output-error'; readonly output?: never; readonly errorText: string }
+);
+
 /** Handle of a conversation, which `useAgentEvents` takes. */
 export interface AgentConversation {
-  readonly state: Pick<AgentChatState, 'events'>;
+  readonly events: readonly AgentTimelineEvent[];
   subscribe(listener: () => void): () => void;
 }
 
 /**
- * Shows a conversation with an agent. `source` is a worker, a SharedWorker or an endpoint. Returns
- * what `useChat` returns, and more. Create the worker outside of the component. The chat loads the
- * history, resumes an answer after a reload, and follows other tabs. Components with the same
- * source and session share the chat.
+ * Shows a conversation with an agent. `source` is a worker, a SharedWorker or an endpoint; on a
+ * server it may be `undefined`, because there are no workers. Returns what AI SDK's `useChat`
+ * returns, and more. Create the worker outside of the component. The chat loads the history, resumes
+ * an answer after a reload, and follows other tabs. Components with the same source and session
+ * share the chat.
  *
  * `Source` gives the messages the types of the agent's tools. It is the type of an agent, of a
  * function that returns one, or of the result of `exposeAgent` or `createAgentHandler`.
@@ -91,66 +147,57 @@ export interface AgentConversation {
  * const { messages, sendMessage } = useAgentChat<typeof assistant>(worker, { sessionId: 'notes' });
  */
 export function useAgentChat<Source = unknown>(
-  source: AgentSource,
+  source: AgentSource | undefined,
   options: AgentChatOptionsFor<Source>,
 ): AgentChatHelpers<AgentUIMessage<Source>> {
-  const { throttle = 0, listSessions = false, ...link }: UseAgentChatOptions = options;
-  const [opened, setOpened] = useState<Opened>();
-  // Another `sessionId` in the options replaces a session that was opened by `sessions.open`.
-  const isOpened = opened !== undefined && opened.instead === options.sessionId;
-  const sessionId = isOpened ? opened.sessionId : options.sessionId;
-  const entry = openChat(source, { ...link, sessionId }, isOpened && opened.isNew);
+  const { throttle = 0, listSessions = false, initialMessages, handlers, link } = partsOf(options);
+  const { sessionId, isNew, open } = useOpenedSession(options.sessionId);
+  const messages = sessionId === options.sessionId ? initialMessages : undefined;
+  const entry = openChat(source, { ...link, sessionId }, { isNew, messages });
   const conversation = entry.chat;
   const asked = JSON.stringify(link.options);
   const applied = useRef(asked);
+  const latest = useRef<ChatHandlers>({});
   useEffect(() => {
+    latest.current = handlers;
     Object.assign(entry, { source, options: { ...link, sessionId } });
     if (applied.current === asked) return;
     applied.current = asked;
     void conversation.reconnect();
   });
-  useEffect(() => conversation.enter(), [conversation]);
+  useEffect(() => conversation.enter(latest), [conversation]);
   useEffect(() => {
     if (listSessions) conversation.wantSessions();
   }, [conversation, listSessions]);
-  const { phase, sessions: list, error } = useAgentChatState(conversation);
-  const helpers = useChat({ chat: conversation.chat, throttle });
-  const { messages, status: own } = helpers;
-  const status = phase === 'idle' ? own : phase;
+  const state = useAgentChatState(conversation, throttle);
+  const { phase, chat, sessions: list } = state;
+  const status = phase === 'idle' ? chat.status : phase;
   const isBusy = !['loading', 'ready', 'error'].includes(status);
-
-  const methods = useMemo(() => methodsOf(conversation), [conversation]);
+  const actions = useMemo(() => chatActions(conversation), [conversation]);
   const approvals = useMemo(
-    () => (isBusy ? [] : approvalsIn(messages, conversation)),
-    [messages, isBusy, conversation],
+    () => (isBusy ? [] : approvalsIn(chat.messages, (decided) => decide(conversation, decided))),
+    [chat.messages, isBusy, conversation],
   );
-  const open = (other?: string): void =>
-    setOpened({
-      sessionId: other ?? crypto.randomUUID(),
-      isNew: other === undefined,
-      instead: options.sessionId,
-    });
   return {
-    ...helpers,
-    ...methods,
+    ...actions,
     id: sessionId,
+    messages: chat.messages as UIMessage[],
     status,
-    error: phase === 'idle' ? (helpers.error ?? error) : undefined,
+    error: shownError(state),
     isBusy,
     approvals,
     conversation,
-    sessions: {
-      current: sessionId,
-      list,
-      open,
-      rename: (other, title) => conversation.withStore((store) => store.rename(other, title)),
-      delete: async (deleted) => {
-        await conversation.withStore((store) => store.delete(deleted));
-        if (deleted === sessionId) open();
-      },
-      export: (other) => conversation.withStore((store) => store.export(other)),
-    },
+    sessions: { ...sessionActions(conversation, open), current: sessionId, list, open },
   } satisfies AgentChatHelpers as unknown as AgentChatHelpers<AgentUIMessage<Source>>;
+}
+
+/** Separates the options of the link, which the connection checks. */
+function partsOf<Source>(options: AgentChatOptionsFor<Source>) {
+  const given: UseAgentChatOptions = options as UseAgentChatOptions;
+  const { throttle, listSessions, initialMessages, ...others } = given;
+  const { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen, ...link } = others;
+  const handlers = { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen } as ChatHandlers;
+  return { throttle, listSessions, initialMessages, handlers, link };
 }
 
 /** Session that `sessions.open` has opened instead of the one in the options. */
@@ -160,33 +207,36 @@ interface Opened {
   readonly instead: string;
 }
 
-function useAgentChatState(conversation: AgentChat): AgentChatState {
-  const read = (): AgentChatState => conversation.state;
-  return useSyncExternalStore(conversation.subscribe, read, read);
+/** Returns the session to show. Another id in the options replaces an opened session. */
+function useOpenedSession(instead: string) {
+  const [opened, setOpened] = useState<Opened>();
+  const { sessionId, isNew } =
+    opened?.instead === instead ? opened : { sessionId: instead, isNew: false };
+  const open = (other?: string): void =>
+    setOpened({ sessionId: other ?? crypto.randomUUID(), isNew: other === undefined, instead });
+  return { sessionId, isNew, open };
 }
 
-type Methods = Pick<
-  UseChatHelpers<UIMessage>,
-  | 'sendMessage'
-  | 'regenerate'
-  | 'stop'
-  | 'clearError'
-  | 'resumeStream'
-  | 'addToolOutput'
-  | 'addToolApprovalResponse'
->;
-
-/** Returns the chat's methods. Those that send wait until no answer is being read. */
-function methodsOf(conversation: AgentChat): Methods {
-  const { chat } = conversation;
+function sessionActions(
+  conversation: AgentChat,
+  open: () => void,
+): Pick<AgentSessions, 'rename' | 'delete' | 'export'> {
   return {
-    sendMessage: (...given) => conversation.send(() => chat.sendMessage(...given)),
-    regenerate: (...given) => conversation.send(() => chat.regenerate(...given)),
-    addToolOutput: (...given) => conversation.whenResumed(async () => chat.addToolOutput(...given)),
-    addToolApprovalResponse: (...given) =>
-      conversation.whenResumed(async () => chat.addToolApprovalResponse(...given)),
-    clearError: () => void conversation.attempt(async () => chat.clearError()),
-    stop: () => conversation.stop(),
-    resumeStream: () => conversation.resume(),
+    rename: async (other, title) =>
+      void (await conversation.withStore((store) => store.rename(other, title))),
+    delete: async (deleted) => {
+      await conversation.withStore((store) => store.delete(deleted));
+      if (deleted === conversation.sessionId) open();
+    },
+    export: (other) => conversation.withStore((store) => store.export(other)),
   };
+}
+
+function useAgentChatState(conversation: AgentChat, throttle: number): AgentChatState {
+  const subscribe = useMemo(() => throttled(conversation, throttle), [conversation, throttle]);
+  return useSyncExternalStore(
+    subscribe,
+    () => conversation.state,
+    () => conversation.initial,
+  );
 }

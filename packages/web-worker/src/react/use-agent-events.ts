@@ -9,6 +9,6 @@ import type { AgentChatHelpers } from './use-agent-chat.ts';
 export function useAgentEvents({
   conversation,
 }: Pick<AgentChatHelpers, 'conversation'>): readonly AgentTimelineEvent[] {
-  const read = (): readonly AgentTimelineEvent[] => conversation.state.events;
+  const read = (): readonly AgentTimelineEvent[] => conversation.events;
   return useSyncExternalStore((listener) => conversation.subscribe(listener), read, read);
 }

@@ -1,39 +1,70 @@
-import { typedMessages, typedTransport } from '@isoloop/core/ai-sdk';
-import { connectAgent } from '../page/connect-agent.ts';
-import type { RemoteAgent } from '../page/remote-agent.ts';
-import type { UIMessage } from 'ai';
+import { toTypedChunk } from '@isoloop/core/adapter';
+import { typedMessages, type UiChunk } from '@isoloop/core/ai-sdk';
+import { sentMessages } from '../page/chat-transport.ts';
+import { sessionClient, type SessionClient } from '../page/session-client.ts';
+import { linkWorker } from '../page/worker-link.ts';
+import type { ChatRequest } from '../wire/protocol.ts';
 import type { AgentLink, LinkOptions } from './agent-source.ts';
+import type { AnswerBatches } from './chat.ts';
+import type { UIMessage } from './ui-message.ts';
+import type { UIMessageChunk } from './ui-message-chunk.ts';
 
-/** Links a chat to the agent in a worker. */
-export function linkWorkerAgent(worker: Worker | SharedWorker, options: LinkOptions): AgentLink {
-  const agent = connectAgent(worker, options);
+/** Links a chat to the agent in a worker. Throws `CONFIGURATION` without a worker. */
+export function linkWorkerAgent(
+  worker: Worker | SharedWorker | undefined,
+  options: LinkOptions,
+): AgentLink {
+  const client = sessionClient(linkWorker(worker as Worker, options));
+  const ask = (
+    request: Pick<ChatRequest, 'trigger' | 'messages' | 'messageId'>,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly UiChunk[], unknown> =>
+    client.begin<'chat', UiChunk>('chat', { ...request, events: true }, signal).batches;
   return {
-    transport: typedTransport(agent.chatTransport({ events: true })),
+    send: async ({ trigger, messages, messageId }, signal) =>
+      typed(ask({ trigger, messages: sentMessages(messages), messageId }, signal)),
+    async reconnect(signal) {
+      const batches = ask({ trigger: 'resume-stream', messages: [] }, signal);
+      const { done, value } = await batches.next();
+      return done ? undefined : typed(batches, value);
+    },
     outlivesPage: false,
     // Loaded at its first use, because most pages show only one conversation.
     async sessions() {
       const { databaseSessions } = await import('./database-sessions.ts');
       return databaseSessions(options.agent);
     },
-    history: async () => typedMessages<UIMessage>([...(await agent.uiMessages())]),
-    watch: (listener) => void watchRuns(agent, listener),
+    history: async () =>
+      typedMessages(await client.ask((remote) => remote.uiMessages())) as readonly UIMessage[],
+    watch: (listener) => void watchRuns(client, listener),
     stop: async () => {},
-    close: () => agent.close(),
+    close: () => client.close(),
   };
+}
+
+/** Gives tool parts their types. `first`: a batch that was read already. */
+async function* typed(
+  batches: AsyncIterable<readonly UiChunk[]>,
+  first: readonly UiChunk[] = [],
+): AnswerBatches {
+  if (first.length) yield first.map(toTypedChunk) as readonly UIMessageChunk[];
+  for await (const batch of batches) yield batch.map(toTypedChunk) as readonly UIMessageChunk[];
 }
 
 /**
  * Calls `listener` once for each run of the session, when its question is in the log. Ends with the
  * connection.
  */
-async function watchRuns(agent: RemoteAgent, listener: (runId: string) => void): Promise<void> {
+async function watchRuns(client: SessionClient, listener: (runId: string) => void): Promise<void> {
   let seen = '';
   try {
-    for await (const { type, runId, agentPath } of agent.watch()) {
-      const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
-      if (!isAtWork || agentPath.length > 1 || runId === seen) continue;
-      seen = runId;
-      listener(runId);
+    for await (const batch of client.begin('watch', {}).batches) {
+      for (const { type, runId, agentPath } of batch) {
+        const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
+        if (!isAtWork || agentPath.length > 1 || runId === seen) continue;
+        seen = runId;
+        listener(runId);
+      }
     }
   } catch {
     // The connection has ended. The next message reports it.

@@ -61,7 +61,8 @@ function typedChunks(stream: ReadableStream<unknown>): ReadableStream<object> {
   );
 }
 
-function toTypedChunk(chunk: Fields): object {
+/** Returns a chunk of the UI message stream with the tool parts of `typedTransport`. */
+export function toTypedChunk(chunk: Fields): object {
   if (chunk['dynamic'] !== true || chunk['providerExecuted'] === true) return chunk;
   const { dynamic: _dynamic, ...fields } = chunk;
   const { toolCallId, output, preliminary } = fields;

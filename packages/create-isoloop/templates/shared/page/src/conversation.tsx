@@ -22,12 +22,8 @@ const statusTexts = {
 /** Shows the messages of a conversation, its error, and a form for the next message. */
 export function Conversation({ chat, hint }: ConversationProps) {
   const [text, setText] = useState('');
-  const { messages, sendMessage, resumeStream, stop, isBusy, status, error, approvals } = chat;
-  const question = messages.findLast(({ role }) => role === 'user');
+  const { messages, sendMessage, retry, stop, isBusy, status, error, approvals } = chat;
   const isUnanswered = status === 'ready' && messages.at(-1)?.role === 'user';
-  const retry = () =>
-    // With the id of the question, the new answer replaces the old one.
-    question ? sendMessage({ ...question, messageId: question.id }) : resumeStream();
   return (
     <>
       {messages.map((message) => (
@@ -46,7 +42,7 @@ export function Conversation({ chat, hint }: ConversationProps) {
       {(error || isUnanswered) && (
         <p role="alert">
           {error?.message ?? 'This question has no answer.'} {hint}{' '}
-          <button onClick={retry}>Try again</button>
+          <button onClick={() => retry()}>Try again</button>
         </p>
       )}
       <form

@@ -1,5 +1,9 @@
-import type { AgentApproval, AgentUIMessage } from '@isoloop/web-worker/react';
-import { getToolName, isToolUIPart } from 'ai';
+import {
+  getToolName,
+  isToolUIPart,
+  type AgentApproval,
+  type AgentUIMessage,
+} from '@isoloop/web-worker/react';
 import type { Assistant } from './worker.ts';
 
 type AnyPart = AgentUIMessage<Assistant>['parts'][number];

@@ -1,0 +1,51 @@
+import type { JsonValue } from './json.ts';
+import { parseJson } from './parse-json.ts';
+
+/** A string with its end, if it has arrived; a mark; or a number or a word. */
+const tokens = /"(?:[^"\\]|\\u[\da-f]{4}|\\[^u])*("?)|[{}[\],:]|[^\s{}[\],:"]+/gi;
+
+const startOfNumber = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/i;
+
+/**
+ * Returns the value in the beginning of a JSON text, as far as it has arrived. A string ends where
+ * the text ends, and a word such as `tr` is complete. A key without a value is left out. Returns
+ * `undefined` if there is no value yet, or if the text is no JSON.
+ */
+export function partialJson(text: string): JsonValue | undefined {
+  const value = parseJson(text);
+  return value === undefined ? parseJson(closed(text)) : value;
+}
+
+/** Returns the text up to the last value that can be shown, with its open brackets closed. */
+function closed(text: string): string {
+  let shown = '';
+  /** Closing brackets of the open values, the innermost first. */
+  let open = '';
+  let isKey = false;
+  for (const { 0: token, 1: quote, index } of text.matchAll(tokens)) {
+    const isString = quote !== undefined;
+    if (isKey && isString) continue;
+    isKey = token === '{' || (token === ',' && open.startsWith('}'));
+    if (token === ',' || token === ':') continue;
+    open = openAfter(open, token);
+    const end = isString && !quote ? `${token}"` : finished(token);
+    if (end) shown = text.slice(0, index) + end + open;
+    // What comes after an unfinished string is the beginning of an escape.
+    if (!open || quote === '') break;
+  }
+  return shown;
+}
+
+/** Returns the closing brackets that are needed after a token. */
+function openAfter(open: string, token: string): string {
+  if (token === '{') return `}${open}`;
+  if (token === '[') return `]${open}`;
+  return token === '}' || token === ']' ? open.slice(1) : open;
+}
+
+/** Returns a finished token, or an empty text for a token without a value, such as `-`. */
+function finished(token: string): string {
+  if (/^["{}[\]]/.test(token)) return token;
+  const word = ['true', 'false', 'null'].find((each) => each.startsWith(token));
+  return word ?? startOfNumber.exec(token)?.[0] ?? '';
+}

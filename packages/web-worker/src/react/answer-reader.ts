@@ -1,0 +1,300 @@
+import { AgentError } from '@isoloop/core';
+import { isRecord, partialJson } from '@isoloop/core/adapter';
+import { isEqual } from './is-equal.ts';
+import {
+  getToolName,
+  isToolUIPart,
+  type TextUIPart,
+  type UIMessage,
+  type UIMessagePart,
+} from './ui-message.ts';
+import type { UIMessageChunk } from './ui-message-chunk.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+type ChunkOf<Type> = Extract<UIMessageChunk, { readonly type: Type }>;
+type CallPart = Extract<UIMessagePart, { toolCallId: string }>;
+
+/**
+ * Reads the chunks of an answer. After each chunk, `message` is what AI SDK's reader has. A change
+ * replaces the message and the changed part; the other parts stay the same objects.
+ */
+export class AnswerReader {
+  message: UIMessage;
+  finishReason: string | undefined;
+  /** Places of the texts that still grow, by kind and id. */
+  readonly #growing: Map<string, number> = new Map();
+
+  constructor(message: UIMessage) {
+    this.message = message;
+  }
+
+  /** Throws for an `error` chunk, and for a chunk about something that has not begun. */
+  take(chunk: UIMessageChunk): void {
+    switch (chunk.type) {
+      case 'start':
+        return this.#start(chunk);
+      case 'start-step':
+        return this.#add({ type: 'step-start' });
+      case 'reset-step':
+        this.#growing.clear();
+        return this.#show(this.#parts.slice(0, this.#stepStart));
+      case 'text-start':
+      case 'reasoning-start':
+        return this.#beginText(chunk);
+      case 'text-delta':
+      case 'text-end':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        return this.#growText(chunk);
+      case 'file':
+      case 'reasoning-file': {
+        const { type, mediaType, url, providerMetadata } = chunk;
+        return this.#add({ type, mediaType, url, providerMetadata });
+      }
+      case 'source-url':
+      case 'source-document':
+      case 'custom':
+      case 'steering-message':
+        return this.#add({ ...chunk });
+      case 'message-metadata':
+        return this.#addMetadata(chunk.messageMetadata);
+      case 'finish':
+        this.finishReason = chunk.finishReason ?? this.finishReason;
+        return this.#addMetadata(chunk.messageMetadata);
+      case 'error':
+        throw new Error(chunk.errorText);
+      default:
+        if ('data' in chunk) return this.#takeData(chunk);
+        return this.#takeCall(chunk);
+    }
+  }
+
+  get #parts(): UIMessagePart[] {
+    return this.message.parts;
+  }
+
+  /** Place of the first part of the current step. */
+  get #stepStart(): number {
+    return this.#parts.findLastIndex(({ type }) => type === 'step-start') + 1;
+  }
+
+  #show(parts: UIMessagePart[]): void {
+    this.message = { ...this.message, parts };
+  }
+
+  #add(part: Fields): void {
+    this.#show([...this.#parts, defined(part)]);
+  }
+
+  #change(index: number, fields: Fields): void {
+    const part: Fields = { ...this.#parts[index] };
+    // Some providers repeat the state of a call.
+    if (Object.entries(fields).every(([name, value]) => isEqual(value, part[name]))) return;
+    this.#show(this.#parts.with(index, defined({ ...part, ...fields })));
+  }
+
+  /** A `start` with another id begins another message. */
+  #start({ messageId, messageMetadata }: ChunkOf<'start'>): void {
+    if (messageId !== undefined && messageId !== this.message.id) {
+      this.#growing.clear();
+      this.message = { id: messageId, role: 'assistant', parts: [] };
+    }
+    this.#addMetadata(messageMetadata);
+  }
+
+  #addMetadata(added: unknown): void {
+    if (added == null) return;
+    this.message = { ...this.message, metadata: merged(this.message.metadata, added) };
+  }
+
+  #beginText({ type, id, providerMetadata }: ChunkOf<'text-start' | 'reasoning-start'>): void {
+    const [kind = ''] = type.split('-');
+    this.#growing.set(`${kind} ${id}`, this.#parts.length);
+    const text = { type: kind, text: '', providerMetadata, state: 'streaming' };
+    this.#add(kind === 'text' ? text : { ...text, id });
+  }
+
+  #growText(chunk: ChunkOf<'text-delta' | 'text-end' | 'reasoning-delta' | 'reasoning-end'>): void {
+    const { type, id } = chunk;
+    const key = `${type.split('-')[0]} ${id}`;
+    const index = begun(this.#growing.get(key), type, id);
+    const part = this.#parts[index] as TextUIPart;
+    const { providerMetadata = part.providerMetadata } = chunk;
+    if ('delta' in chunk)
+      return this.#change(index, { text: part.text + chunk.delta, providerMetadata });
+    this.#growing.delete(key);
+    const { citations = part.citations } = chunk;
+    this.#change(index, { state: 'done', citations, providerMetadata });
+  }
+
+  #takeData(chunk: ChunkOf<`data-${string}`>): void {
+    const { type, id, data, transient } = chunk;
+    if (transient) return;
+    const index = this.#parts.findIndex(
+      (part) => id !== undefined && part.type === type && 'data' in part && part.id === id,
+    );
+    if (index < 0) this.#add(chunk as Fields);
+    else this.#change(index, { data });
+  }
+
+  #takeCall(chunk: Exclude<UIMessageChunk, ChunkOf<`data-${string}`>>): void {
+    switch (chunk.type) {
+      case 'tool-input-start':
+        return this.#begin('input-streaming', chunk);
+      case 'tool-input-delta':
+        return this.#growInput(chunk);
+      case 'tool-input-available':
+        return this.#begin('input-available', chunk);
+      case 'tool-input-error': {
+        const { toolCallId } = chunk;
+        const known = this.#parts[this.#inStep((part) => part.toolCallId === toolCallId)];
+        const dynamic = known ? known.type === 'dynamic-tool' : chunk.dynamic;
+        return this.#begin('output-error', { ...chunk, dynamic, title: undefined });
+      }
+      case 'tool-output-available':
+        return this.#end('output-available', chunk);
+      case 'tool-output-error':
+        return this.#end('output-error', chunk);
+      case 'tool-output-denied':
+        return this.#change(this.#call(chunk), { state: 'output-denied' });
+      case 'tool-approval-request':
+        return this.#ask(chunk);
+      case 'tool-approval-response':
+        return this.#answer(chunk);
+    }
+  }
+
+  /** Place of a call in the current step, or -1. */
+  #inStep(isSought: (part: CallPart) => boolean): number {
+    const start = this.#stepStart;
+    return this.#parts.findIndex(
+      (part, index) => index >= start && isToolUIPart(part) && isSought(part),
+    );
+  }
+
+  /** Place of the call in this step, or in an earlier one. */
+  #call({ type, toolCallId }: { readonly type: string; readonly toolCallId: string }): number {
+    const isSought = (part: UIMessagePart): boolean =>
+      isToolUIPart(part) && part.toolCallId === toolCallId;
+    const index = this.#inStep(isSought);
+    return begun(index < 0 ? this.#parts.findLastIndex(isSought) : index, type, toolCallId);
+  }
+
+  /** Sets the state of a call in the current step. An unknown call is added. */
+  #begin(state: string, about: CallFields): void {
+    const { toolCallId, dynamic = false } = about;
+    const index = this.#inStep(
+      (part) => part.toolCallId === toolCallId && (part.type === 'dynamic-tool') === dynamic,
+    );
+    if (index < 0) this.#add(callOf(state, about, {}));
+    else this.#change(index, callOf(state, about, { ...this.#parts[index] }));
+  }
+
+  #end(state: string, chunk: ChunkOf<'tool-output-available' | 'tool-output-error'>): void {
+    const index = this.#call(chunk);
+    const part = this.#parts[index] as CallPart;
+    const dynamic = part.type === 'dynamic-tool';
+    const { input, rawInput }: Fields = { ...part };
+    const kept = dynamic || 'output' in chunk ? { input } : { input, rawInput };
+    const about = { ...chunk, ...kept, dynamic, toolName: getToolName(part) };
+    this.#change(index, callOf(state, about, { ...part }));
+  }
+
+  #growInput({ type, toolCallId, inputTextDelta }: ChunkOf<'tool-input-delta'>): void {
+    const isGrowing = (part: CallPart): boolean =>
+      part.toolCallId === toolCallId && part.state === 'input-streaming';
+    const index = begun(this.#inStep(isGrowing), type, toolCallId);
+    const part = this.#parts[index] as Extract<CallPart, { state: 'input-streaming' }>;
+    const rawInput = (part.rawInput ?? '') + inputTextDelta;
+    const input = part.inputEncoding === 'text' ? rawInput : partialJson(rawInput);
+    this.#change(index, { input, rawInput });
+  }
+
+  #ask(chunk: ChunkOf<'tool-approval-request'>): void {
+    const { inputSchemaInput, isAutomatic, signature } = chunk;
+    const approval = defined({
+      id: chunk.approvalId,
+      descriptor: chunk.approvalDescriptor,
+      inputSchemaInput,
+      requestReason: chunk.reason,
+      isAutomatic: isAutomatic || undefined,
+      signature,
+    });
+    this.#change(this.#call(chunk), { state: 'approval-requested', approval });
+  }
+
+  #answer({ type, approvalId, approved, ...chunk }: ChunkOf<'tool-approval-response'>): void {
+    const index = this.#parts.findIndex(
+      (part) => isToolUIPart(part) && part.approval?.id === approvalId,
+    );
+    const part = this.#parts[begun(index, type, approvalId)] as CallPart;
+    const reason = chunk.reason ?? part.approval?.reason;
+    this.#change(index, {
+      state: 'approval-responded',
+      approval: defined({ ...part.approval, approved, reason }),
+      providerExecuted: chunk.providerExecuted ?? part.providerExecuted,
+      callProviderMetadata: chunk.providerMetadata ?? part.callProviderMetadata,
+    });
+  }
+}
+
+/** What a chunk says about a tool call. The lower fields belong to its state. */
+interface CallFields {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly dynamic?: boolean | undefined;
+  readonly title?: string | undefined;
+  readonly providerExecuted?: boolean;
+  readonly toolMetadata?: object | undefined;
+  readonly providerMetadata?: object | undefined;
+  readonly input?: unknown;
+  readonly inputEncoding?: string;
+  readonly rawInput?: unknown;
+  readonly output?: unknown;
+  readonly preliminary?: boolean;
+  readonly errorText?: string;
+}
+
+/** Returns the fields of a call in a new state. What `part` had for its earlier state goes. */
+function callOf(state: string, about: CallFields, part: Fields): Fields {
+  const { toolCallId, toolName, dynamic } = about;
+  const { input, inputEncoding, rawInput, output, preliminary, errorText } = about;
+  const metadata = state.startsWith('output') ? 'resultProviderMetadata' : 'callProviderMetadata';
+  return {
+    type: dynamic ? 'dynamic-tool' : `tool-${toolName}`,
+    toolName: dynamic ? toolName : undefined,
+    toolCallId,
+    state,
+    title: about.title ?? part['title'],
+    toolMetadata: about.toolMetadata ?? part['toolMetadata'],
+    providerExecuted: about.providerExecuted ?? part['providerExecuted'],
+    [metadata]: about.providerMetadata ?? part[metadata],
+    input,
+    inputEncoding,
+    rawInput,
+    output,
+    preliminary,
+    errorText,
+  };
+}
+
+/** Returns a part without the fields that are `undefined`. */
+function defined<T = UIMessagePart>(part: Fields): T {
+  return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** Merges metadata at every depth. A list replaces the earlier one. */
+function merged(before: unknown, added: unknown): unknown {
+  if (![before, added].every((each) => isRecord(each) && !Array.isArray(each))) return added;
+  const result: Record<string, unknown> = { ...(before as Fields) };
+  for (const [name, value] of Object.entries(added as Fields)) {
+    if (name !== '__proto__' && value !== undefined) result[name] = merged(result[name], value);
+  }
+  return result;
+}
+
+/** Returns a place in the parts. Throws if there is none. */
+function begun(index = -1, type: string, id: string): number {
+  if (index >= 0) return index;
+  throw new AgentError('INTERNAL', `The stream has "${type}" for "${id}", which has not begun.`);
+}

@@ -1,0 +1,71 @@
+import type { AgentChat } from './agent-chat.ts';
+import type { Decided } from './approvals.ts';
+import type { CallPart, RequestOptions } from './chat.ts';
+import type { AgentChatHelpers } from './use-agent-chat.ts';
+
+/** Methods of the hook that belong to the conversation, and so stay the same in each render. */
+export interface ChatActions extends Pick<
+  AgentChatHelpers,
+  | 'sendMessage'
+  | 'regenerate'
+  | 'retry'
+  | 'stop'
+  | 'resumeStream'
+  | 'clearError'
+  | 'setMessages'
+  | 'addToolOutput'
+  | 'addToolApprovalResponse'
+> {}
+
+/** Returns the methods. Their failures become `error` of the hook. */
+export function chatActions(conversation: AgentChat): ChatActions {
+  const { chat } = conversation;
+  const resumeStream = (): Promise<void> => conversation.send(() => conversation.resume());
+  return {
+    sendMessage: (...given) => conversation.send(() => chat.sendMessage(...given)),
+    regenerate: (...given) => conversation.send(() => chat.regenerate(...given)),
+    retry() {
+      const question = chat.state.messages.findLast(({ role }) => role === 'user');
+      if (!question || chat.failed === 'resume-stream') return resumeStream();
+      // The agent may not have got the question, so that it could not regenerate its answer.
+      return conversation.send(() => chat.sendMessage({ ...question, messageId: question.id }));
+    },
+    stop: () => conversation.stop(),
+    resumeStream,
+    clearError: () => void conversation.attempt(async () => chat.clearError()),
+    setMessages: (given) =>
+      chat.setMessages(typeof given === 'function' ? given([...chat.state.messages]) : given),
+    addToolOutput: ({ toolCallId, state = 'output-available', output, errorText, options }) =>
+      changeCall(conversation, options, (part) =>
+        part.toolCallId === toolCallId
+          ? { ...part, state, ...(state === 'output-error' ? { errorText } : { output }) }
+          : undefined,
+      ),
+    addToolApprovalResponse: ({ options, ...decided }) => decide(conversation, decided, options),
+  };
+}
+
+/** Decides about an approval request, and sends the decision. */
+export function decide(
+  conversation: AgentChat,
+  { id, ...decision }: Decided,
+  options?: RequestOptions,
+): Promise<void> {
+  return changeCall(conversation, options, (part) => {
+    const { state, approval } = part;
+    return state === 'approval-requested' && approval.id === id
+      ? { ...part, state: 'approval-responded', approval: { ...approval, ...decision } }
+      : undefined;
+  });
+}
+
+/** `change` returns `undefined` for other calls. Resolves when the page shows the change. */
+function changeCall(
+  conversation: AgentChat,
+  options: RequestOptions | undefined,
+  change: (part: CallPart) => object | undefined,
+): Promise<void> {
+  return conversation.whenResumed(async () => {
+    void conversation.attempt(() => conversation.chat.changeCall(change, options));
+  });
+}

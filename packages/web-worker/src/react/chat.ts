@@ -1,0 +1,288 @@
+import { AgentError } from '@isoloop/core';
+import { AnswerReader } from './answer-reader.ts';
+import { isEqual } from './is-equal.ts';
+import { toUserMessage, type MessageInput } from './message-input.ts';
+import { isToolUIPart, type DataUIPart, type UIMessage, type UIMessagePart } from './ui-message.ts';
+import type { UIMessageChunk } from './ui-message-chunk.ts';
+
+/** Batches of an answer's chunks. The page shows each batch at once. */
+export type AnswerBatches = AsyncIterable<readonly UIMessageChunk[]>;
+
+/** Fields for one request. Only an endpoint gets them. */
+export interface RequestOptions {
+  readonly headers?: Readonly<Record<string, string>> | Headers | undefined;
+  readonly body?: object | undefined;
+}
+
+export interface AnswerRequest extends RequestOptions {
+  readonly trigger: 'submit-message' | 'regenerate-message';
+  readonly messages: readonly UIMessage[];
+  /** Id of the message that the request is about, if it is not the last one. */
+  readonly messageId?: string | undefined;
+}
+
+/** `submitted`: an answer was asked for. `streaming`: it arrives. */
+export type ChatStatus = 'submitted' | 'streaming' | 'ready' | 'error';
+
+/** Is replaced at each change. */
+export interface ChatState {
+  readonly messages: readonly UIMessage[];
+  readonly status: ChatStatus;
+  readonly error?: Error | undefined;
+}
+
+/** What `onFinish` gets when an answer has ended. */
+export interface FinishedAnswer<M extends UIMessage = UIMessage> {
+  readonly message: M;
+  readonly messages: readonly M[];
+  /** Whether `stop()` has ended the answer. */
+  readonly isAbort: boolean;
+  /** Whether the connection was lost. The chat then tries to read the answer on. */
+  readonly isDisconnect: boolean;
+  readonly isError: boolean;
+  readonly finishReason?: string | undefined;
+}
+
+/** Tool call of the model, without the calls of tools that the provider runs. */
+export interface CalledTool {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
+export interface ChatHost {
+  /** Sends the messages and returns the answer. */
+  send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches>;
+  /** Returns the running answer from its start, or `undefined` if there is none. */
+  reconnect(signal: AbortSignal): Promise<AnswerBatches | undefined>;
+  /** Whether to send the messages again, because they have a decision or a result of the user. */
+  shouldSend(messages: readonly UIMessage[]): boolean | PromiseLike<boolean>;
+  onChange(state: ChatState): void;
+  onData(part: DataUIPart): void;
+  onToolCall(call: CalledTool): void;
+  onFinish(answer: FinishedAnswer): void;
+}
+
+type Asked = RequestOptions & {
+  readonly trigger: AnswerRequest['trigger'] | 'resume-stream';
+  readonly messageId?: string | undefined;
+};
+
+/** The messages of a conversation and the requests that change them, one at a time. */
+export class Chat {
+  state: ChatState;
+  readonly #host: ChatHost;
+  #reader: AnswerReader | undefined;
+  #aborting: AbortController | undefined;
+  /** Settles when no answer is being read. Becomes whether the last answer is complete. */
+  ended: Promise<boolean> = Promise.resolve(true);
+  /** What the last request asked for, if it has failed. */
+  failed: Asked['trigger'] | undefined;
+  /** Number of stops. A message whose files are still being read is not sent after a stop. */
+  #stops = 0;
+
+  constructor(messages: readonly UIMessage[], host: ChatHost) {
+    this.state = { messages, status: 'ready' };
+    this.#host = host;
+  }
+
+  get isBusy(): boolean {
+    return this.state.status === 'submitted' || this.state.status === 'streaming';
+  }
+
+  /** Replaces the messages. Messages and parts that are equal stay the same objects. */
+  setMessages(messages: readonly UIMessage[]): void {
+    const before = new Map(this.state.messages.map((message) => [message.id, message]));
+    this.#set({ messages: messages.map((message) => kept(message, before.get(message.id))) });
+  }
+
+  async sendMessage(input?: MessageInput, options: RequestOptions = {}): Promise<void> {
+    const { messages } = this.state;
+    if (!input) {
+      const decided = messages.findLast(({ parts }) => parts.some(isDecided)) ?? messages.at(-1);
+      return this.#request({ trigger: 'submit-message', messageId: decided?.id, ...options });
+    }
+    const stops = this.#stops;
+    const message = await toUserMessage(input);
+    if (stops !== this.#stops) return;
+    const { messageId } = input;
+    const before = this.state.messages;
+    const index = messageId === undefined ? before.length : this.#placeOf(messageId, 'user');
+    this.#set({ messages: [...before.slice(0, index), message] });
+    return this.#request({ trigger: 'submit-message', messageId, ...options });
+  }
+
+  async regenerate({
+    messageId,
+    ...options
+  }: RequestOptions & { readonly messageId?: string } = {}): Promise<void> {
+    const { messages } = this.state;
+    const index = messageId === undefined ? messages.length - 1 : this.#placeOf(messageId);
+    const isAnswer = messages[index]?.role === 'assistant';
+    this.#set({ messages: messages.slice(0, isAnswer ? index : index + 1) });
+    return this.#request({ trigger: 'regenerate-message', messageId, ...options });
+  }
+
+  resume(): Promise<void> {
+    return this.#request({ trigger: 'resume-stream' });
+  }
+
+  /** Ends the reading, and keeps what has arrived. */
+  async stop(): Promise<void> {
+    this.#stops += 1;
+    this.#aborting?.abort();
+    await this.ended;
+  }
+
+  clearError(): void {
+    if (this.state.status === 'error') this.#set({ status: 'ready', error: undefined });
+  }
+
+  /**
+   * Changes a tool call. `change` returns `undefined` for other calls. Sends the messages if
+   * `shouldSend` says so.
+   */
+  async changeCall(
+    change: (part: CallPart) => object | undefined,
+    options?: RequestOptions,
+  ): Promise<void> {
+    const changed = (message: UIMessage): UIMessage => {
+      const parts = message.parts.map((part) => {
+        const next = isToolUIPart(part) ? change(part) : undefined;
+        return next ? (next as UIMessagePart) : part;
+      });
+      return parts.every((part, index) => part === message.parts[index])
+        ? message
+        : { ...message, parts };
+    };
+    const { messages } = this.state;
+    const next = messages.map(changed);
+    const message = next.find((each, index) => each !== messages[index]);
+    if (!message) return;
+    this.#set({ messages: next });
+    if (this.#reader) this.#reader.message = changed(this.#reader.message);
+    if (!this.isBusy) await this.#sendDecided(message.id, options);
+  }
+
+  #placeOf(messageId: string, wanted?: UIMessage['role']): number {
+    const index = this.state.messages.findIndex(
+      ({ id, role }) => id === messageId && (!wanted || role === wanted),
+    );
+    if (index >= 0) return index;
+    throw new AgentError('INVALID_INPUT', `There is no ${wanted ?? ''} message ${messageId}.`);
+  }
+
+  #set(changes: Partial<ChatState>): void {
+    this.state = { ...this.state, ...changes };
+    this.#host.onChange(this.state);
+  }
+
+  async #sendDecided(messageId: string | undefined, options?: RequestOptions): Promise<void> {
+    const stops = this.#stops;
+    if (!(await this.#host.shouldSend(this.state.messages))) return;
+    if (stops === this.#stops)
+      await this.#request({ ...options, trigger: 'submit-message', messageId });
+  }
+
+  async #request(asked: Asked): Promise<void> {
+    while (this.#aborting) await this.ended;
+    const aborting = new AbortController();
+    this.#aborting = aborting;
+    this.ended = this.#answer(asked, aborting.signal).finally(() => {
+      this.#aborting = undefined;
+      this.#reader = undefined;
+    });
+    if (await this.ended) await this.#sendDecided(this.state.messages.at(-1)?.id, asked);
+  }
+
+  /** Reads an answer to its end. Returns whether it is complete. */
+  async #answer(asked: Asked, signal: AbortSignal): Promise<boolean> {
+    let error: Error | undefined;
+    try {
+      const batches = await this.#begin(asked, signal);
+      for await (const batch of batches ?? []) if (!signal.aborted) this.#take(batch);
+    } catch (thrown) {
+      if (!signal.aborted && (thrown as Error).name !== 'AbortError') error = thrown as Error;
+    }
+    this.failed = error && asked.trigger;
+    this.#set({ status: error ? 'error' : 'ready', error });
+    const { messages } = this.state;
+    const { message, finishReason } = this.#reader ?? {};
+    const isError = error !== undefined;
+    const isDisconnect = isNetworkError(error);
+    const isAbort = signal.aborted;
+    if (message)
+      this.#host.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
+    return !!message && !isAbort && !isError;
+  }
+
+  async #begin(asked: Asked, signal: AbortSignal): Promise<AnswerBatches | undefined> {
+    const { trigger, ...options } = asked;
+    if (trigger === 'resume-stream') {
+      const batches = await this.#host.reconnect(signal);
+      if (batches && !signal.aborted) this.#expect();
+      return batches;
+    }
+    const { messages } = this.state;
+    const last = messages.find(({ id }) => id === options.messageId) ?? messages.at(-1);
+    const continues = trigger === 'submit-message' && last?.role === 'assistant';
+    this.#expect(continues ? last : undefined);
+    return this.#host.send({ trigger, messages, ...options }, signal);
+  }
+
+  /** `message`: the answer that is continued. Default: a new one. */
+  #expect(message: UIMessage = { id: crypto.randomUUID(), role: 'assistant', parts: [] }): void {
+    this.#reader = new AnswerReader(message);
+    this.#set({ status: 'submitted', error: undefined });
+  }
+
+  /** Reads a batch, and shows it at once. */
+  #take(batch: readonly UIMessageChunk[]): void {
+    const reader = this.#reader!;
+    const first = reader.message;
+    let { status } = this.state;
+    try {
+      for (const chunk of batch) {
+        const before = reader.message;
+        reader.take(chunk);
+        const { message } = reader;
+        // A replay may begin another message.
+        if (message.id !== before.id && before.parts.length) this.#show(before, status);
+        if (message !== before && !chunk.type.startsWith('start')) status = 'streaming';
+        if ('data' in chunk) this.#host.onData(chunk as DataUIPart);
+        if (chunk.type === 'tool-input-available' && !chunk.providerExecuted)
+          this.#host.onToolCall(chunk);
+      }
+    } finally {
+      if (reader.message !== first) this.#show(reader.message, status);
+    }
+  }
+
+  #show(message: UIMessage, status: ChatStatus): void {
+    const { messages } = this.state;
+    const index = messages.findLastIndex(({ id }) => id === message.id);
+    const shown = index < 0 ? [...messages, message] : messages.with(index, message);
+    this.#set({ status, messages: shown });
+  }
+}
+
+/** Part of a tool call. */
+export type CallPart = Extract<UIMessagePart, { toolCallId: string }>;
+
+function isDecided(part: UIMessagePart): boolean {
+  return isToolUIPart(part) && part.state === 'approval-responded';
+}
+
+/** Returns the earlier message or its parts where they are equal, so that React knows them. */
+function kept(message: UIMessage, before: UIMessage | undefined): UIMessage {
+  if (!before || message === before) return message;
+  const known = before.parts;
+  const parts = message.parts.map((part, at) => (isEqual(part, known[at]) ? known[at]! : part));
+  const next = { ...message, parts };
+  return isEqual(next, before) ? before : next;
+}
+
+/** Browsers report a lost connection as a `TypeError`, with different texts. */
+function isNetworkError(error: unknown): boolean {
+  return error instanceof TypeError && /fetch|network|^load failed$/i.test(error.message);
+}

@@ -1,0 +1,35 @@
+import type { AgentChat } from './agent-chat.ts';
+
+/**
+ * Returns a function that subscribes to a chat. While an answer grows, its listener is called at
+ * most once in each period of `ms` milliseconds. It is called at once for every other change.
+ */
+export function throttled(chat: AgentChat, ms: number): (listener: () => void) => () => void {
+  if (ms <= 0) return chat.subscribe;
+  return (listener) => {
+    let known = chat.state;
+    let last = 0;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const tell = (): void => {
+      clearTimeout(timer);
+      timer = undefined;
+      known = chat.state;
+      last = performance.now();
+      listener();
+    };
+    const stop = chat.subscribe(() => {
+      const { state } = chat;
+      if (state === known) return;
+      const { phase, chat: shown } = known;
+      const isGrowing =
+        chat.chat.isBusy && state.phase === phase && state.chat.status === shown.status;
+      const wait = isGrowing ? last + ms - performance.now() : 0;
+      if (wait <= 0) tell();
+      else timer ??= setTimeout(tell, wait);
+    });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  };
+}

@@ -1,0 +1,25 @@
+import { agentEndpoint, useAgentChat, type UIMessage } from '@isoloop/web-worker/react';
+import { createElement, type ReactNode } from 'react';
+import { renderToString } from 'react-dom/server';
+import { expect, test } from 'vitest';
+
+const initialMessages: UIMessage[] = [
+  { id: 'q', role: 'user', parts: [{ type: 'text', text: 'Hello!' }] },
+];
+
+test.for([
+  ['an endpoint', agentEndpoint('/api/chat', { fetch: () => Promise.reject(new Error('No.')) })],
+  ['a worker, which servers do not have', undefined],
+] as const)('a server renders initialMessages of %s, and keeps nothing', ([, source]) => {
+  const chats: object[] = [];
+  function Chat(): ReactNode {
+    const chat = useAgentChat(source, { sessionId: 's', initialMessages, listSessions: true });
+    chats.push(chat.conversation);
+    const texts = chat.messages.map(({ id, parts }) => `${id} ${JSON.stringify(parts)}`);
+    return `${chat.status} ${chat.isBusy} ${texts.join()}`;
+  }
+  const html = renderToString(createElement(Chat));
+  expect(html.replaceAll('&quot;', '"')).toBe('loading false q [{"type":"text","text":"Hello!"}]');
+  renderToString(createElement(Chat));
+  expect(chats[0]).not.toBe(chats[1]);
+});
