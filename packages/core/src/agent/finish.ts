@@ -44,6 +44,11 @@ export function answer(run: Run, given: Msg, ending: Ending): Ending {
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
 const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
 
+/** Returns whether the next agent call continues with the open tool calls. */
+export function keepsCalls({ reason }: Ending): boolean {
+  return reason === 'suspended' || reason === 'stopped-by-hook';
+}
+
 /** Passes the answer through the hooks, and stores it and the end of the run. */
 export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   run.stage = 'ending';
@@ -61,6 +66,8 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   if (message.content.length && ending.reason !== 'rejected' && !isInLog) {
     // `close` writes the answer together with the end of the run, unless it has to wait before.
     await run.append([message], { later: !run.lastWork.length });
+    // A wrapper may end the run with a reply whose tool calls do not run.
+    if (toolUsesOf(message).length && !keepsCalls(ending)) await closeCalls(run);
   }
   await run.close(ending.reason);
   return resultOf(run, { ...ending, message });

@@ -7,6 +7,10 @@ import { textOf, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { historyFaults } from '../testing/history-faults.ts';
+import type { Middleware } from './middleware.ts';
+import type { Ending } from './next.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 
@@ -19,6 +23,8 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   const model = new ScriptedModel(replies);
   return { model, agent: new ReActAgent({ name: 'a', model, tools: [external], ...options }) };
 }
+
+const limit = (message: Msg): Ending => ({ reason: 'limit', message });
 
 async function eventsOf(agent: ReActAgent, input?: string): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
@@ -279,4 +285,60 @@ test('readable() reads nothing before its reader does, and returns all events', 
     seen.push(...read.value.map(({ type }) => type));
   expect(seen).toEqual(told);
   expect(seen.at(-1)).toBe('run-end');
+});
+
+test.each<[string, Middleware]>([
+  [
+    'wrapRound',
+    { wrapRound: () => async (_round, _context, steps) => limit(steps.message('assistant', 'ok')) },
+  ],
+  [
+    'wrapReply, after next',
+    {
+      wrapReply: (next) => async (reply, context) => {
+        await next(reply, context);
+        return limit(reply.message);
+      },
+    },
+  ],
+  [
+    'wrapReply, without next',
+    {
+      wrapReply:
+        () =>
+        async ({ message }) =>
+          limit(message),
+    },
+  ],
+  [
+    'wrapReply, a rejection after next',
+    {
+      wrapReply: (next) => async (reply, context) => {
+        await next(reply, context);
+        throw new AgentError('GUARD_REJECTED', 'No.');
+      },
+    },
+  ],
+])('a run that %s ends leaves no open tool call', async (_name, part) => {
+  const { agent } = setUp([calls('external'), 'fine']);
+  const { reason, pending } = await agent.call('go', { use: [part] });
+  expect(reason).toMatch(/^(limit|rejected)$/);
+  expect(pending).toEqual([]);
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ state }) => state)).toEqual(['interrupted']);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  expect(await agent.call('again')).toMatchObject({ reason: 'stop', text: 'fine' });
+});
+
+test('a rejected input leaves the tool calls of an earlier run open', async () => {
+  const { agent } = setUp([calls('external'), 'fine']);
+  const [open] = (await agent.call('go')).pending;
+  const rejecting: Middleware = {
+    on: { 'pre-call': (_event, { reject }) => reject('Not now.') },
+  };
+  const toolUseId = open!.toolUseId;
+  const rejected = await agent.call([{ toolUseId, type: 'result', output: 'done' }], {
+    use: [rejecting],
+  });
+  expect(rejected).toMatchObject({ reason: 'rejected', pending: [{ toolUseId }] });
 });

@@ -1,7 +1,8 @@
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { toolUsesOf } from '../message/message-text.ts';
-import { answer, endStopped, finish } from './finish.ts';
+import { closeCalls } from './conclude.ts';
+import { answer, endStopped, finish, keepsCalls } from './finish.ts';
 import { carryOut } from './jump.ts';
 import type { Reply, Round } from './middleware.ts';
 import { controlOf, firstOf, isEnding, isNext, isRejection, type Jump, type Next } from './next.ts';
@@ -26,8 +27,10 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
       if (turn) await turn;
       if (!next) next = await settle(run, input);
       else if (isEnding(next)) return await finish(run, next);
-      else if (next.to === 'model') next = await reason(run, next.isAsked);
-      else next = await act(run);
+      else {
+        next = next.to === 'model' ? await reason(run, next.isAsked) : await act(run);
+        if (isEnding(next) && !keepsCalls(next)) await closeCalls(run);
+      }
     } catch (thrown) {
       next = await rescue(run, next, thrown);
     }
@@ -93,6 +96,8 @@ async function rescue(run: Run, next: Next | undefined, thrown: unknown): Promis
   }
   // While tools run, a rejection is the reason of the abort, and makes the agent call fail.
   if (!isRejection(thrown) || (next && isEnding(next))) throw thrown;
+  // A rejection of the input changes nothing.
+  if (next) await closeCalls(run);
   const message = run.message('assistant', thrown.message);
   return answer(run, message, { reason: 'rejected', error: thrown.toJSON() });
 }
