@@ -1,13 +1,10 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { resultOf } from './finish.ts';
 import { loop } from './loop.ts';
-import type { AgentCall, OuterStep } from './middleware.ts';
 import { hookRejection } from './next.ts';
-import { runOf } from './run-context.ts';
 import type { Run } from './run.ts';
 
 /**
@@ -46,16 +43,14 @@ async function resultFor(
 ): Promise<AgentResult> {
   const resumes = await resumedRun(run, input);
   await run.outbox.tell('run-start', resumes ? { resumes } : {}, {
-    reject: (why) => run.halt.refuse('rejected', hookRejection(why)),
+    reject: (why) => run.refuse('rejected', hookRejection(why)),
   });
-  if (refusal) run.halt.refuse('rejected', refusal);
+  if (refusal) run.refuse('rejected', refusal);
   // Wrappers do not run if the agent call is refused, for example because the agent is busy, or
   // aborted before its turn.
-  const isRefused = run.halt.rejection ?? run.halt.failure;
+  const isRefused = run.rejection ?? run.failure;
   const begins = input && !isRefused && !run.waits.abandoned;
   const result = await (begins ? run.setup.runLoop(input, run) : loop(run, undefined));
-  const fields = 'reason:string text:string message:object';
-  checkFields('CONFIGURATION', 'The result of `wrapRun`', result, fields);
   try {
     // A wrapper may have answered without `next`.
     if (!run.isClosed) await run.close(result.reason);
@@ -104,32 +99,13 @@ async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promi
 }
 
 /**
- * Returns an `AgentCall` that ends when the run is aborted. `call` includes one wrapper. If the
- * wrapper hangs after an abort, the returned function does not wait for the wrapper, so that outer
- * wrappers can end.
- */
-export function boundedCall(call: OuterStep<CallInput, AgentResult>): AgentCall {
-  return async (input, context) => {
-    const run = runOf(context);
-    // A wrapper that hung may call `next` after the end of the run.
-    run.throwIfOver();
-    try {
-      return await run.waits.wrapper(() => call(input, context, run.steps));
-    } catch (thrown) {
-      if (!run.waits.isAbort(thrown)) throw thrown;
-      if (run.isClosed) run.stage = 'over';
-      return await cutOff(run);
-    }
-  };
-}
-
-/**
  * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
  * not passed all wrappers. Rejects with the run's failure, if there is one.
  */
-async function cutOff(run: Run): Promise<AgentResult> {
+export async function cutOff(run: Run): Promise<AgentResult> {
   run.waits.toleratesHangs = true;
-  if (run.halt.failure) throw run.halt.failure;
+  if (run.isClosed) run.stage = 'over';
+  if (run.failure) throw run.failure;
   if (!run.isClosed) await run.close('aborted');
   return resultOf(run, { reason: 'aborted' });
 }

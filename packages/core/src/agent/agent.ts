@@ -242,7 +242,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
       if (input.decisions.length) requirePart(setup.use, decisionsRequire, 'A decision');
     } catch (error) {
       if (options.throwOnError !== false) throw error;
-      run.halt.refuse('failed', error as AgentError);
+      run.refuse('failed', error as AgentError);
     }
     const { detached } = options;
     const driver: RunDriver = new RunDriver({
@@ -250,7 +250,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
       detached,
       limit: logLimit(),
       run: () => this.#inTurn({ run, input, driver, streamed }),
-      abort: () => run.halt.abort(),
+      abort: () => run.abort(),
     });
     // The end of an aborted run does not wait for a reader.
     run.signal.addEventListener('abort', () => queueMicrotask(() => driver.release()));
@@ -272,10 +272,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const { run, input, driver, streamed } = begun;
     run.begin();
     try {
-      if (this.busy && this.options.whenBusy === 'reject')
-        run.halt.refuse('failed', busy(this.name));
-      if (run.halt.failure && run.callOptions.throwOnError !== false) throw run.halt.failure;
-      if (run.halt.failure) return await runAgentCall(run, undefined);
+      if (this.busy && this.options.whenBusy === 'reject') run.refuse('failed', busy(this.name));
+      if (run.failure && run.callOptions.throwOnError !== false) throw run.failure;
+      if (run.failure) return await runAgentCall(run, undefined);
       const running = this.#running;
       if (running?.run.stage === 'running') {
         const joined = await this.join(waiting(begun, running));

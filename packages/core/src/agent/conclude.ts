@@ -50,7 +50,7 @@ async function reviewResult(
   try {
     return await run.outbox.modify('post-acting', fields, controlOf(jumps, 'post-acting'));
   } catch (error) {
-    if (!run.halt.failure && run.waits.isAbort(error)) throw error;
+    if (!run.failure && run.waits.isAbort(error)) throw error;
     const { toolUse, result: given } = fields;
     const failed = failCall(run, toolUse, error, 'A hook failed after this call ended.');
     const result = given.state === 'interrupted' ? given : failed;
@@ -85,8 +85,8 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
  * after it has tried to close all tool calls.
  */
 export async function closeCalls(run: Run): Promise<void> {
-  const { calls } = run.setup.status;
-  const keepsPending = run.halt.failure && run.halt.failure.code !== 'CALL_TIMEOUT';
+  const { calls } = run.status;
+  const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
   for (const toolUse of run.conversation.openCalls()) {
     const state = calls.get(toolUse.id);
@@ -96,6 +96,6 @@ export async function closeCalls(run: Run): Promise<void> {
     });
   }
   run.conversation.sort();
-  failure = run.halt.failure ?? failure;
+  failure = run.failure ?? failure;
   if (failure) throw failure;
 }

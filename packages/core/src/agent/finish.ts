@@ -19,16 +19,15 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.stopped === 'suspended')
     return { reason: 'suspended', message: last?.role === 'assistant' ? last : undefined };
   await closeCalls(run);
-  const { halt, options, setup } = run;
-  const by = halt.interruption;
+  const by = run.interruption;
   if (by?.reason !== 'interrupted') return { reason: 'aborted', message: partial };
   const { message: given } = by;
   if (!given) {
-    const message = run.message('assistant', options.recoveryMessage);
+    const message = run.message('assistant', run.options.recoveryMessage);
     return answer(run, message, { reason: 'interrupted' });
   }
   const isUsed = run.conversation.has(given.id);
-  const message = isUsed ? { ...given, id: setup.generateId() } : given;
+  const message = isUsed ? { ...given, id: run.setup.generateId() } : given;
   return answer(run, message, { reason: 'interrupted' });
 }
 
@@ -77,7 +76,6 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
 export function resultOf(run: Run, ending: Ending): AgentResult {
   const { refused: _refused, isStored: _isStored, tell: _tell, ...ended } = ending;
   const { message = run.message('assistant', []) } = ending;
-  const { memory, now } = run.setup;
   return {
     text: textOf(message),
     ...(ended as Omit<typeof ended, 'message'>),
@@ -85,10 +83,10 @@ export function resultOf(run: Run, ending: Ending): AgentResult {
     ...(run.warnings[0] && { warnings: run.warnings }),
     usage: run.usage,
     toolsUsed: toolsUsedBy(run),
-    durationMs: now() - run.startedAt,
+    durationMs: run.now() - run.startedAt,
     iterations: run.iteration,
     pending: pendingCallsOf(run),
-    sessionVersion: memory.sessionVersion ?? 0,
+    sessionVersion: run.setup.memory.sessionVersion ?? 0,
   } as AgentResult;
 }
 

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { Halt } from './halt.ts';
+import { Haltable } from './halt.ts';
 
 const error = (message: string): AgentError => new AgentError('CONFIGURATION', message);
 
 const moves = {
-  interrupt: (halt) => halt.interrupt({ reason: 'interrupted' }),
-  pause: (halt) => halt.interrupt({ reason: 'suspended' }),
+  interrupt: (halt) => halt.stopWith({ reason: 'interrupted' }),
+  pause: (halt) => halt.stopWith({ reason: 'suspended' }),
   reject: (halt) => halt.refuse('rejected', error('rejected')),
   refuse: (halt) => halt.refuse('failed', error('refused')),
   abort: (halt) => halt.abort('gone'),
   fail: (halt) => halt.fail(error('failed')),
-} satisfies Record<string, (halt: Halt) => void>;
+} satisfies Record<string, (halt: Haltable) => void>;
 
-function stateOf({ interruption, rejection, failure, signal }: Halt): string | undefined {
+function stateOf({ interruption, rejection, failure, signal }: Haltable): string | undefined {
   const aborted = signal.aborted ? 'aborted' : undefined;
   return failure?.message ?? rejection?.message ?? aborted ?? interruption?.reason;
 }
@@ -24,7 +24,7 @@ test('of two reasons to end a run, the stronger one counts, and of equal ones th
   const won = names.map((first) => [
     first,
     ...names.map((second) => {
-      const halt = new Halt();
+      const halt = new Haltable();
       moves[first](halt);
       moves[second](halt);
       return stateOf(halt);
@@ -43,7 +43,7 @@ test('of two reasons to end a run, the stronger one counts, and of equal ones th
 
 test('each reason to end a run aborts the signals of those who have to stop', () => {
   const aborted = names.map((name) => {
-    const halt = new Halt();
+    const halt = new Haltable();
     const request = halt.requestSignal();
     moves[name](halt);
     const { signal, stopSignal, interruptSignal } = halt;

@@ -15,28 +15,19 @@ type HaltState =
 /** What wins over what: a state replaces those before it. Of two equal ones, the first one counts. */
 const order: readonly HaltState['how'][] = ['not', 'interrupted', 'rejected', 'aborted', 'failed'];
 
-/** Whether and how a run ends before its answer, and the signals that tell others. */
-export class Halt {
+/** The part of a run that knows whether and how it ends before its answer, and tells others. */
+export class Haltable {
   #state: HaltState = { how: 'not' };
   readonly #abort: AbortController = new AbortController();
   readonly #stop: AbortController = new AbortController();
   readonly #interrupt: AbortController = new AbortController();
   #request: AbortController | undefined;
-
   /** Aborts when the run is aborted, also by a failure. */
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
+  readonly signal: AbortSignal = this.#abort.signal;
   /** Aborts when the run is aborted, interrupted or paused. */
-  get stopSignal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
+  readonly stopSignal: AbortSignal = this.#stop.signal;
   /** Aborts when the run is interrupted and has to answer. An abort of the run does not abort it. */
-  get interruptSignal(): AbortSignal {
-    return this.#interrupt.signal;
-  }
+  readonly interruptSignal: AbortSignal = this.#interrupt.signal;
 
   get stopped(): Stopped | undefined {
     return this.signal.aborted ? 'aborted' : this.interruption?.reason;
@@ -56,7 +47,7 @@ export class Halt {
   }
 
   /** Ends the run in this way at its next interrupt point. */
-  interrupt(by: Interruption): void {
+  stopWith(by: Interruption): void {
     this.#become({ how: 'interrupted', by });
     this.#stopWaits();
     if (this.stopped === 'interrupted') this.#interrupt.abort();

@@ -39,7 +39,7 @@ export function interruptRun(run: Run, given: string | Msg | InterruptRequest): 
     if (isTaken !== undefined) return isTaken;
   }
   if (request.mode === 'stop') {
-    run.halt.interrupt({ reason: 'interrupted', message: request.message });
+    run.stopWith({ reason: 'interrupted', message: request.message });
     return true;
   }
   requirePart(run.setup.use, modesRequire, `interrupt({ mode: '${request.mode}' })`);

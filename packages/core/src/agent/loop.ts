@@ -10,7 +10,6 @@ import { pendingCallsOf } from './open-calls.ts';
 import { readReply, releasedPart } from './read-reply.ts';
 import { draftRequest } from './request.ts';
 import { ToolRound } from './round.ts';
-import { liveRunOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
 import { settle } from './settle.ts';
 
@@ -19,7 +18,6 @@ const stepsOfNext = 25;
 
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
 export async function loop(run: Run, input: CallInput | undefined): Promise<AgentResult> {
-  run.throwIfOver();
   let next: Next | undefined;
   for (;;) {
     try {
@@ -51,8 +49,7 @@ async function reason(run: Run, isAsked = false): Promise<Next> {
  * Passes a reply through the `post-reasoning` hooks and says what follows it. This is the innermost
  * step of `wrapReply`.
  */
-export async function takeReply(given: Reply, context: RunContext): Promise<Next> {
-  const run = liveRunOf(context);
+export async function takeReply(run: Run, given: Reply): Promise<Next> {
   if (given.reason !== 'stop') return answer(run, given.message, { reason: given.reason });
   const jumps: Jump[] = [];
   const control = controlOf(jumps, 'post-reasoning');
@@ -76,8 +73,7 @@ async function act(run: Run): Promise<Next> {
 }
 
 /** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */
-export async function runRound(round: Round, context: RunContext): Promise<Next> {
-  const run = liveRunOf(context);
+export async function runRound(run: Run, round: Round): Promise<Next> {
   const instead = await new ToolRound(run).run(round);
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.

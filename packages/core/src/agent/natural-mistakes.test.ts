@@ -131,12 +131,12 @@ test.each<[part: string, given: object, message: string]>([
   [
     'wrapInput',
     { wrapInput: () => () => true },
-    'wrapInput(): result must be an object; got a boolean.',
+    'The result of wrapInput() must be an object; got a boolean.',
   ],
   [
     'wrapSettle',
     { wrapSettle: () => () => {} },
-    'wrapSettle(): result must be an object; got nothing.',
+    'The result of wrapSettle() must be an object; got nothing.',
   ],
 ])('a %s that returns a value of a wrong kind fails the call', async (_part, given, message) => {
   const agent = new ReActAgent({ name: 'a', model, use: [given as Middleware] });

@@ -36,11 +36,11 @@ export class Outbox {
   /** Adds the fields of `AgentEventBase`, in place. A copy of each delta would be slow. */
   stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
     const event = fields as F & { -readonly [K in keyof AgentEventBase]: AgentEventBase[K] };
-    const { iteration, info } = this.#run;
-    event.runId = info.runId;
-    event.sessionId = info.sessionId;
-    if (info.userId) event.userId = info.userId;
-    event.agentPath = info.agentPath;
+    const { runId, sessionId, userId, agentPath, iteration } = this.#run;
+    event.runId = runId;
+    event.sessionId = sessionId;
+    if (userId) event.userId = userId;
+    event.agentPath = agentPath;
     event.seq = ++this.#seq;
     event.iteration = iteration;
     event.at = at;

@@ -33,10 +33,12 @@ export async function readReply(
     messageId,
     toolUseId: (given) => run.conversation.toolUseId(given, generateId),
   });
-  const signal = run.halt.requestSignal();
+  const signal = run.requestSignal();
   try {
     if (run.stopped) return incomplete(run, reply, messageId);
-    const context = { signal, run: run.info, replyLength, kept: keptReply(run) };
+    const { runId, sessionId, userId, agentPath } = run;
+    const info = { runId, sessionId, userId, agentPath };
+    const context = { signal, run: info, replyLength, kept: keptReply(run) };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
       const at = run.now();

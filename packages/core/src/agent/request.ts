@@ -6,7 +6,6 @@ import { closeCalls } from './conclude.ts';
 import { carryOut } from './jump.ts';
 import type { RequestDraft } from './middleware.ts';
 import { controlOf, firstOf, type Jump, type Next } from './next.ts';
-import { liveRunOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
 
 /** Messages of requests as the loop makes them. To check such a long list again would be slow. */
@@ -18,12 +17,11 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
   // tool calls.
   await closeCalls(run);
   const { iterations, resultLength } = run.options.limits;
-  const head = run.head();
-  const messages = cutResults([...head, ...run.messages], resultLength);
+  const messages = cutResults(run.request, resultLength);
   unchanged.add(messages);
   return {
     messages,
-    head: head.length,
+    head: messages.length - run.messages.length,
     tools: run.toolSchemas,
     options: run.generate,
     isAsked,
@@ -35,11 +33,7 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
  * Passes the next model request through the `pre-reasoning` hooks. This is the innermost step of
  * `wrapRequest`.
  */
-export async function makeRequest(
-  given: RequestDraft,
-  context: RunContext,
-): Promise<ModelRequest | Next> {
-  const run = liveRunOf(context);
+export async function makeRequest(run: Run, given: RequestDraft): Promise<ModelRequest | Next> {
   const { messages, tools, options, limit } = given;
   if (limit) return { reason: limit, refused: given };
   run.iteration += 1;

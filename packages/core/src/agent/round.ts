@@ -77,7 +77,7 @@ export class ToolRound {
   async #admit(call: OpenCall): Promise<Prepared | ToolOutcome> {
     const run = this.#run;
     const { toolUse, state, result } = call;
-    const { calls } = run.setup.status;
+    const { calls } = run.status;
     if (!call.isKnown) calls.set(toolUse.id, state);
     if (result) return result;
     if ((state.pending && !state.decision) || startsNoTool(run)) return notStarted;
@@ -172,7 +172,7 @@ export class ToolRound {
   /** Notes in the log that a tool starts. Does so once per call, even if wrappers try several times. */
   async #begin(ready: ReadyCall, toolUse: ToolUse): Promise<boolean> {
     const run = this.#run;
-    const { calls } = run.setup.status;
+    const { calls } = run.status;
     if (!calls.get(toolUse.id)?.started) {
       const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
       await run.write(run.setup.memory.note?.([note], { now: true }));
@@ -214,7 +214,7 @@ export class ToolRound {
 
   /** Returns the tool call as its tool got it. A decision may have changed the arguments. */
   #ran(toolUse: ToolUse): ToolUse {
-    return this.#run.setup.status.calls.get(toolUse.id)?.toolUse ?? toolUse;
+    return this.#run.status.calls.get(toolUse.id)?.toolUse ?? toolUse;
   }
 
   get #isStopped(): boolean {
@@ -269,5 +269,5 @@ function suspend(run: Run, toolUse: ToolUse, outcome: Suspension): void {
   const { id: toolUseId, name, input } = toolUse;
   const reason = suspended ? { reason: suspended } : {};
   const pending: PendingCall = { toolUseId, name, input, kind, ...reason, ...about };
-  takeNote(run.setup.status.calls, { kind: 'suspended', calls: [{ pending, toolUse }] });
+  takeNote(run.status.calls, { kind: 'suspended', calls: [{ pending, toolUse }] });
 }

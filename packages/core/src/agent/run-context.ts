@@ -93,16 +93,9 @@ export interface RunContext extends RunInfo {
 /** Returns the run of a context. Throws `CONFIGURATION` unless the loop made the context. */
 export function runOf(context: RunContext): Run {
   // A copy has the fields of the run, but not its methods.
-  if ('throwIfOver' in Object(context)) return context as Run;
+  if ('alive' in Object(context)) return context as Run;
   const message = 'A wrapper must pass its own context to `next`, not a copy.';
   throw new AgentError('CONFIGURATION', message);
-}
-
-/** Returns the run of a context. A wrapper that hung may ask for it after the end of the run. */
-export function liveRunOf(context: RunContext): Run {
-  const run = runOf(context);
-  run.throwIfOver();
-  return run;
 }
 
 /** Appends a text to the system prompt, or sets it if there is none. */

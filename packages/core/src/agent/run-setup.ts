@@ -1,4 +1,5 @@
 import { checkFields } from '../error/check-fields.ts';
+import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { Msg } from '../message/msg.ts';
@@ -8,14 +9,13 @@ import { runCall } from '../tool/run-call.ts';
 import { isNotStarted, isSuspension, notStarted } from '../tool/tool-outcome.ts';
 import { interruptedResult, wrappedResult } from '../tool/tool-result.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
-import { boundedCall } from './agent-call.ts';
+import { cutOff } from './agent-call.ts';
 import type { AgentSettings } from './kernel-options.ts';
 import { loop, runRound, takeReply } from './loop.ts';
 import { makeRequest } from './request.ts';
 import { settleInput } from './settle.ts';
 import type { ToSystemMessage } from './system-message.ts';
 import type {
-  AgentCall,
   Middleware,
   OuterStep,
   Reply,
@@ -28,6 +28,7 @@ import type {
 import type { CallInput } from '../event/call-input.ts';
 import type { Next } from './next.ts';
 import { runOf } from './run-context.ts';
+import type { Run } from './run.ts';
 
 /** What all runs of an agent share. */
 export interface AgentParts {
@@ -57,7 +58,7 @@ export interface RunSetup extends AgentParts {
   readonly mappers: readonly Middleware[];
   /** The model inside the wrappers of all middleware. */
   readonly model: ChatModel;
-  readonly runLoop: AgentCall;
+  readonly runLoop: Step<CallInput, AgentResult>;
   readonly admit: Step<CallInput, CallInput>;
   readonly settle: Step<SettledInput, Next>;
   readonly makeRequest: Step<RequestDraft, ModelRequest | Next>;
@@ -83,8 +84,8 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     // Replies are measured inside the wrappers, because one may collect a whole reply. They are
     // also measured outside, because one may use other models.
     model: wrappedModel === bounded ? bounded : boundedModel(wrappedModel, bounds),
-    runLoop: wrapped(use, 'wrapRun', step(runLoop), boundedCall),
-    admit: wrapped(use, 'wrapInput', async (input) => input, boundedInput),
+    runLoop: wrappedStep(use, 'wrapRun', loop),
+    admit: wrappedStep(use, 'wrapInput', async (_run, input: CallInput) => input),
     settle: wrappedStep(use, 'wrapSettle', settleInput),
     makeRequest: wrappedStep(use, 'wrapRequest', makeRequest),
     takeReply: wrappedStep(use, 'wrapReply', takeReply),
@@ -93,26 +94,7 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
   };
 }
 
-const runLoop: AgentCall = (input, context) => loop(runOf(context), input);
-
 type WrapperName = keyof Middleware & `wrap${string}`;
-
-/** Wraps a step of the loop. */
-function wrappedStep<Given, Made>(
-  use: readonly Middleware[],
-  key: WrapperName,
-  inner: Step<Given, Made>,
-): Step<Given, Made> {
-  const isWrapped = use.some((part) => part[key]);
-  return wrapped(use, key, isWrapped ? step(inner) : inner, (made: OuterStep<Given, Made>) =>
-    boundedStep(key, made),
-  );
-}
-
-/** Returns a step of the loop. The wrappers around it wait for its end. */
-function step<Given, Made>(inner: Step<Given, Made>): Step<Given, Made> {
-  return (given, context) => runOf(context).waits.step(() => inner(given, context));
-}
 
 /**
  * Wraps one part in the middleware. `bound` bounds each wrapper: if it hangs after an abort, the
@@ -134,42 +116,51 @@ function wrapped<Inner, Outer>(
   }, inner);
 }
 
-function boundedStep<Given, Made>(
+/** Wraps a step of the loop. The wrappers wait for its end. */
+function wrappedStep<Given, Made>(
+  use: readonly Middleware[],
   key: WrapperName,
-  outer: OuterStep<Given, Made>,
+  inner: (run: Run, given: Given) => Promise<Made>,
 ): Step<Given, Made> {
-  return async (given, context) => {
+  const isWrapped = use.some((part) => part[key]);
+  const step: Step<Given, Made> = (given, context) => {
     const run = runOf(context);
-    const made = await run.waits.wrapper(() => outer(given, context, run.steps));
-    checkMade(key, made);
-    return made;
+    return isWrapped ? run.waits.step(() => inner(run.alive(), given)) : inner(run, given);
   };
+  return wrapped(use, key, step, (outer: OuterStep<Given, Made>) => async (given, context) => {
+    const run = runOf(context).alive();
+    try {
+      const made = await run.waits.wrapper(() => outer(given, context, run.steps));
+      // After an abort, nothing is stored.
+      if (key === 'wrapInput') run.signal.throwIfAborted();
+      checkMade(key, made);
+      return made;
+    } catch (thrown) {
+      if (key !== 'wrapRun' || !run.waits.isAbort(thrown)) throw thrown;
+      return (await cutOff(run)) as Made;
+    }
+  });
 }
+
+/** Fields of what a wrapper makes, for `checkFields`. The others make a `Next`. */
+const madeFields: { readonly [K in WrapperName]?: string } = {
+  wrapRun: 'reason,text:string message:object',
+  wrapInput: 'messages,decisions:array',
+  wrapRequest: 'messages,tools:array',
+};
 
 /** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
 function checkMade(key: WrapperName, made: unknown): void {
-  checkFields('CONFIGURATION', `${key}()`, { result: made }, 'result:object');
-  const { to, reason } = made as Partial<Record<'to' | 'reason', unknown>>;
-  let fields = to === undefined ? 'reason:string' : 'to:model|tools';
-  if (key === 'wrapInput') fields = 'messages,decisions:array';
-  else if (key === 'wrapRequest' && to === undefined && reason === undefined)
-    fields = 'messages,tools:array';
+  const { to, reason } = Object(made) as Partial<Record<'to' | 'reason', unknown>>;
+  const next = to === undefined ? 'reason:string' : 'to:model|tools';
+  const isNext = key === 'wrapRequest' && (to ?? reason) !== undefined;
+  const fields = isNext ? next : (madeFields[key] ?? next);
   checkFields('CONFIGURATION', `The result of ${key}()`, made, fields);
-}
-
-/** Bounds a wrapper of the input. Nothing is stored if the run was aborted meanwhile. */
-function boundedInput(outer: OuterStep<CallInput, CallInput>): Step<CallInput, CallInput> {
-  const admit = boundedStep('wrapInput', outer);
-  return async (given, context) => {
-    const input = await admit(given, context);
-    runOf(context).signal.throwIfAborted();
-    return input;
-  };
 }
 
 function boundedTool(made: RunCall): RunCall {
   return async (call, options) => {
-    const { waits, setup } = runOf(options.run);
+    const { waits, status } = runOf(options.run);
     const { toolUse } = call;
     try {
       const outcome = await waits.code(made(call, options));
@@ -178,7 +169,7 @@ function boundedTool(made: RunCall): RunCall {
         : wrappedResult(toolUse, outcome);
     } catch (error) {
       if (!waits.isAbort(error)) throw error;
-      const hasStarted = setup.status.calls.get(toolUse.id)?.started;
+      const hasStarted = status.calls.get(toolUse.id)?.started;
       return hasStarted ? interruptedResult(toolUse) : notStarted;
     }
   };

@@ -1,21 +1,19 @@
-import { withMetadata } from '../message/metadata-keys.ts';
+import { asOwn, withMetadata } from '../message/metadata-keys.ts';
 import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { keysIn } from '../error/check-fields.ts';
-import { checkEvent } from '../event/check-event.ts';
 import { HookDispatcher } from '../event/hook-dispatcher.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { WriteOptions } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
 import { takeNote } from '../memory/log/call-notes.ts';
-import type { ContentBlock } from '../message/content-block.ts';
-import { Conversation, keepConversation, openConversation } from './conversation.ts';
+import { Conversation, keepConversation } from './conversation.ts';
 import { createMessage } from '../message/create-message.ts';
-import type { JsonObject, JsonValue } from '../message/json/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
-import type { Msg, Role } from '../message/msg.ts';
+import type { Msg } from '../message/msg.ts';
 import { CallTimeout } from '../model/call-timeout.ts';
-import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
+import type { ChatModel, GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 import { generateFields } from '../model/chat-model.ts';
 import { Pace } from '../model/pace.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
@@ -25,13 +23,13 @@ import { ToolList } from '../tool/set/tool-list.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
-import { Halt } from './halt.ts';
+import { Haltable } from './halt.ts';
 import { interruptRun, type CheckedRequest, type TakeRequest } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
 import type { AgentHook, OpenCall } from './middleware.ts';
 import { openCallsOf } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
-import type { RunContext, Stopped } from './run-context.ts';
+import type { RunContext } from './run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type Steps } from './steps.ts';
 import { setFields } from './use-list.ts';
@@ -39,7 +37,7 @@ import { setFields } from './use-list.ts';
 /**
  * State of one agent call. The loop reads and changes it. Middleware gets it as `RunContext`.
  */
-export class Run implements RunContext {
+export class Run extends Haltable implements RunContext {
   readonly runId: string;
   readonly sessionId: string;
   readonly userId: string | undefined;
@@ -53,13 +51,16 @@ export class Run implements RunContext {
   readonly startedAt: number;
   /** Values for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
-  /** Ids of the run, for events and for wrappers of the model. */
-  readonly info: RunInfo;
+  readonly status: AgentStatus;
+  /** The model inside the wrappers of all middleware. */
+  readonly model: ChatModel;
+  readonly now: () => number;
   /** Waits for code that may never settle, such as hooks and stores. */
-  readonly waits: Waits;
+  readonly waits: Waits = new Waits(this.signal);
+  /** What wrappers may do to the run. */
+  readonly steps: Steps = stepsOf(this);
   readonly pace: Pace;
   readonly timeout: CallTimeout;
-  readonly halt: Halt = new Halt();
   /**
    * `ending`: the run has its ending, so interrupts come too late. `closed`: the log has the end of
    * the run. `over`: hooks and wrappers that still run can no longer change the run.
@@ -93,7 +94,6 @@ export class Run implements RunContext {
   readonly #addedTools: Tool[] = [];
   #restored: Promise<unknown> | undefined;
   #leftState: Record<string, JsonValue> | undefined;
-  #steps: Steps | undefined;
 
   constructor(
     setup: RunSetup,
@@ -101,21 +101,22 @@ export class Run implements RunContext {
     hooks: readonly AgentHook[],
     send: SendEvents,
   ) {
-    const { name, sessionId, options, tools, now, generateId } = setup;
+    super();
+    const { options, tools, now } = setup;
     const { allowTools: allowed, toolContext = [] } = call;
     this.setup = setup;
     this.callOptions = call;
+    this.status = setup.status;
+    this.model = setup.model;
+    this.now = now;
     this.startedAt = now();
     this.options = { ...options, ...setFields(call) };
     this.generate = { ...options.generate, ...setFields(generateOptions(call)) };
-    this.runId = generateId();
-    this.sessionId = sessionId;
+    this.runId = setup.generateId();
+    this.sessionId = setup.sessionId;
     this.userId = options.userId;
-    this.agentPath = [name];
-    const { runId, userId, agentPath } = this;
-    this.info = { runId, sessionId, userId, agentPath };
+    this.agentPath = [setup.name];
     this.outbox = new Outbox(this, send);
-    this.waits = new Waits(this.signal);
     this.pace = new Pace(this.startedAt);
     this.timeout = new CallTimeout({
       timeoutMs: options.limits.timeoutMs,
@@ -126,9 +127,8 @@ export class Run implements RunContext {
       context: this,
       onError: options.onHookError,
       // After a hook rejects the agent call, later hooks of the same event do not run.
-      isOver: (type) => this.halt.rejection !== undefined && /^(run-start|pre-call)$/.test(type),
-      wait: (work, isNotice) => this.waits.hook(work, isNotice),
-      check: checkEvent,
+      isOver: (type) => this.rejection !== undefined && /^(run-start|pre-call)$/.test(type),
+      waits: this.waits,
     });
     this.systemMessage = setup.systemMessage;
     this.tools = allowed ? allowTools(tools, allowed) : tools;
@@ -156,32 +156,7 @@ export class Run implements RunContext {
     this.callOptions.signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  /** What wrappers may do to the run. */
-  get steps(): Steps {
-    return (this.#steps ??= stepsOf(this));
-  }
-
-  readonly #onAbort = (): void => this.halt.abort(this.callOptions.signal?.reason);
-
-  get signal(): AbortSignal {
-    return this.halt.signal;
-  }
-
-  get stopSignal(): AbortSignal {
-    return this.halt.stopSignal;
-  }
-
-  get interruptSignal(): AbortSignal {
-    return this.halt.interruptSignal;
-  }
-
-  get stopped(): Stopped | undefined {
-    return this.halt.stopped;
-  }
-
-  fail(error: unknown): void {
-    this.halt.fail(error);
-  }
+  readonly #onAbort = (): void => this.abort(this.callOptions.signal?.reason);
 
   /** A field, because hooks may destructure it as they destructure their controls. */
   readonly interrupt = (request: string | Msg | InterruptRequest = {}): boolean =>
@@ -192,14 +167,15 @@ export class Run implements RunContext {
     return this.stage === 'closed' || this.stage === 'over';
   }
 
-  /** Throws `ABORTED` if the run has ended, so that code that still runs changes nothing. */
-  throwIfOver(): void {
+  /** Returns the run. Throws `ABORTED` after its end, so that code that still runs changes nothing. */
+  alive(): this {
     if (this.stage === 'over') throw new AgentError('ABORTED', 'The run has ended.');
+    return this;
   }
 
   /** The session's values. Code that still runs after the end of the run gets a copy. */
   get state(): Record<string, JsonValue> {
-    const { state } = this.setup.status;
+    const { state } = this.status;
     if (this.stage === 'over' && this.waits.abandoned) this.#leftState ??= structuredClone(state);
     return this.#leftState ?? state;
   }
@@ -208,35 +184,13 @@ export class Run implements RunContext {
     return this.conversation.messages;
   }
 
-  /** Takes over the messages of the log. */
-  load(messages: readonly Msg[]): void {
-    this.conversation = openConversation(messages);
-  }
-
-  /** Returns the messages before the conversation. */
-  head(): readonly Msg[] {
-    const { systemMessage, prepended } = this;
-    return systemMessage ? [systemMessage, ...prepended] : prepended;
-  }
-
   get request(): readonly Msg[] {
-    return [...this.head(), ...this.messages];
+    const { systemMessage, prepended, messages } = this;
+    return [...(systemMessage ? [systemMessage] : []), ...prepended, ...messages];
   }
 
   get openCalls(): readonly OpenCall[] {
     return openCallsOf(this);
-  }
-
-  get model(): ChatModel {
-    return this.setup.model;
-  }
-
-  get status(): AgentStatus {
-    return this.setup.status;
-  }
-
-  now(): number {
-    return this.setup.now();
   }
 
   get addedTools(): readonly Tool[] {
@@ -272,15 +226,12 @@ export class Run implements RunContext {
     if (usage) this.usage = addUsage(this.usage, usage);
   }
 
-  message(
-    role: Role,
-    content: string | readonly ContentBlock[],
-    options: { id?: string; metadata?: JsonObject } = {},
-  ): Msg {
+  readonly message: Steps['message'] = (role, content, options) => {
     const { generateId, now, name } = this.setup;
     const speaker = role === 'assistant' && { name };
-    return createMessage(role, content, { ...options, ...speaker, generateId, now });
-  }
+    const message = createMessage(role, content, { ...options, ...speaker, generateId, now });
+    return role === 'user' ? asOwn(message) : message;
+  };
 
   /**
    * Waits for a write, then calls `done`. If the store hangs after an abort, calls `done` without
@@ -301,16 +252,16 @@ export class Run implements RunContext {
   }
 
   async loadState(): Promise<void> {
-    this.throwIfOver();
+    this.alive();
     // If the agent refuses this call because another call runs, the state of the running call must
     // not change.
-    if (this.signal.aborted || this.halt.failure) return;
-    const { memory, status, tools } = this.setup;
-    await memory.restore?.(status, tools);
+    if (this.signal.aborted || this.failure) return;
+    const { memory, tools } = this.setup;
+    await memory.restore?.(this.status, tools);
   }
 
   async storeState(): Promise<void> {
-    this.throwIfOver();
+    this.alive();
     await this.setup.memory.flush?.();
   }
 
@@ -320,9 +271,12 @@ export class Run implements RunContext {
    * memory read again.
    */
   restore(): Promise<unknown> {
-    const { memory, status, tools, unwritten } = this.setup;
+    const { memory, tools, unwritten } = this.setup;
     return (this.#restored ??= this.waits.read(
-      Promise.all([memory.restore?.(status, tools, this.signal), Promise.allSettled(unwritten)]),
+      Promise.all([
+        memory.restore?.(this.status, tools, this.signal),
+        Promise.allSettled(unwritten),
+      ]),
     ));
   }
 
@@ -335,29 +289,28 @@ export class Run implements RunContext {
     const messages = given.map((message) =>
       message.role === 'user' ? withMetadata(message, { runId: this.runId }) : message,
     );
-    const { memory, status } = this.setup;
-    await this.write(memory.append(messages, options), () => {
+    const { calls } = this.status;
+    await this.write(this.setup.memory.append(messages, options), () => {
       this.conversation.add(messages);
       for (const message of messages) {
-        for (const { id } of toolUsesOf(message)) status.calls.set(id, {});
-        for (const { toolUseId } of toolResultsOf(message)) status.calls.delete(toolUseId);
+        for (const { id } of toolUsesOf(message)) calls.set(id, {});
+        for (const { toolUseId } of toolResultsOf(message)) calls.delete(toolUseId);
       }
     });
   }
 
   /** Adds notes to the log and applies them to the states of the open tool calls. */
   async note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void> {
-    const { memory, status } = this.setup;
-    for (const note of notes) takeNote(status.calls, note);
-    await this.write(memory.note?.(notes, options));
+    for (const note of notes) takeNote(this.status.calls, note);
+    await this.write(this.setup.memory.note?.(notes, options));
   }
 
   /** Writes the end of the run to the log. */
   async close(reason: string): Promise<void> {
     this.stage = 'closed';
     for (const work of this.lastWork.splice(0)) await work(this);
-    const { memory, status } = this.setup;
-    await this.write(memory.flush?.({ runId: this.runId, reason, calls: status.calls }));
+    const { runId, status } = this;
+    await this.write(this.setup.memory.flush?.({ runId, reason, calls: status.calls }));
   }
 
   /**

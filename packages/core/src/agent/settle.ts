@@ -1,3 +1,4 @@
+import { openConversation } from './conversation.ts';
 import { isQuestion } from '../message/title-of.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkNew, type CallInput } from '../event/call-input.ts';
@@ -7,7 +8,6 @@ import { endStopped, tellText } from './finish.ts';
 import { carryOut } from './jump.ts';
 import type { SettledInput } from './middleware.ts';
 import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } from './next.ts';
-import { liveRunOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
 
 /**
@@ -15,12 +15,12 @@ import type { Run } from './run.ts';
  * has ended before its turn.
  */
 export async function settle(run: Run, given: CallInput | undefined): Promise<Next> {
-  if (run.halt.rejection) throw run.halt.rejection;
-  if (!given || run.halt.failure) return endStopped(run);
+  if (run.rejection) throw run.rejection;
+  if (!given || run.failure) return endStopped(run);
   const { setup } = run;
   const input = await (run.admitted ?? setup.admit(given, run));
   await run.restore();
-  run.load(await run.waits.read(setup.memory.read()));
+  run.conversation = openConversation(await run.waits.read(setup.memory.read()));
   const jumps: Jump[] = [];
   const messages = await preCall(run, input.messages, jumps);
   return setup.settle({ ...input, messages, jump: firstOf(jumps) }, run);
@@ -32,7 +32,7 @@ export async function settle(run: Run, given: CallInput | undefined): Promise<Ne
  */
 async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<readonly Msg[]> {
   const { stop, jumpTo } = controlOf(jumps, 'pre-call');
-  const reject = (why: string): void => run.halt.refuse('rejected', hookRejection(why));
+  const reject = (why: string): void => run.refuse('rejected', hookRejection(why));
   const control = { stop, jumpTo, reject };
   const isNotification = run.options.preCall === 'notification';
   const event = isNotification
@@ -41,7 +41,7 @@ async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<
   if (isNotification) await run.hooks.notify(event, control);
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
-  if (run.halt.rejection) throw run.halt.rejection;
+  if (run.rejection) throw run.rejection;
   await run.outbox.push([event]);
   return event.input;
 }
@@ -50,8 +50,7 @@ async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<
  * Adds the input to the log. Afterwards each tool call in the log has a result or runs next, so the
  * loop can ask the model. This is the innermost step of `wrapSettle`.
  */
-export async function settleInput(input: SettledInput, context: RunContext): Promise<Next> {
-  const run = liveRunOf(context);
+export async function settleInput(run: Run, input: SettledInput): Promise<Next> {
   const { messages, decisions } = input;
   checkNew(messages, run.messages);
   checkOpenCalls(run, input);
@@ -62,7 +61,7 @@ export async function settleInput(input: SettledInput, context: RunContext): Pro
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
   await run.note([{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
-  run.setup.status.suspendedRun = run.runId;
+  run.status.suspendedRun = run.runId;
   // The new message comes first, so that no failure can lose it. `closeCalls` later moves the
   // results of open calls before this message.
   await run.append(messages);
@@ -75,7 +74,7 @@ export async function settleInput(input: SettledInput, context: RunContext): Pro
 
 /** Makes sure that the agent has a state of each decided call, for the note about it. */
 function keepStates(run: Run, { decisions }: CallInput): void {
-  const { calls } = run.setup.status;
+  const { calls } = run.status;
   const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
   for (const { toolUse, state, isKnown } of run.openCalls) {
     if (!isKnown && decided.has(toolUse.id)) calls.set(toolUse.id, state);

@@ -6,7 +6,6 @@ import type { RunNote } from '../memory/log/log-record.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
-import { asOwn } from '../message/metadata-keys.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { Interruption, TakeRequest } from './interruption.ts';
@@ -104,15 +103,11 @@ export interface Steps {
 
 /** Returns the steps of a run. */
 export function stepsOf(run: Run): Steps {
-  const alive = (): Run => {
-    run.throwIfOver();
-    return run;
-  };
   // The wrapper that takes a step must not end before the step.
-  const step = async <T>(work: () => Promise<T>): Promise<T> => alive().waits.step(work);
+  const step = async <T>(work: () => Promise<T>): Promise<T> => run.alive().waits.step(work);
   return {
     append: (messages, options) => step(() => append(run, messages, options)),
-    prepend: (messages) => void alive().prepended.unshift(...messages),
+    prepend: (messages) => void run.alive().prepended.unshift(...messages),
     replace: (message) => step(() => replace(run, message)),
     rewrite: (gone, messages) => step(() => rewrite(run, gone, messages)),
     note: (notes, options) => step(() => run.note(notes, options)),
@@ -126,16 +121,13 @@ export function stepsOf(run: Run): Steps {
     endStopped: (partial) => step(() => endStopped(run, partial)),
     admit: (input) => step(() => run.setup.admit(input, run)),
     wait: (work) => run.waits.code(work),
-    untimed: async (work) => alive().timeout.untimed(work),
-    message(role, content, options) {
-      const message = run.message(role, content, options);
-      return role === 'user' ? asOwn(message) : message;
-    },
-    setFailureMessage: (message) => void (alive().failureMessage = message),
-    warn: (error) => void alive().warnings.push(error),
-    stopWith: (by) => alive().halt.interrupt(by),
-    onInterrupt: (take) => onInterrupt(alive(), take),
-    beforeEnd: (work) => void alive().lastWork.push(work),
+    untimed: async (work) => run.alive().timeout.untimed(work),
+    message: (...given) => run.message(...given),
+    setFailureMessage: (message) => void (run.alive().failureMessage = message),
+    warn: (error) => void run.alive().warnings.push(error),
+    stopWith: (by) => run.alive().stopWith(by),
+    onInterrupt: (take) => onInterrupt(run.alive(), take),
+    beforeEnd: (work) => void run.alive().lastWork.push(work),
   };
 }
 

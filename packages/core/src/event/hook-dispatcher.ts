@@ -1,6 +1,8 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
+import type { Waits } from '../model/waits.ts';
+import { checkEvent } from './check-event.ts';
 import { controlsAt, type Misuse } from './hook-controls.ts';
 import type { Awaitable, Hook, HookControl } from './hook.ts';
 
@@ -26,13 +28,7 @@ export interface HookDispatcherOptions {
    * the agent call. Called before each handler.
    */
   isOver(type: EventType): boolean;
-  /** Waits for a handler. `isNotice`: the dispatcher ignores the value that the handler returns. */
-  wait<T>(work: Promise<T>, isNotice: boolean): Promise<T | undefined>;
-  /**
-   * Throws if an event that a hook returned has an invalid field. `event`: the event that the run
-   * sent.
-   */
-  check(returned: AgentEvent, event: AgentEvent, hook: string): void;
+  readonly waits: Waits;
 }
 
 /** Passes events to hooks, one after the other, in the order of their handlers' priority. */
@@ -85,9 +81,9 @@ export class HookDispatcher {
     let current: EventOf<K> = event;
     for (const handler of this.handlers(type)) {
       if (this.#options.isOver(type)) break;
-      const given = await this.#options.wait(this.#call(handler, current, control), false);
+      const given = await this.#options.waits.hook(this.#call(handler, current, control), false);
       if (!given || given === current) continue;
-      this.#options.check(given, event, handler.name);
+      checkEvent(given, event, handler.name);
       current = given as EventOf<K>;
       if (renew) current = await renew(current);
     }
@@ -110,7 +106,7 @@ export class HookDispatcher {
     for (const handler of this.handlers(type)) {
       if (this.#options.isOver(type)) break;
       const work = this.#call(handler, event, control);
-      await this.#options.wait(work, true).catch((error: unknown) => (failure ??= error));
+      await this.#options.waits.hook(work, true).catch((error: unknown) => (failure ??= error));
     }
     if (failure) throw failure;
     this.#throwMisuse();

@@ -207,7 +207,7 @@ test.for(seeds({ quick: 5, full: 50 }))(
   async (seed) => {
     const random = randomOf(seed);
     const pause = async (): Promise<void> => {
-      for (let tick = Math.floor(random() * 40); tick > 0; tick -= 1) await Promise.resolve();
+      for (let tick = Math.floor(random() * 60); tick > 0; tick -= 1) await Promise.resolve();
     };
     const semaphore = new Semaphore(3);
     const asked = { now: 0, most: 0 };
