@@ -93,6 +93,8 @@ export class Agent<const G extends GivenTools = GivenTools> {
   readonly status: AgentStatus;
   /** The options of the agent, completed with the defaults of its middleware. */
   protected readonly options: AgentSettings;
+  /** The options as the constructor got them. */
+  readonly #given: KernelOptions<G>;
   readonly #setup: RunSetup;
   readonly #fields: OptionFields;
   /** Hooks that were added later. */
@@ -117,6 +119,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     this.use = use;
     this.tools = toolsOf(options.tools ?? [], use, presetPriority);
     this.options = options;
+    this.#given = given;
     this.#fields = fields;
     const toSystemMessage = systemMessages(now);
     const parts = {
@@ -264,7 +267,12 @@ export class Agent<const G extends GivenTools = GivenTools> {
     checkUse({ use }, 'call()');
     const parts = withCallParts(this.use, use);
     const added = parts.filter((part) => !this.use.includes(part));
-    return runSetup({ ...this.#setup, tools: withToolsOf(added, this.tools) }, parts);
+    checkDefaults(added, this.#fields);
+    // The defaults of the call's middleware override those of the agent's.
+    const kept = parts.filter((part) => this.use.includes(part));
+    const options = withDefaults(this.#given, [...kept, ...added]);
+    checkAgent(options, this.#fields);
+    return runSetup({ ...this.#setup, options, tools: withToolsOf(added, this.tools) }, parts);
   }
 
   /** Runs the loop when it is the turn of this agent call. */

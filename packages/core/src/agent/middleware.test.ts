@@ -1,4 +1,5 @@
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { summaryFallback } from '../middleware/limits/last-answer.ts';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -344,3 +345,35 @@ test.each(['wrapInput', 'wrapModel', 'wrapTool', 'wrapRun'])(
     );
   },
 );
+
+const endless = Array.from({ length: 9 }, () => ({ toolCalls: [{ name: 'unknown' }] }));
+const iterations = (count: number): Middleware => ({ defaults: { limits: { iterations: count } } });
+
+test.each<[string, Partial<AgentOptions>, number]>([
+  ['apply', {}, 1],
+  ["override the defaults of the agent's middleware", { use: [[iterations(3)]] }, 1],
+  ["do not override the agent's own options", { limits: { iterations: 3 } }, 3],
+])('`defaults` in the `use` of an agent call %s', async (_what, options, count) => {
+  const { agent } = setUp(endless, [], options);
+  const result = await agent.call('go', { use: [iterations(1), summaryFallback()] });
+  expect(result).toMatchObject({ reason: 'max-iterations', iterations: count });
+});
+
+test('`summaryFallback()` in the `use` of an agent call answers for this call only', async () => {
+  const down: ScriptedReply = [{ error: new AgentError('MODEL_SERVER', 'The server is down.') }];
+  const { agent } = setUp([down, down], [], { limits: { iterations: 0 } });
+  const use = [summaryFallback({ text: 'Sorry.' })];
+  expect(await agent.call('go', { use })).toMatchObject({ text: 'Sorry.' });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
+});
+
+test('an agent call refuses `defaults` with an option of the wrong type or that the agent lacks', async () => {
+  const { agent } = setUp([], []);
+  const defaults = { limits: { iterations: 'many' } } as never;
+  await expect(agent.call('go', { use: [{ defaults }] })).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
+  await expect(agent.call('go', { use: [{ defaults: { colour: 1 } as never }] })).rejects.toThrow(
+    'The middleware "unnamed" sets `colour`, which ReActAgent does not have.',
+  );
+});
