@@ -8,6 +8,7 @@ import {
 import type { MessageContext } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { requirePart } from './check-options.ts';
+import { runOf, type RunContext } from './run-context.ts';
 import type { Run } from './run.ts';
 
 /** How an interrupt ends a run. */
@@ -46,6 +47,14 @@ export function interruptRun(run: Run, given: string | Msg | InterruptRequest): 
   // The middleware has not begun.
   run.earlyRequests.push(request);
   return true;
+}
+
+/** Returns whether the agent was asked, while it was idle, to pause this run. Says so only once. */
+export function takePause(context: RunContext): boolean {
+  const { status } = runOf(context).setup;
+  const { pauseNext = false } = status;
+  status.pauseNext = false;
+  return pauseNext;
 }
 
 /**

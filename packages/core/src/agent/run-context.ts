@@ -1,5 +1,4 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { AgentStatus } from '../event/agent-status.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
@@ -32,8 +31,6 @@ export interface RunContext extends RunInfo {
   readonly usage: Usage;
   /** The agent's options and those of the agent call, completed with the defaults of middleware. */
   readonly options: CompletedOptions;
-  /** What the agent keeps between its calls. */
-  readonly status: AgentStatus;
   /** The agent's model, inside the `wrapModel` of all middleware. */
   readonly model: ChatModel;
   /**

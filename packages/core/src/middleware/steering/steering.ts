@@ -2,7 +2,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding, isNewAnswer, type Answer, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
-import type { CheckedRequest } from '../../agent/interruption.ts';
+import { takePause, type CheckedRequest } from '../../agent/interruption.ts';
 import { SteeredRun } from './steered-run.ts';
 
 declare module '../../agent/kernel-options.ts' {
@@ -75,8 +75,7 @@ function take(run: SteeredRun, request: CheckedRequest): boolean | undefined {
 function beforeModel(run: SteeredRun, next: Next): Next | Promise<Next> {
   const { context, steps } = run;
   if (isEnding(next) || next.to !== 'model' || context.stopped) return next;
-  if (context.status.pauseNext) {
-    context.status.pauseNext = false;
+  if (takePause(context)) {
     steps.stopWith({ reason: 'suspended' });
     return next;
   }
