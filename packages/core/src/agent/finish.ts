@@ -10,7 +10,8 @@ import type { Run } from './run.ts';
 /**
  * Ends an agent call that was interrupted, paused or aborted. Stores the part of the reply that
  * readers have, marked with `metadata.partial`. After an interrupt, the answer is the message of
- * the interrupt or the recovery message (AgentScope: `handleInterrupt`).
+ * the interrupt or the recovery message (AgentScope: `handleInterrupt`). Rejects with the failure of
+ * the agent call, if a failure stopped it.
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.signal.aborted) run.waits.toleratesHangs = true;
@@ -18,6 +19,7 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   const last = run.messages.findLast(({ role }) => role !== 'tool');
   if (run.stopped === 'suspended')
     return { reason: 'suspended', message: last?.role === 'assistant' ? last : undefined };
+  // Rejects with the failure, if one has stopped the run.
   await closeCalls(run);
   const by = run.interruption;
   if (by?.reason !== 'interrupted') return { reason: 'aborted', message: partial };

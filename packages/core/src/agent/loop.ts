@@ -66,7 +66,8 @@ async function act(run: Run): Promise<Next> {
   try {
     return await run.setup.runRound({ calls: run.openCalls }, run);
   } catch (error) {
-    // After a failure, such as a full store, the other tools must stop. `rescue` closes the calls.
+    // After a failure, such as a full store, the other tools must stop. `rescue` closes the calls,
+    // then throws the failure.
     run.fail(error);
     throw run.signal.reason;
   }
