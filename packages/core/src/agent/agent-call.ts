@@ -25,7 +25,7 @@ export async function runAgentCall(
     run.waits.toleratesHangs = true;
     const error = AgentError.from(thrown);
     const data = error.toJSON();
-    if (!run.isClosed) await run.close('error').catch(() => {});
+    await run.close('error').catch(() => {});
     await tellLast(run, run.outbox.event('error', { error: data }), true);
     const ended = resultOf(run, { reason: 'error', message: run.failureMessage, error: data });
     const result = await tellEnd(run, ended, true);
@@ -53,7 +53,7 @@ async function resultFor(
   const result = await (begins ? run.setup.runLoop(input, run) : loop(run, undefined));
   try {
     // A wrapper may have answered without `next`.
-    if (!run.isClosed) await run.close(result.reason);
+    await run.close(result.reason);
   } catch (thrown) {
     if (!run.waits.isAbort(thrown)) throw thrown;
     return cutOff(run);
@@ -64,7 +64,7 @@ async function resultFor(
 /** Returns the id of the run that the agent call resumes, if any. */
 async function resumedRun(run: Run, input: CallInput | undefined): Promise<string | undefined> {
   if (!input?.messages.every(({ role }) => role === 'tool')) return undefined;
-  const { status } = run.setup;
+  const { status } = run;
   // Another process may have begun the run, so the state comes from the log. If this read fails,
   // the loop reports the failure.
   if (!run.signal.aborted) await run.restore().catch(() => {});
@@ -104,8 +104,8 @@ async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promi
  */
 export async function cutOff(run: Run): Promise<AgentResult> {
   run.waits.toleratesHangs = true;
-  if (run.isClosed) run.stage = 'over';
+  if (run.stage === 'closed') run.stage = 'over';
   if (run.failure) throw run.failure;
-  if (!run.isClosed) await run.close('aborted');
+  await run.close('aborted');
   return resultOf(run, { reason: 'aborted' });
 }

@@ -3,7 +3,7 @@ import { decisionsRequire } from '../event/pending-call.ts';
 import type { EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
-import type { InterruptRequest } from '../event/interrupt-request.ts';
+import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
 import { checkRounds } from './check-rounds.ts';
@@ -15,7 +15,13 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import { toolsIn } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
 import { runAgentCall } from './agent-call.ts';
-import { checkNew, toCallInput, type AgentInput, type CallInput } from '../event/call-input.ts';
+import {
+  checkNew,
+  toCallInput,
+  toMessages,
+  type AgentInput,
+  type CallInput,
+} from '../event/call-input.ts';
 import {
   checkAgent,
   checkDefaults,
@@ -31,7 +37,6 @@ import { AgentStream } from './driver/agent-stream.ts';
 import { keepDriver } from './driver/attach.ts';
 import { RunDriver } from './driver/run-driver.ts';
 import { logLimit } from './driver/run-log.ts';
-import { checkInterrupt, toMessages } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
@@ -123,13 +128,10 @@ export class Agent<const G extends GivenTools = GivenTools> {
     this.#fields = fields;
     const toSystemMessage = systemMessages(now);
     const parts = {
-      name,
       sessionId: this.sessionId,
       options,
       memory: this.memory,
       tools: this.tools,
-      generateId,
-      now,
       status: this.status,
       systemMessage: toSystemMessage(options.systemPrompt ?? ''),
       toSystemMessage,
@@ -169,7 +171,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     if (this.#running) return this.#running.run.interrupt(request);
-    checkInterrupt(request, this.#setup);
+    checkInterrupt(request, this.options);
     return false;
   }
 
@@ -179,7 +181,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
    * same id, or if the conversation already has a message with this id.
    */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
-    const given = toMessages(messages, this.#setup);
+    const given = toMessages(messages, this.options);
     checkRounds(given, 'To keep its text, pass assistantMessage(text, { name }).');
     checkNew(given, await this.memory.read());
     await this.memory.append(given);
@@ -240,7 +242,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const run = new Run(setup, options, this.#hooksOf(setup), send);
     let input: CallInput = { messages: [], decisions: [] };
     try {
-      input = toCallInput(given, setup);
+      input = toCallInput(given, this.options);
       checkRounds(input.messages);
       if (input.decisions.length) requirePart(setup.use, decisionsRequire, 'A decision');
     } catch (error) {

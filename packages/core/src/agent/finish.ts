@@ -29,7 +29,7 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
     return answer(run, message, { reason: 'interrupted' });
   }
   const isUsed = run.conversation.has(given.id);
-  const message = isUsed ? { ...given, id: run.setup.generateId() } : given;
+  const message = isUsed ? { ...given, id: run.options.generateId() } : given;
   return answer(run, message, { reason: 'interrupted' });
 }
 

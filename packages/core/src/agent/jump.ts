@@ -21,7 +21,7 @@ export async function carryOut(
     ...(why === 'stopped-by-hook' && { stoppedAt: at }),
   };
   if (to === 'stop') return ending;
-  const messages = [...toCallInput(given, run.setup).messages];
+  const messages = [...toCallInput(given, run.options).messages];
   const last = to === 'end' ? messages.pop() : undefined;
   // Do not store an empty reply.
   await run.append([...fresh, ...messages].filter(({ content }) => content.length));

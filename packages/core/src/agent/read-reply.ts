@@ -26,8 +26,8 @@ export async function readReply(
   request: ModelRequest,
   toEvent?: ToEvent,
 ): Promise<ModelReply> {
-  const { generateId } = run.setup;
-  const { replyLength } = run.options.limits;
+  const { generateId, limits } = run.options;
+  const { replyLength } = limits;
   const messageId = generateId();
   const reply = new ReplyAssembler({
     messageId,

@@ -32,13 +32,10 @@ import type { Run } from './run.ts';
 
 /** What all runs of an agent share. */
 export interface AgentParts {
-  readonly name: string;
   readonly sessionId: string;
   readonly options: AgentSettings;
   readonly memory: Memory;
   readonly tools: ToolSet;
-  readonly generateId: () => string;
-  readonly now: () => number;
   readonly status: AgentStatus;
   /** The agent's own system prompt. */
   readonly systemMessage: Msg | undefined;
@@ -72,8 +69,7 @@ export interface RunSetup extends AgentParts {
  * Throws `CONFIGURATION` if a wrapper does not return the kind of value that it wraps.
  */
 export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetup {
-  const { now, options } = parts;
-  const { model, limits } = options;
+  const { model, limits, now } = parts.options;
   const bounds = { now, ...limits };
   const bounded = boundedModel(model, bounds);
   const wrappedModel = wrapped(use, 'wrapModel', bounded, (made: ChatModel) => boundedModel(made));

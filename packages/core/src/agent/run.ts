@@ -3,7 +3,7 @@ import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { keysIn } from '../error/check-fields.ts';
 import { HookDispatcher } from '../event/hook-dispatcher.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
-import type { InterruptRequest } from '../event/interrupt-request.ts';
+import type { CheckedRequest, InterruptRequest } from '../event/interrupt-request.ts';
 import type { WriteOptions } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
 import { takeNote } from '../memory/log/call-notes.ts';
@@ -24,7 +24,7 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { Haltable } from './halt.ts';
-import { interruptRun, type CheckedRequest, type TakeRequest } from './interruption.ts';
+import { interruptRun, type TakeRequest } from './interruption.ts';
 import type { AgentSettings, KernelCallOptions } from './kernel-options.ts';
 import type { AgentHook, OpenCall } from './middleware.ts';
 import { openCallsOf } from './open-calls.ts';
@@ -102,25 +102,25 @@ export class Run extends Haltable implements RunContext {
     send: SendEvents,
   ) {
     super();
-    const { options, tools, now } = setup;
+    const { options, tools } = setup;
     const { allowTools: allowed, toolContext = [] } = call;
     this.setup = setup;
     this.callOptions = call;
     this.status = setup.status;
     this.model = setup.model;
-    this.now = now;
-    this.startedAt = now();
+    this.now = options.now;
+    this.startedAt = this.now();
     this.options = { ...options, ...setFields(call) };
     this.generate = { ...options.generate, ...setFields(generateOptions(call)) };
-    this.runId = setup.generateId();
+    this.runId = options.generateId();
     this.sessionId = setup.sessionId;
     this.userId = options.userId;
-    this.agentPath = [setup.name];
+    this.agentPath = [options.name];
     this.outbox = new Outbox(this, send);
     this.pace = new Pace(this.startedAt);
     this.timeout = new CallTimeout({
       timeoutMs: options.limits.timeoutMs,
-      now,
+      now: this.now,
       onTimeout: (error) => this.fail(error),
     });
     this.hooks = new HookDispatcher(hooks, {
@@ -161,11 +161,6 @@ export class Run extends Haltable implements RunContext {
   /** A field, because hooks may destructure it as they destructure their controls. */
   readonly interrupt = (request: string | Msg | InterruptRequest = {}): boolean =>
     interruptRun(this, request);
-
-  /** Whether the log has the end of the run. */
-  get isClosed(): boolean {
-    return this.stage === 'closed' || this.stage === 'over';
-  }
 
   /** Returns the run. Throws `ABORTED` after its end, so that code that still runs changes nothing. */
   alive(): this {
@@ -227,7 +222,7 @@ export class Run extends Haltable implements RunContext {
   }
 
   readonly message: Steps['message'] = (role, content, options) => {
-    const { generateId, now, name } = this.setup;
+    const { generateId, now, name } = this.options;
     const speaker = role === 'assistant' && { name };
     const message = createMessage(role, content, { ...options, ...speaker, generateId, now });
     return role === 'user' ? asOwn(message) : message;
@@ -305,8 +300,9 @@ export class Run extends Haltable implements RunContext {
     await this.write(this.setup.memory.note?.(notes, options));
   }
 
-  /** Writes the end of the run to the log. */
+  /** Writes the end of the run to the log, once. */
   async close(reason: string): Promise<void> {
+    if (this.stage === 'closed' || this.stage === 'over') return;
     this.stage = 'closed';
     for (const work of this.lastWork.splice(0)) await work(this);
     const { runId, status } = this;
@@ -319,7 +315,7 @@ export class Run extends Haltable implements RunContext {
    */
   asReply(message: Msg): Msg {
     const own = message.role === 'assistant' ? message.name : undefined;
-    return { ...message, role: 'assistant', name: own ?? this.setup.name };
+    return { ...message, role: 'assistant', name: own ?? this.options.name };
   }
 }
 

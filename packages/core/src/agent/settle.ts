@@ -6,7 +6,7 @@ import { resumptionOf, type Resumption } from '../memory/log/resumption.ts';
 import type { Msg } from '../message/msg.ts';
 import { endStopped, tellText } from './finish.ts';
 import { carryOut } from './jump.ts';
-import type { SettledInput } from './middleware.ts';
+import type { OpenCall, SettledInput } from './middleware.ts';
 import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } from './next.ts';
 import type { Run } from './run.ts';
 
@@ -53,11 +53,13 @@ async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<
 export async function settleInput(run: Run, input: SettledInput): Promise<Next> {
   const { messages, decisions } = input;
   checkNew(messages, run.messages);
-  checkOpenCalls(run, input);
+  const open = run.openCalls;
+  const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
+  if (messages.length) checkOpenCalls(open, decided);
   const left = messages.length || decisions.length ? undefined : resumption(run);
   if (left && !run.stopped) await removeLeftovers(run, left);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
-  keepStates(run, input);
+  keepStates(run, open, decided);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
   await run.note([{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
@@ -73,11 +75,9 @@ export async function settleInput(run: Run, input: SettledInput): Promise<Next> 
 }
 
 /** Makes sure that the agent has a state of each decided call, for the note about it. */
-function keepStates(run: Run, { decisions }: CallInput): void {
-  const { calls } = run.status;
-  const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
-  for (const { toolUse, state, isKnown } of run.openCalls) {
-    if (!isKnown && decided.has(toolUse.id)) calls.set(toolUse.id, state);
+function keepStates(run: Run, open: readonly OpenCall[], decided: ReadonlySet<string>): void {
+  for (const { toolUse, state, isKnown } of open) {
+    if (!isKnown && decided.has(toolUse.id)) run.status.calls.set(toolUse.id, state);
   }
 }
 
@@ -85,14 +85,12 @@ function keepStates(run: Run, { decisions }: CallInput): void {
  * Throws `PENDING_TOOL_CALLS` if a new message arrives while tool calls wait. A call needs no
  * decision if it has not started and only waits for other calls.
  */
-function checkOpenCalls(run: Run, { messages, decisions }: CallInput): void {
-  const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
-  const open = run.openCalls;
+function checkOpenCalls(open: readonly OpenCall[], decided: ReadonlySet<string>): void {
   const isLeft = open.some(({ toolUse, state: { started, pending } }) => {
     const isDeferred = decided.size > 0 && !started && !pending;
     return !isDeferred && !decided.has(toolUse.id);
   });
-  if (!messages.length || !isLeft) return;
+  if (!isLeft) return;
   const names = open.map(
     ({ toolUse: { id, name }, state }) => `"${name}" (${id}, ${state.pending?.kind ?? 'open'})`,
   );
@@ -106,14 +104,15 @@ function checkOpenCalls(run: Run, { messages, decisions }: CallInput): void {
  * is nothing to continue.
  */
 function resumption(run: Run): Resumption {
-  const { memory, status, name } = run.setup;
+  const { memory, status } = run.setup;
   // A memory without `note` does not store whether the run of its last answer has ended.
   const openRun = memory.note && status.suspendedRun;
   const found = resumptionOf({ messages: run.messages, openRun });
   if (found.type !== 'nothing') return found;
   const speaker = run.messages.at(-1)?.name;
   // The agent observed a message of another agent and has not answered it (AgentScope: `observe`).
-  if (speaker !== undefined && speaker !== name) return { type: 'unanswered', removed: [] };
+  if (speaker !== undefined && speaker !== run.options.name)
+    return { type: 'unanswered', removed: [] };
   throw new AgentError('INVALID_INPUT', 'The call needs an input.');
 }
 

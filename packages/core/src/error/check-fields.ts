@@ -48,8 +48,8 @@ interface Field {
 const parsed = new Map<string, readonly Field[]>();
 
 function fieldsIn(list: string): readonly Field[] {
-  const known = parsed.get(list);
-  if (known) return known;
+  const before = parsed.get(list);
+  if (before) return before;
   const fields = list.split(' ').flatMap((field): readonly Field[] => {
     const [keys = '', kinds = ''] = field.split(':');
     return keys.split(',').map((key) => ({ key, kinds: kinds.split('|') }));
@@ -71,11 +71,11 @@ export function checkOptions(
   agentFields = '',
 ): void {
   checkFields(code, `The options of ${where}`, options, '');
-  const known = keysIn(fields);
+  const allowed = keysIn(fields);
   for (const [key, value] of Object.entries(options)) {
-    if (value === undefined || known.includes(key)) continue;
+    if (value === undefined || allowed.includes(key)) continue;
     const isOfAgent = keysIn(agentFields).includes(key);
-    const advice = isOfAgent ? 'Set it on the agent.' : adviceFor(key, known);
+    const advice = isOfAgent ? 'Set it on the agent.' : adviceFor(key, allowed);
     throw new AgentError(code, `${where} has no option \`${key}\`. ${advice}`);
   }
   checkFields(code, where, options, fields);
@@ -104,61 +104,60 @@ function isWithin(short: string, long: string): boolean {
   return false;
 }
 
+/** A kind of value: its words in error messages, and its test if `typeof` does not know it. */
+type Kind = readonly [words: string, test?: (given: unknown) => boolean];
+
+const known: Readonly<Record<string, Kind>> = {
+  '?': ['', (given) => given === undefined],
+  string: ['a string'],
+  number: ['a number'],
+  boolean: ['a boolean'],
+  function: ['a function'],
+  object: ['an object'],
+  array: ['an array', Array.isArray],
+  names: ['an array of strings', (given) => Array.isArray(given) && !given.some(isNoName)],
+  count: ['a number of 0 or more', (given) => isNumber(given, 0)],
+  positive: ['a number above 0', (given) => isNumber(given, Number.MIN_VALUE)],
+  share: ['a number from 0 to 1', (given) => isNumber(given, 0, 1)],
+  whole: ['a whole number of 0 or more', (given) => isNumber(given, 0) && Number.isInteger(given)],
+  natural: [
+    'a whole number of 1 or more',
+    (given) => isNumber(given, 1) && Number.isInteger(given),
+  ],
+  Infinity: ['Infinity', (given) => given === Infinity],
+  'stream()': ["a model such as openai({ model: 'gpt-5' })"],
+  'flat()': ['structured(schema)'],
+  'schemas()': ['a Toolkit'],
+  'iterator()': ['an iterable', (given) => hasMethod(given, Symbol.iterator)],
+};
+
 function isKind(given: unknown, kind: string): boolean {
   if (!kind) return true;
-  const test = tests[kind];
+  const test = known[kind]?.[1];
   if (test) return test(given);
-  if (kind.endsWith('()')) {
-    const method = kind === 'iterator()' ? Symbol.iterator : kind.slice(0, -2);
-    return typeof Object(given)[method] === 'function';
-  }
+  if (kind.endsWith('()')) return hasMethod(given, kind.slice(0, -2));
   return given === kind || (typeof given === kind && given !== null && !Number.isNaN(given));
 }
 
-const tests: Readonly<Record<string, (given: unknown) => boolean>> = {
-  '?': (given) => given === undefined,
-  array: Array.isArray,
-  names: (given) => Array.isArray(given) && !given.some(isNoName),
-  count: (given) => typeof given === 'number' && given >= 0,
-  positive: (given) => typeof given === 'number' && given > 0,
-  share: (given) => typeof given === 'number' && given >= 0 && given <= 1,
-  whole: (given) => Number.isInteger(given) && (given as number) >= 0,
-  natural: (given) => Number.isInteger(given) && (given as number) >= 1,
-  Infinity: (given) => given === Infinity,
-};
+function isNumber(given: unknown, min: number, max = Infinity): boolean {
+  return typeof given === 'number' && given >= min && given <= max;
+}
+
+function hasMethod(given: unknown, method: PropertyKey): boolean {
+  return typeof Object(given)[method] === 'function';
+}
 
 function isNoName(item: unknown): boolean {
   return typeof item !== 'string';
 }
 
-/** Words for error messages, by kind, or by the method that identifies an object. */
-const wordsFor: Readonly<Record<string, string>> = {
-  string: 'a string',
-  number: 'a number',
-  boolean: 'a boolean',
-  function: 'a function',
-  object: 'an object',
-  array: 'an array',
-  names: 'an array of strings',
-  count: 'a number of 0 or more',
-  positive: 'a number above 0',
-  share: 'a number from 0 to 1',
-  whole: 'a whole number of 0 or more',
-  natural: 'a whole number of 1 or more',
-  Infinity: 'Infinity',
-  'stream()': "a model such as openai({ model: 'gpt-5' })",
-  'flat()': 'structured(schema)',
-  'schemas()': 'a Toolkit',
-  'iterator()': 'an iterable',
-};
-
 function wordsOf(kind: string): string {
-  return wordsFor[kind] ?? (kind.endsWith('()') ? `an object with ${kind}` : `'${kind}'`);
+  return known[kind]?.[0] ?? (kind.endsWith('()') ? `an object with ${kind}` : `'${kind}'`);
 }
 
 function kindOf(given: unknown): string {
   if (given === undefined) return 'nothing';
   if (given === null || typeof given === 'number') return String(given);
   const kind = Array.isArray(given) ? 'array' : typeof given;
-  return wordsFor[kind] ?? `a ${kind}`;
+  return known[kind]?.[0] ?? `a ${kind}`;
 }

@@ -65,6 +65,20 @@ export function toCallInput(
 }
 
 /**
+ * Converts the input to messages. Throws `INVALID_INPUT` if the input contains anything else, such
+ * as decisions.
+ */
+export function toMessages(
+  input: AgentInput | undefined,
+  context: Required<MessageContext>,
+): readonly Msg[] {
+  const { messages, decisions } = toCallInput(input, context);
+  if (decisions.length)
+    throw new AgentError('INVALID_INPUT', 'Only `call` and `stream` take decisions.');
+  return messages;
+}
+
+/**
  * Throws `INVALID_INPUT` if two of the messages have the same id. Also throws if a message or tool
  * call of the conversation already has the id of a new one. Ids must be unique, because the log
  * removes and replaces messages by id, and finds results by the id of their tool call. Ignores

@@ -1,5 +1,8 @@
+import { AgentError } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
+import type { MessageContext } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
+import { toMessages } from './call-input.ts';
 
 /**
  * Request of `interrupt()` to the running agent call. `stop` (default) ends the call with `message`
@@ -13,16 +16,33 @@ export type InterruptRequest =
   | { readonly mode: 'pause' }
   | { readonly mode: 'inject'; readonly messages: string | Msg | readonly Msg[] };
 
-/** Converts a text or message to a request. Throws `INVALID_INPUT` for an invalid request. */
-export function toInterruptRequest(given: string | Msg | InterruptRequest): InterruptRequest {
-  const request = (
-    typeof given === 'string' || 'role' in Object(given) ? { message: given } : given
-  ) as InterruptRequest;
-  const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';
-  const optional = request?.mode === 'inject' ? '' : '|?';
-  checkOptions('INVALID_INPUT', 'interrupt()', request, fields + optional);
-  return request;
-}
+/** A valid request of `interrupt()`, with its texts as messages. */
+export type CheckedRequest =
+  | { readonly mode: 'stop'; readonly message: Msg | undefined }
+  | { readonly mode: 'pause' }
+  | { readonly mode: 'inject'; readonly messages: readonly Msg[] };
 
 /** Name of the middleware that handles the modes `pause` and `inject`. */
 export const modesRequire = 'steering';
+
+/**
+ * Checks a request of `interrupt()`. A text or message is the answer of `stop`. Throws
+ * `INVALID_INPUT` for an invalid request, or if the answer contains a tool call or a tool result.
+ */
+export function checkInterrupt(
+  given: string | Msg | InterruptRequest,
+  context: Required<MessageContext>,
+): CheckedRequest {
+  const isAnswer = typeof given === 'string' || 'role' in Object(given);
+  const request = (isAnswer ? { message: given } : given) as InterruptRequest;
+  const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';
+  const optional = request?.mode === 'inject' ? '' : '|?';
+  checkOptions('INVALID_INPUT', 'interrupt()', request, fields + optional);
+  if (request.mode === 'pause') return { mode: 'pause' };
+  if (request.mode === 'inject')
+    return { mode: 'inject', messages: toMessages(request.messages, context) };
+  const [message] = toMessages(request.message, context);
+  if (message?.content.some(({ type }) => type.startsWith('tool_')))
+    throw new AgentError('INVALID_INPUT', 'interrupt(): the message must not have tool blocks.');
+  return { mode: 'stop', message };
+}

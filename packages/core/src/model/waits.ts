@@ -35,7 +35,7 @@ export class Waits {
   readonly #stepErrors: Set<unknown> = new Set();
   /** Number of wrappers and steps that have begun and not ended. */
   #depth = 0;
-  /** Functions that start the timer of each open wait. */
+  /** Functions that start the timer of each open wait, for the abort. */
   readonly #open: Set<() => void> = new Set();
   /** Whether a wait for a write has ended before the write. Later writes then get no time. */
   #hasLostWrite = false;
@@ -113,8 +113,8 @@ export class Waits {
   #for<T>(work: T | PromiseLike<T>, options: WaitOptions): Promise<unknown> {
     const { patienceMs = 0, strict = false, instead, isHeld, onEnd } = options;
     const signal = this.#signal;
+    const wasAborted = signal.aborted;
     return new Promise((resolve, reject) => {
-      let hasEnded = false;
       let timer: ReturnType<typeof setTimeout> | undefined;
       const cut = (): void => (strict ? reject(signal.reason) : resolve(instead));
       const wait = (): void => {
@@ -127,15 +127,11 @@ export class Waits {
         }, patienceMs);
       };
       const end = (): void => {
-        if (hasEnded) return;
-        hasEnded = true;
-        this.#open.delete(wait);
         clearTimeout(timer);
-        onEnd?.();
+        if (this.#open.delete(wait)) onEnd?.();
       };
-      const wasAborted = signal.aborted;
+      this.#open.add(wait);
       if (wasAborted) wait();
-      else this.#open.add(wait);
       Promise.resolve(work).then(
         (value) => {
           end();
