@@ -342,3 +342,19 @@ test('a rejected input leaves the tool calls of an earlier run open', async () =
   });
   expect(rejected).toMatchObject({ reason: 'rejected', pending: [{ toolUseId }] });
 });
+
+test('a message that no model wrote passes no `post-reasoning` hook, whatever its reason', async () => {
+  const seen: unknown[] = [];
+  const answering: Middleware = {
+    on: { 'post-reasoning': ({ message }) => void seen.push(message) },
+    wrapRequest: () => async (_draft, _context, steps) =>
+      steps.reply(steps.message('assistant', 'Mine.'), 'stop'),
+    wrapReply: (next) => (reply, context) => {
+      seen.push(reply.request);
+      return next(reply, context);
+    },
+  };
+  const { agent } = setUp([], { use: [answering] });
+  expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'Mine.' });
+  expect(seen).toEqual([undefined]);
+});

@@ -50,7 +50,7 @@ async function reason(run: Run, isAsked = false): Promise<Next> {
  * step of `wrapReply`.
  */
 export async function takeReply(run: Run, given: Reply): Promise<Next> {
-  if (given.reason !== 'stop') return answer(run, given.message, { reason: given.reason });
+  if (!given.request) return answer(run, given.message, { reason: given.reason });
   const jumps: Jump[] = [];
   const control = controlOf(jumps, 'post-reasoning');
   const message = await run.outbox.revise('post-reasoning', given.message, control);

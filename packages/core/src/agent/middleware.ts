@@ -67,8 +67,10 @@ export interface Reply {
   readonly message: Msg;
   /** The request that the model answered. Absent if no model wrote the message. */
   readonly request?: ModelRequest;
-  /** Reason with which the agent call ends if this is the answer. `stop` for a model's reply. */
+  /** Reason with which the agent call ends if this is the answer. */
   readonly reason: StopReason;
+  /** Whether the model must not be asked for a correction of this reply. Default: false. */
+  readonly isFinal?: boolean;
 }
 
 /** A tool call without a result. */

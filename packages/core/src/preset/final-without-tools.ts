@@ -21,14 +21,14 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
       ),
     // Only the whole reply shows which tool calls its text contains.
     wrapReply: (next) => async (reply, context, steps) => {
-      const { request, reason } = reply;
+      const { request } = reply;
       if (!request || !hasNoTools(request)) return next(reply, context);
       const message = withoutTextCalls(reply.message);
       const isChanged = message !== reply.message;
       if (isChanged) await steps.emit('step-reset', { reason: 'final', replacement: message });
-      // Without its request, no middleware asks the model to correct what is left of the reply.
+      // What is left of the reply needs no correction.
       const isFinal = isChanged || !message.content.length;
-      return next(isFinal ? { message, reason } : reply, context);
+      return next(isFinal ? { ...reply, message, isFinal } : reply, context);
     },
   };
 }

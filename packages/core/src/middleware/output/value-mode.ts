@@ -104,7 +104,7 @@ export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
       wrapRequest: (next) => (draft, context) => runOf(context).request(draft, next),
       wrapReply: (next) => async (reply, context) => {
         // The output of a tool is no value.
-        if (reply.reason !== 'stop') return { to: 'model' };
+        if (!reply.request) return { to: 'model' };
         const made = await next(reply, context);
         return isNewAnswer(made, context) ? runOf(context).judge(made) : made;
       },

@@ -86,12 +86,12 @@ interface Problem {
 
 /** Returns why the answer in a reply is not accepted, or `undefined` if nothing is wrong. */
 async function problemIn(
-  { message, request }: Reply,
+  { message, request, isFinal }: Reply,
   signal: AbortSignal,
   { reflect, parallel = true }: Checks,
 ): Promise<Problem | undefined> {
   // If no model wrote the message, no model can correct it.
-  if (!request || invalidIn(message)) return undefined;
+  if (!request || isFinal || invalidIn(message)) return undefined;
   const { content } = message;
   const calls = toolUsesOf(message);
   const value = valueIn(calls);
