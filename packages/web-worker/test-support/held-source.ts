@@ -11,8 +11,12 @@ export class HeldSource implements AgentEndpoint {
   readonly api: string = crypto.randomUUID();
   readonly requests: AnswerRequest[] = [];
   history: readonly UIMessage[] = [];
-  /** Thrown by the next request for the history. */
+  /** Thrown by each request for the history. Default: none. */
   failure: Error | undefined;
+  /** Makes the chat look for changes of other pages. */
+  look = (): void => {};
+  /** Number of times that a chat has read the history. */
+  reads = 0;
   readonly #steps: Step[] = [];
   #wake = (): void => {};
 
@@ -24,14 +28,15 @@ export class HeldSource implements AgentEndpoint {
       },
       reconnect: async () => undefined,
       history: async () => {
-        const { failure } = this;
-        this.failure = undefined;
-        if (failure) throw failure;
+        this.reads += 1;
+        if (this.failure) throw this.failure;
         return structuredClone(this.history);
       },
       outlivesPage: true,
       sessions: () => Promise.reject(new Error('There are none.')),
-      watch: () => {},
+      watch: (listener) => {
+        this.look = listener;
+      },
       stop: async () => {},
       close: () => {},
     };

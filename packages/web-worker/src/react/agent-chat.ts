@@ -3,6 +3,7 @@ import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
 import type { AgentLink } from './agent-source.ts';
 import type { AgentSessionEntry, SessionStore } from './agent-sessions.ts';
+import { withChanges } from './is-equal.ts';
 import { Chat, type AnswerBatches, type AnswerRequest, type ChatState } from './chat.ts';
 import type { ChatHandlers } from './chat-handlers.ts';
 import type { DataUIPart, UIMessage } from './ui-message.ts';
@@ -32,7 +33,6 @@ export interface LatestHandlers {
 const pauses = [0, 500, 1000, 2000, 4000, 8000];
 
 export interface AgentChatOptions {
-  readonly sessionId: string;
   readonly open: () => AgentLink;
   /** Whether no stored conversation has this id, so that there is nothing to load. */
   readonly isNew: boolean;
@@ -46,7 +46,6 @@ export interface AgentChatOptions {
  */
 export class AgentChat {
   readonly chat: Chat;
-  readonly sessionId: string;
   /** What the page shows before the chat connects, also on a server. */
   readonly initial: AgentChatState;
   state: AgentChatState;
@@ -82,8 +81,7 @@ export class AgentChat {
   #unsent = 0;
   #wantsSessions = false;
 
-  constructor({ sessionId, open, isNew, messages = [] }: AgentChatOptions) {
-    this.sessionId = sessionId;
+  constructor({ open, isNew, messages = [] }: AgentChatOptions) {
     this.#open = open;
     this.chat = new Chat(messages, {
       send: (request, signal) => this.#send(request, signal),
@@ -130,7 +128,7 @@ export class AgentChat {
     await this.#resumed;
     await this.#rest();
     if (!this.#link) return;
-    this.#detach()?.close();
+    this.#link.close();
     this.#connect();
   }
 
@@ -190,7 +188,6 @@ export class AgentChat {
 
   /** Loads the list of conversations, and keeps it up to date from now on. */
   wantSessions(): void {
-    if (this.#wantsSessions) return;
     this.#wantsSessions = true;
     void this.#loadSessions();
   }
@@ -216,26 +213,21 @@ export class AgentChat {
     if (this.state.phase === 'loading' || this.chat.state.messages.length) void this.resume();
   }
 
-  #detach(): AgentLink | undefined {
-    const link = this.#link;
-    this.#link = undefined;
-    return link;
-  }
-
   async #closeIfUnused(): Promise<void> {
     // Messages that wait are sent first. Closing the link to a worker would abort the answer.
     if (this.#unsent > 1) await this.#sent;
     if (!this.#link?.outlivesPage) await this.#rest();
     if (this.#users.size || !this.#link) return;
     this.#endRegaining();
-    const link = this.#detach();
+    const link = this.#link;
+    this.#link = undefined;
     await this.chat.stop();
-    link?.close();
+    link.close();
   }
 
   #set(changes: Partial<AgentChatState>): void {
     const before = shownError(this.state);
-    this.state = { ...this.state, ...changes };
+    this.state = withChanges(this.state, changes);
     const error = shownError(this.state);
     if (error && error !== before) this.#tell(({ onError }) => onError?.(error));
     this.#notify();
@@ -320,9 +312,10 @@ export class AgentChat {
       // The endpoint never got the question, so the failure to send it stays.
       if (this.#regaining && isLost) throw chat.state.error;
       chat.setMessages(answer ? upToQuestion(messages) : messages);
-      if (answer && reason === 'look') this.#set({ phase: 'other-tab' });
+      if (!answer) return undefined;
+      if (reason === 'look') this.#set({ phase: 'other-tab' });
       // In a worker, the first event shows whether the answer was cut off.
-      if (answer && reason === 'loading' && link.outlivesPage) this.#set({ phase: 'continuing' });
+      if (reason === 'loading' && link.outlivesPage) this.#set({ phase: 'continuing' });
       return answer;
     } catch (error) {
       if (reason === 'look') return undefined;
@@ -353,13 +346,12 @@ export class AgentChat {
     const isLook = runId === undefined;
     if (isLook && this.#willLook) return;
     this.#willLook ||= isLook;
-    this.#queue = this.#queue
-      .then(() => this.#resumed)
-      .then(() => this.#rest())
-      .then(() => {
-        if (isLook) this.#willLook = false;
-        return this.#follow(runId);
-      });
+    this.#queue = this.#queue.then(async () => {
+      await this.#resumed;
+      await this.#rest();
+      if (isLook) this.#willLook = false;
+      await this.#follow(runId);
+    });
   }
 
   async #follow(runId: string | undefined): Promise<void> {

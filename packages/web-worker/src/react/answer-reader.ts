@@ -4,6 +4,7 @@ import { isEqual } from './is-equal.ts';
 import {
   getToolName,
   isToolUIPart,
+  type DataUIPart,
   type TextUIPart,
   type UIMessage,
   type UIMessagePart,
@@ -131,9 +132,9 @@ export class AnswerReader {
     const { type, id, data, transient } = chunk;
     if (transient) return;
     const index = this.#parts.findIndex(
-      (part) => id !== undefined && part.type === type && 'data' in part && part.id === id,
+      (part) => part.type === type && (part as DataUIPart).id === id,
     );
-    if (index < 0) this.#add(chunk as Fields);
+    if (index < 0 || id === undefined) this.#add(chunk as Fields);
     else this.#change(index, { data });
   }
 
@@ -296,5 +297,5 @@ function merged(before: unknown, added: unknown): unknown {
 /** Returns a place in the parts. Throws if there is none. */
 function begun(index = -1, type: string, id: string): number {
   if (index >= 0) return index;
-  throw new AgentError('INTERNAL', `The stream has "${type}" for "${id}", which has not begun.`);
+  throw new AgentError('INTERNAL', `The stream has ${type} before the beginning of ${id}.`);
 }

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { AnswerReader } from './answer-reader.ts';
-import { isEqual } from './is-equal.ts';
+import { isEqual, withChanges } from './is-equal.ts';
 import { toUserMessage, type MessageInput } from './message-input.ts';
 import { isToolUIPart, type DataUIPart, type UIMessage, type UIMessagePart } from './ui-message.ts';
 import type { UIMessageChunk } from './ui-message-chunk.ts';
@@ -76,7 +76,10 @@ export class Chat {
   #aborting: AbortController | undefined;
   /** Settles when no answer is being read. Becomes whether the last answer is complete. */
   ended: Promise<boolean> = Promise.resolve(true);
-  /** What the last request asked for, if it has failed. */
+  /**
+   * What the page has asked for and did not get. A message that failed stays here while the chat
+   * tries in vain to resume its answer.
+   */
   failed: Asked['trigger'] | undefined;
   /** Number of stops. A message whose files are still being read is not sent after a stop. */
   #stops = 0;
@@ -87,13 +90,15 @@ export class Chat {
   }
 
   get isBusy(): boolean {
-    return this.state.status === 'submitted' || this.state.status === 'streaming';
+    return !['ready', 'error'].includes(this.state.status);
   }
 
   /** Replaces the messages. Messages and parts that are equal stay the same objects. */
   setMessages(messages: readonly UIMessage[]): void {
-    const before = new Map(this.state.messages.map((message) => [message.id, message]));
-    this.#set({ messages: messages.map((message) => kept(message, before.get(message.id))) });
+    const before = this.state.messages;
+    const known = new Map(before.map((message) => [message.id, message]));
+    const next = messages.map((message) => kept(message, known.get(message.id)));
+    this.#set({ messages: isEqual(next, before) ? before : next });
   }
 
   async sendMessage(input?: MessageInput, options: RequestOptions = {}): Promise<void> {
@@ -166,14 +171,14 @@ export class Chat {
 
   #placeOf(messageId: string, wanted?: UIMessage['role']): number {
     const index = this.state.messages.findIndex(
-      ({ id, role }) => id === messageId && (!wanted || role === wanted),
+      ({ id, role }) => id === messageId && role === (wanted ?? role),
     );
     if (index >= 0) return index;
-    throw new AgentError('INVALID_INPUT', `There is no ${wanted ?? ''} message ${messageId}.`);
+    throw new AgentError('INVALID_INPUT', `There is no such message: ${messageId}.`);
   }
 
   #set(changes: Partial<ChatState>): void {
-    this.state = { ...this.state, ...changes };
+    this.state = withChanges(this.state, changes);
     this.#host.onChange(this.state);
   }
 
@@ -204,16 +209,17 @@ export class Chat {
     } catch (thrown) {
       if (!signal.aborted && (thrown as Error).name !== 'AbortError') error = thrown as Error;
     }
-    this.failed = error && asked.trigger;
+    if (!error) this.failed = undefined;
+    else if (!this.failed || asked.trigger !== 'resume-stream') this.failed = asked.trigger;
     this.#set({ status: error ? 'error' : 'ready', error });
     const { messages } = this.state;
     const { message, finishReason } = this.#reader ?? {};
-    const isError = error !== undefined;
-    const isDisconnect = isNetworkError(error);
     const isAbort = signal.aborted;
-    if (message)
-      this.#host.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
-    return !!message && !isAbort && !isError;
+    const isDisconnect = isNetworkError(error);
+    const isError = !!error;
+    if (!message) return false;
+    this.#host.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
+    return !isAbort && !isError;
   }
 
   async #begin(asked: Asked, signal: AbortSignal): Promise<AnswerBatches | undefined> {

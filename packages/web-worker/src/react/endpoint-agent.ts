@@ -56,15 +56,15 @@ function linkEndpoint(
   sessionId: string,
   latest: () => AgentEndpointOptions,
 ): AgentLink {
-  const routes = routesOf(api, latest);
-  const path = routes.pathOf(sessionId);
+  const { pathOf, ask, messages, sessions } = routesOf(api, latest);
+  const path = pathOf(sessionId);
   // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
   const otherTabs = new BroadcastChannel(`isoloop:chat:${new URL(path, location.href).href}`);
   const closing = new AbortController();
   const tell = (): void => otherTabs.postMessage('changed');
   return {
     async send(request, signal) {
-      const answer = await routes.ask(api, {
+      const answer = await ask(api, {
         method: 'POST',
         body: bodyOf(sessionId, request, latest().body),
         headers: request.headers,
@@ -74,18 +74,17 @@ function linkEndpoint(
       return batchesOf(answer, tell);
     },
     async reconnect(signal) {
-      const answer = await routes.ask(`${path}/stream?events=true`, { signal });
+      const answer = await ask(`${path}/stream?events=true`, { signal });
       return answer.status === 204 ? undefined : batchesOf(answer);
     },
     outlivesPage: true,
     sessions: async () => ({
-      list: routes.sessions,
-      rename: (other, title) =>
-        routes.ask(routes.pathOf(other), { method: 'PATCH', body: { title } }),
-      delete: (other) => routes.ask(routes.pathOf(other), { method: 'DELETE' }),
-      export: async (other) => ({ sessionId: other, messages: await routes.messages(other) }),
+      list: sessions,
+      rename: (other, title) => ask(pathOf(other), { method: 'PATCH', body: { title } }),
+      delete: (other) => ask(pathOf(other), { method: 'DELETE' }),
+      export: async (other) => ({ sessionId: other, messages: await messages(other) }),
     }),
-    history: async () => typedMessages(await routes.messages(sessionId)),
+    history: async () => typedMessages(await messages(sessionId)),
     watch(listener) {
       const { signal } = closing;
       const look = (): void => {
@@ -97,9 +96,7 @@ function linkEndpoint(
     },
     async stop() {
       // Conversations in KV cannot be interrupted. There, the end of the reading ends the turn.
-      await routes
-        .ask(`${path}/interrupt`, { method: 'POST', body: { mode: 'abort' } })
-        .catch(() => {});
+      await ask(`${path}/interrupt`, { method: 'POST', body: { mode: 'abort' } }).catch(() => {});
       tell();
     },
     close() {

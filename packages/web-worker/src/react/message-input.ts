@@ -30,8 +30,8 @@ export type MessageInput<M extends UIMessage = UIMessage> = {
 
 /** Makes a message of the user. Files become data URLs. */
 export async function toUserMessage(input: MessageInput): Promise<UIMessage> {
-  const { messageId, text, files = [], parts, metadata } = input;
-  const { id = messageId ?? crypto.randomUUID(), role = 'user' } = input as Partial<UIMessage>;
+  const { messageId = crypto.randomUUID(), text, files = [], parts, metadata } = input;
+  const { id = messageId, role = 'user' } = input as Partial<UIMessage>;
   return {
     id,
     role,

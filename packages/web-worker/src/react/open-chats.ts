@@ -30,7 +30,7 @@ export function openChat(
     isEndpoint(entry.source)
       ? entry.source.link(entry.options, () => entry.source as AgentEndpoint)
       : linkWorkerAgent(entry.source, entry.options);
-  const chat = new AgentChat({ sessionId, open, isNew, messages });
+  const chat = new AgentChat({ open, isNew, messages });
   const entry: OpenChat = { chat, source, options };
   chats.set(key, entry);
   return entry;

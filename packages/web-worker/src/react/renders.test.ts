@@ -140,6 +140,22 @@ test('a history that is loaded again renders only the messages that changed', as
   expect(chat().messages[0]).toBe(question);
 });
 
+test('a look for changes of other pages renders nothing if there are none', async () => {
+  const { source, counts, chat } = await mounted();
+  source.history = [{ id: 'q', role: 'user', parts: [{ type: 'text', text: 'one' }] }];
+  await chat().resumeStream();
+  await expect.poll(() => chat().messages).toHaveLength(1);
+  await expect.poll(() => chat().status).toBe('ready');
+  const { page } = counts;
+  const { reads } = source;
+  for (let look = 1; look <= 3; look += 1) {
+    source.look();
+    await expect.poll(() => source.reads).toBeGreaterThanOrEqual(reads + look);
+    await settle();
+  }
+  expect(counts.page).toBe(page);
+});
+
 test('with throttle, deltas render at most once in each period, and other changes at once', async () => {
   const { source, counts, container, send } = await mounted({ throttle: 1000 });
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });

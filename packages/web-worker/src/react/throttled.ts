@@ -5,7 +5,7 @@ import type { AgentChat } from './agent-chat.ts';
  * most once in each period of `ms` milliseconds. It is called at once for every other change.
  */
 export function throttled(chat: AgentChat, ms: number): (listener: () => void) => () => void {
-  if (ms <= 0) return chat.subscribe;
+  if (!ms) return chat.subscribe;
   return (listener) => {
     let known = chat.state;
     let last = 0;

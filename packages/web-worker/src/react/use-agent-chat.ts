@@ -187,7 +187,7 @@ export function useAgentChat<Source = unknown>(
     isBusy,
     approvals,
     conversation,
-    sessions: { ...sessionActions(conversation, open), current: sessionId, list, open },
+    sessions: { ...sessionActions(conversation, sessionId, open), current: sessionId, list, open },
   } satisfies AgentChatHelpers as unknown as AgentChatHelpers<AgentUIMessage<Source>>;
 }
 
@@ -219,6 +219,7 @@ function useOpenedSession(instead: string) {
 
 function sessionActions(
   conversation: AgentChat,
+  current: string,
   open: () => void,
 ): Pick<AgentSessions, 'rename' | 'delete' | 'export'> {
   return {
@@ -226,7 +227,7 @@ function sessionActions(
       void (await conversation.withStore((store) => store.rename(other, title))),
     delete: async (deleted) => {
       await conversation.withStore((store) => store.delete(deleted));
-      if (deleted === conversation.sessionId) open();
+      if (deleted === current) open();
     },
     export: (other) => conversation.withStore((store) => store.export(other)),
   };

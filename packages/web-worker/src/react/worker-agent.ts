@@ -47,7 +47,7 @@ async function* typed(
   batches: AsyncIterable<readonly UiChunk[]>,
   first: readonly UiChunk[] = [],
 ): AnswerBatches {
-  if (first.length) yield first.map(toTypedChunk) as readonly UIMessageChunk[];
+  yield first.map(toTypedChunk) as readonly UIMessageChunk[];
   for await (const batch of batches) yield batch.map(toTypedChunk) as readonly UIMessageChunk[];
 }
 
