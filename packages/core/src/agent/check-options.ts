@@ -1,5 +1,5 @@
 import { AgentError, missingPart } from '../error/agent-error.ts';
-import { checkFields, checkOptions, keysIn } from '../error/check-fields.ts';
+import { checkFields, checkOptions, unknownIn } from '../error/check-fields.ts';
 import { generateFields } from '../model/chat-model.ts';
 import { checkTool } from '../tool/tool.ts';
 import { requiredParts } from '../tool/required-parts.ts';
@@ -34,17 +34,12 @@ export const kernelFields: OptionFields = {
 export function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
   for (const { name = 'unnamed', defaults = {} } of use) {
     const { limits = {}, ...options } = defaults;
-    const [key] = [...unknownIn(options, fields.agent), ...unknownIn(limits, fields.limits)];
+    const key = unknownIn(options, fields.agent) ?? unknownIn(limits, fields.limits);
     if (key === undefined) continue;
     const advice = fields === kernelFields ? ' Use ReActAgent.' : '';
     const message = `The middleware "${name}" sets \`${key}\`, which ${fields.of} does not have.${advice}`;
     throw new AgentError('CONFIGURATION', message);
   }
-}
-
-function unknownIn(options: object, fields: string): readonly string[] {
-  const known = keysIn(fields);
-  return Object.keys(options).filter((key) => !known.includes(key));
 }
 
 /** Throws `CONFIGURATION` for an option of the wrong type. */

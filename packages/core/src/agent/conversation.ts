@@ -12,7 +12,6 @@ export class Conversation {
   #settled = 0;
   /** The tool calls without a result, by their ids. */
   #open: Map<string, ToolUse> = new Map();
-  #ids: Set<string> = new Set();
   #toolUseIds: Set<string> = new Set();
   /** Further ids of tool calls that the run has used, such as those of removed messages. */
   readonly #usedIds: Set<string> = new Set();
@@ -31,7 +30,6 @@ export class Conversation {
   add(messages: readonly Msg[]): void {
     for (const message of messages) {
       this.#messages.push(message);
-      this.#ids.add(message.id);
       for (const block of message.content) {
         if (block.type === 'tool_result') this.#open.delete(block.toolUseId);
         if (block.type !== 'tool_use') continue;
@@ -48,7 +46,6 @@ export class Conversation {
     this.#settled = 0;
     this.#open = new Map();
     this.#toolUseIds = new Set();
-    this.#ids = new Set();
     this.add(messages);
   }
 
@@ -60,7 +57,7 @@ export class Conversation {
 
   /** Returns whether the conversation has a message with this id. */
   has(id: string): boolean {
-    return this.#ids.has(id);
+    return this.#messages.some((message) => message.id === id);
   }
 
   /**

@@ -23,14 +23,10 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   await closeCalls(run);
   const by = run.interruption;
   if (by?.reason !== 'interrupted') return { reason: 'aborted', message: partial };
-  const { message: given } = by;
-  if (!given) {
-    const message = run.message('assistant', run.options.recoveryMessage);
-    return answer(run, message, { reason: 'interrupted' });
-  }
-  const isUsed = run.conversation.has(given.id);
-  const message = isUsed ? { ...given, id: run.options.generateId() } : given;
-  return answer(run, message, { reason: 'interrupted' });
+  const { message = run.message('assistant', run.options.recoveryMessage) } = by;
+  const isUsed = run.conversation.has(message.id);
+  const given = isUsed ? { ...message, id: run.options.generateId() } : message;
+  return answer(run, given, { reason: 'interrupted' });
 }
 
 /**

@@ -60,7 +60,7 @@ export class Outbox {
   ): Promise<void> {
     const event = this.event(type, fields);
     const told = this.#run.hooks.notify<K>(event, control);
-    if (told) await told;
+    if (told instanceof Promise) await told;
     await this.push([event]);
   }
 

@@ -47,13 +47,8 @@ export function partsOf(use: UseList): readonly Middleware[] {
  * name of a part of the agent takes its place instead.
  */
 export function withCallParts(own: readonly Middleware[], use: UseList): readonly Middleware[] {
-  const given = partsOf(use);
-  const names = new Set(own.map(({ name }) => name));
-  const outer = given.filter(({ name }) => name === undefined || !names.has(name));
-  const replaced = own.map(
-    (part) => given.find(({ name }) => name !== undefined && name === part.name) ?? part,
-  );
-  return [...outer, ...replaced];
+  const parts = partsOf([own, ...partsOf(use)]);
+  return [...parts.slice(own.length), ...parts.slice(0, own.length)];
 }
 
 function twice({ name }: Middleware): AgentError {

@@ -71,14 +71,20 @@ export function checkOptions(
   agentFields = '',
 ): void {
   checkFields(code, `The options of ${where}`, options, '');
-  const allowed = keysIn(fields);
-  for (const [key, value] of Object.entries(options)) {
-    if (value === undefined || allowed.includes(key)) continue;
+  const key = unknownIn(options, fields);
+  if (key !== undefined) {
     const isOfAgent = keysIn(agentFields).includes(key);
-    const advice = isOfAgent ? 'Set it on the agent.' : adviceFor(key, allowed);
+    const advice = isOfAgent ? 'Set it on the agent.' : adviceFor(key, keysIn(fields));
     throw new AgentError(code, `${where} has no option \`${key}\`. ${advice}`);
   }
   checkFields(code, where, options, fields);
+}
+
+/** Returns the first option that is not in `fields`. An `undefined` option counts as not set. */
+export function unknownIn(options: object, fields: string): string | undefined {
+  const known = keysIn(fields);
+  const set = Object.entries(options).filter(([, value]) => value !== undefined);
+  return set.find(([key]) => !known.includes(key))?.[0];
 }
 
 /**
@@ -107,7 +113,7 @@ function isWithin(short: string, long: string): boolean {
 /** A kind of value: its words in error messages, and its test if `typeof` does not know it. */
 type Kind = readonly [words: string, test?: (given: unknown) => boolean];
 
-const known: Readonly<Record<string, Kind>> = {
+const knownKinds: Readonly<Record<string, Kind>> = {
   '?': ['', (given) => given === undefined],
   string: ['a string'],
   number: ['a number'],
@@ -133,7 +139,7 @@ const known: Readonly<Record<string, Kind>> = {
 
 function isKind(given: unknown, kind: string): boolean {
   if (!kind) return true;
-  const test = known[kind]?.[1];
+  const test = knownKinds[kind]?.[1];
   if (test) return test(given);
   if (kind.endsWith('()')) return hasMethod(given, kind.slice(0, -2));
   return given === kind || (typeof given === kind && given !== null && !Number.isNaN(given));
@@ -152,12 +158,12 @@ function isNoName(item: unknown): boolean {
 }
 
 function wordsOf(kind: string): string {
-  return known[kind]?.[0] ?? (kind.endsWith('()') ? `an object with ${kind}` : `'${kind}'`);
+  return knownKinds[kind]?.[0] ?? (kind.endsWith('()') ? `an object with ${kind}` : `'${kind}'`);
 }
 
 function kindOf(given: unknown): string {
   if (given === undefined) return 'nothing';
   if (given === null || typeof given === 'number') return String(given);
   const kind = Array.isArray(given) ? 'array' : typeof given;
-  return known[kind]?.[0] ?? `a ${kind}`;
+  return knownKinds[kind]?.[0] ?? `a ${kind}`;
 }

@@ -66,50 +66,54 @@ export class HookDispatcher {
     control: Control = {},
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Awaitable<EventOf<K>> {
-    const handlers = this.handlers(event.type);
-    if (handlers.length) return this.#modify(event, control, renew);
-    this.#throwMisuse();
-    return event;
-  }
-
-  async #modify<K extends EventType>(
-    event: EventOf<K>,
-    control: Control,
-    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
-  ): Promise<EventOf<K>> {
-    const { type }: AgentEvent = event;
-    let current: EventOf<K> = event;
-    for (const handler of this.handlers(type)) {
-      if (this.#options.isOver(type)) break;
-      const given = await this.#options.waits.hook(this.#call(handler, current, control), false);
-      if (!given || given === current) continue;
-      checkEvent(given, event, handler.name);
-      current = given as EventOf<K>;
-      if (renew) current = await renew(current);
-    }
-    this.#throwMisuse();
-    return current;
+    return this.#pass(event, control, false, renew);
   }
 
   /**
    * Notifies all hooks, even if a hook fails, and ignores their return values. Returns no promise if
    * no hook handles the event.
    */
-  notify<K extends EventType>(event: EventOf<K>, control: Control = {}): Awaitable<void> {
-    if (this.handlers(event.type).length) return this.#notify(event, control);
-    this.#throwMisuse();
+  notify<K extends EventType>(event: EventOf<K>, control: Control = {}): Awaitable<unknown> {
+    return this.#pass(event, control, true);
   }
 
-  async #notify(event: AgentEvent, control: Control): Promise<void> {
-    const { type } = event;
+  #pass<K extends EventType>(
+    event: EventOf<K>,
+    control: Control,
+    isNotice: boolean,
+    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+  ): Awaitable<EventOf<K>> {
+    if (this.handlers(event.type).length) return this.#call(event, control, isNotice, renew);
+    this.#throwMisuse();
+    return event;
+  }
+
+  async #call<K extends EventType>(
+    event: EventOf<K>,
+    control: Control,
+    isNotice: boolean,
+    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+  ): Promise<EventOf<K>> {
+    const { type }: AgentEvent = event;
+    const { waits, isOver } = this.#options;
+    let current: EventOf<K> = event;
     let failure: unknown;
     for (const handler of this.handlers(type)) {
-      if (this.#options.isOver(type)) break;
-      const work = this.#call(handler, event, control);
-      await this.#options.waits.hook(work, true).catch((error: unknown) => (failure ??= error));
+      if (isOver(type)) break;
+      try {
+        const given = await waits.hook(this.#handle(handler, current, control), isNotice);
+        if (isNotice || !given || given === current) continue;
+        checkEvent(given, event, handler.name);
+        current = given as EventOf<K>;
+        if (renew) current = await renew(current);
+      } catch (error) {
+        if (!isNotice) throw error;
+        failure ??= error;
+      }
     }
     if (failure) throw failure;
     this.#throwMisuse();
+    return current;
   }
 
   /**
@@ -135,7 +139,7 @@ export class HookDispatcher {
     return handlers;
   }
 
-  async #call(
+  async #handle(
     { hook, name, handle }: Handler,
     event: AgentEvent,
     control: Control,
@@ -148,8 +152,7 @@ export class HookDispatcher {
       return await handle.call(hook, freeze(event), controls, this.#options.context);
     } catch (error) {
       // The wrong use of a control is a bug in the program, so `ignore` does not apply.
-      const isMisuse = AgentError.is(error) && error.details?.['control'] !== undefined;
-      if (onError === 'ignore' && !isMisuse) return undefined;
+      if (onError === 'ignore' && error !== this.#misuse.error) return undefined;
       if (AgentError.is(error)) throw error;
       const { type } = event;
       const message = `Hook "${name}" failed at ${type}: ${messageOf(error)}`;
