@@ -4,10 +4,11 @@ import {
   ThreadPrimitive,
   type AssistantRuntime,
 } from '@assistant-ui/react';
-import { useChatRuntime, useThreadTokenUsage } from '@assistant-ui/react-ai-sdk';
+import { useAISDKRuntime, useChatRuntime, useThreadTokenUsage } from '@assistant-ui/react-ai-sdk';
 import { tool } from '@isoloop/core';
 import { hasApprovalResponse, type DataPart } from '@isoloop/core/ai-sdk';
 import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
+import { useAgentChat } from '@isoloop/web-worker/react';
 import type { UIMessage } from 'ai';
 import { createElement as h, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -83,20 +84,23 @@ function Message(): ReactNode {
 
 const messageComponents = { Message };
 
-/** Renders a thread of assistant-ui. */
+/** Renders a thread of assistant-ui over AI SDK's chat. */
 function mount(agent: RemoteAgent, messages: UIMessage[] = []) {
-  const shown: { runtime?: AssistantRuntime } = {};
   const transport = agent.chatTransport();
+  return mountRuntime(() =>
+    useChatRuntime({ transport, messages, sendAutomaticallyWhen: hasApprovalResponse }),
+  );
+}
+
+/** Renders a thread of assistant-ui. */
+function mountRuntime(useRuntime: () => AssistantRuntime) {
+  const shown: { runtime?: AssistantRuntime } = {};
   function View({
     onRuntime,
   }: {
     readonly onRuntime: (runtime: AssistantRuntime) => void;
   }): ReactNode {
-    const runtime = useChatRuntime({
-      transport,
-      messages,
-      sendAutomaticallyWhen: hasApprovalResponse,
-    });
+    const runtime = useRuntime();
     useEffect(() => onRuntime(runtime));
     return h(
       AssistantRuntimeProvider,
@@ -163,4 +167,36 @@ test('assistant-ui asks for an approval and shows the call as denied, with the r
   await expect.poll(() => seen(thread.element)).toEqual([...whole, 'footer 15']);
   const again = mount(agent, (await agent.uiMessages()) as UIMessage[]);
   await expect.poll(() => seen(again.element)).toEqual([...whole, 'footer 30']);
+});
+
+test('assistant-ui renders the chat of useAgentChat, and its approvals reach the agent', async () => {
+  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+    type: 'module',
+  });
+  onTestFinished(() => worker.terminate());
+  const asks = { thinking: 'hm', text: 'I look.', toolCalls: [{ name: 'here' }] };
+  const options = {
+    agent: 'main',
+    sessionId: crypto.randomUUID(),
+    options: { replies: [asks, 'Then not.'], approvalOn: ['here'] } satisfies PageFixtureOptions,
+  };
+  const thread = mountRuntime(() => {
+    const chat = useAgentChat(worker, options);
+    const status = chat.isBusy ? 'streaming' : 'ready';
+    return useAISDKRuntime({ ...chat, status } as never);
+  });
+  await expect.poll(() => thread.element.querySelector('footer')).not.toBeNull();
+  thread.send('Where?');
+  await expect.poll(() => thread.element.querySelector('button')).not.toBeNull();
+  thread.element.querySelector('button')!.click();
+  await expect
+    .poll(() => seen(thread.element))
+    .toEqual([
+      'p Where?',
+      'em hm',
+      'p I look.',
+      'section here: {"error":"Too dear."}',
+      'p Then not.',
+      'footer 15',
+    ]);
 });
