@@ -117,6 +117,7 @@ export interface AgentErrorData {
   readonly details?: JsonObject | undefined;
 }
 
+/** Facts about an `AgentError` beside its code and message. */
 export interface AgentErrorOptions {
   readonly cause?: unknown;
   /** Whether the same operation may succeed later. Default: false. */

@@ -1,5 +1,6 @@
 import { AgentError, messageOf, type AgentErrorCode } from './agent-error.ts';
 
+/** What `classifyError()` says about an error: its code, and whether another try may help. */
 export interface ErrorClass {
   /** `ABORTED` means a cancellation, `INTERNAL` an unknown failure. */
   readonly code: AgentErrorCode;

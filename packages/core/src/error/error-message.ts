@@ -18,9 +18,12 @@ export type GuardCategory =
 
 /** Key of a message: an error code or a guard's category. */
 export type ErrorMessageKey = AgentErrorCode | `GUARD_REJECTED:${GuardCategory}`;
+/** Texts for users, by error code or guard category. */
 export type ErrorMessages = Readonly<Record<ErrorMessageKey, string>>;
+/** A language that `errorMessage()` has texts in. */
 export type ErrorLanguage = 'en' | 'zh' | 'ja' | 'ko';
 
+/** The language of `errorMessage()`, and texts of your own. */
 export interface ErrorMessageOptions {
   /**
    * Language tag, such as `ja-JP`. Only the part before the first `-` or `_` counts. Supported:

@@ -105,6 +105,7 @@ export type AgentEvent = AgentEventBase &
     | { readonly type: 'run-end'; readonly result: AgentResult }
   );
 
+/** The event of one type, such as `EventOf<'post-acting'>`. */
 export type EventOf<K extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: K }>;
 
 /** Events of one network read or of one tick of the event loop. Never empty. */

@@ -35,6 +35,9 @@ export type StopEvent =
   | 'post-acting'
   | 'pre-summary';
 
+/**
+ * What an agent call returns: the answer, why it ended, and what it used. `T`: type of `output`.
+ */
 export interface AgentResult<T = unknown> {
   readonly text: string;
   /** Last message of the agent call. The field `text` contains the text of this message. */

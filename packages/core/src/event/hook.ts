@@ -2,10 +2,12 @@ import type { StopReason } from './agent-result.ts';
 import type { Msg } from '../message/msg.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 
+/** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
 
 type EventType = AgentEvent['type'];
 
+/** The step of the loop at which a hook lets the run continue. */
 export type JumpTarget = 'model' | 'tools' | 'end';
 
 /** Reason with which a hook can end an agent call. */
@@ -70,6 +72,7 @@ export type ControlOf<K extends EventType> = K extends keyof EventControls
   ? EventControls[K]
   : Readonly<Record<never, never>>;
 
+/** What a handler of an event gets: the event and the controls. */
 export type HookArgs<K extends EventType, Context> = [
   event: EventOf<K>,
   control: ControlOf<K>,

@@ -12,23 +12,27 @@ interface BlockBase {
   readonly providerMetadata?: JsonObject;
 }
 
+/** Text in a message. */
 export interface TextBlock extends BlockBase {
   readonly type: 'text';
   readonly text: string;
 }
 
+/** What the model thought before its answer, as the provider shows it. */
 export interface ThinkingBlock extends BlockBase {
   readonly type: 'thinking';
   readonly thinking: string;
   readonly signature?: string;
 }
 
+/** An image, a sound, a video or a file in a message. `name`: its file name. */
 export interface MediaBlock extends BlockBase {
   readonly type: 'image' | 'audio' | 'video' | 'file';
   readonly source: MediaSource;
   readonly name?: string;
 }
 
+/** A tool call of the model. Its result has the same id as `toolUseId`. */
 export interface ToolUse extends BlockBase {
   readonly type: 'tool_use';
   readonly id: string;
@@ -39,8 +43,10 @@ export interface ToolUse extends BlockBase {
   readonly raw?: string;
 }
 
+/** How a tool call ended. `denied`: a person rejected it. `interrupted`: it did not end. */
 export type ToolResultState = 'success' | 'error' | 'denied' | 'interrupted';
 
+/** What the model gets as the result of a tool call. */
 export interface ToolResult extends BlockBase {
   readonly type: 'tool_result';
   readonly toolUseId: string;
@@ -49,4 +55,5 @@ export interface ToolResult extends BlockBase {
   readonly state: ToolResultState;
 }
 
+/** One part of a message: text, thinking, media, a tool call or a tool result. */
 export type ContentBlock = TextBlock | ThinkingBlock | MediaBlock | ToolUse | ToolResult;

@@ -17,6 +17,7 @@ export interface MessageOptions extends MessageContext {
   readonly metadata?: JsonObject;
 }
 
+/** Creates a message of any role, with a new id and the current time. */
 export function createMessage(
   role: Role,
   content: string | readonly ContentBlock[],
@@ -39,6 +40,12 @@ export function createMessage(
   };
 }
 
+/**
+ * Creates a message of the user: a text, or a list of blocks such as texts and images.
+ *
+ * @example
+ * await agent.call(userMessage([{ type: 'text', text: 'What is this?' }, image]));
+ */
 export function userMessage(
   content: string | readonly ContentBlock[],
   options?: MessageOptions,
@@ -46,6 +53,7 @@ export function userMessage(
   return createMessage('user', content, options);
 }
 
+/** Creates a message of the assistant, for example to continue an earlier conversation. */
 export function assistantMessage(
   content: string | readonly ContentBlock[],
   options?: MessageOptions,
@@ -53,6 +61,7 @@ export function assistantMessage(
   return createMessage('assistant', content, options);
 }
 
+/** Creates a message with instructions for the model. */
 export function systemMessage(content: string, options?: MessageOptions): Msg {
   return createMessage('system', content, options);
 }

@@ -22,10 +22,12 @@ export function thinkingOf({ content }: Msg): readonly string[] {
   );
 }
 
+/** Returns the tool calls in a message. */
 export function toolUsesOf(message: Msg): readonly ToolUse[] {
   return message.content.filter((block) => block.type === 'tool_use');
 }
 
+/** Returns the tool results in a message. */
 export function toolResultsOf(message: Msg): readonly ToolResult[] {
   return message.content.filter((block) => block.type === 'tool_result');
 }

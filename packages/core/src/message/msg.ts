@@ -1,6 +1,7 @@
 import type { ContentBlock } from './content-block.ts';
 import type { JsonObject } from './json/json.ts';
 
+/** Who wrote a message. A `tool` message has the results of tool calls. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 
 /** One message of a conversation: plain JSON, never changed after its creation. */

@@ -38,9 +38,15 @@ export interface ToolSchema {
   readonly strict?: boolean | undefined;
 }
 
+/**
+ * Whether the model may, must not or must call a tool, or the name of the tool that it must call.
+ */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** Options of a model request. `undefined` means the provider's default. */
+/**
+ * Settings of a model request, such as `temperature` and `maxTokens`. `undefined` means the
+ * provider's default.
+ */
 export interface GenerateOptions {
   readonly toolChoice?: ToolChoice;
   /** Maximum number of tokens in the reply: a whole number of 1 or more. */
@@ -68,6 +74,7 @@ export interface GenerateOptions {
   readonly providerOptions?: JsonObject;
 }
 
+/** What a model gets for one reply: messages, tools and settings. */
 export interface ModelRequest extends GenerateOptions {
   readonly messages: readonly Msg[];
   readonly tools: readonly ToolSchema[];
@@ -160,9 +167,10 @@ export interface ModelContext {
 }
 
 /**
- * Language model. `stream` yields the deltas of a reply, one array for each network read. It
- * rejects with an `AgentError`. It ends its network read when `signal` is aborted or the iterator
- * returns.
+ * A language model that an agent can ask, such as `openai()` returns. Implement it for a model of
+ * your own, and test it with `modelConformance()`. `stream` yields the deltas of a reply, one array
+ * for each network read. It rejects with an `AgentError`. It ends its network read when `signal` is
+ * aborted or the iterator returns.
  */
 export interface ChatModel {
   readonly provider: string;

@@ -1,4 +1,4 @@
-/** Token counts from the provider. */
+/** Tokens that a request or an agent call used, as the provider counts them. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;

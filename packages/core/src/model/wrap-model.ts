@@ -20,7 +20,13 @@ export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddlew
   }, model);
 }
 
-/** Returns a model with the same metadata and another `stream`. */
+/**
+ * Returns a model that streams in your way and is otherwise the same. Use it in `wrapModel`.
+ *
+ * @example
+ * wrapModel: (next) =>
+ *   withStream(next, (request, context) => next.stream({ ...request, temperature: 0 }, context)),
+ */
 export function withStream(
   { provider, modelId, features }: ChatModel,
   stream: ChatModel['stream'],

@@ -27,9 +27,13 @@ import { joinCall } from '../middleware/steering/join-call.ts';
 import type { GivenTools } from '../tool/typed-tool.ts';
 import { standard } from './standard.ts';
 
+/** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;
 
-/** `G`: type of the tools. */
+/**
+ * What a `ReActAgent` is made of: its model and tools, its memory and limits, and middleware in
+ * `use`. `G`: type of the tools.
+ */
 export interface AgentOptions<G extends GivenTools = GivenTools>
   extends
     Omit<KernelOptions<G>, 'whenBusy' | 'limits'>,
@@ -47,6 +51,13 @@ export interface AgentOptions<G extends GivenTools = GivenTools>
   readonly whenBusy?: 'reject' | 'queue' | 'inject';
 }
 
+/**
+ * Options of one agent call, such as a time limit, a typed value or other model settings. They
+ * override those of the agent.
+ *
+ * @example
+ * const { output } = await agent.call('How warm is it?', { output: structured(schema), signal });
+ */
 export interface CallOptions<T = unknown> extends KernelCallOptions {
   /** Whether tool results become the answer of this agent call. Overrides the agent's setting. */
   readonly returnDirect?: ReturnDirect;

@@ -19,7 +19,11 @@ import type { ForkOptions, ToolSet } from './set/tool-set.ts';
 import type { InputWithout, Progress, TypedTool } from './typed-tool.ts';
 import { isRecord } from '../message/json/is-record.ts';
 
-/** `Data`: types of the tool's data parts by name. Default: any JSON. */
+/**
+ * What `execute` of a tool gets beside its input: signals, the ids of the run, and functions that
+ * report progress or ask a person. `Data`: types of the tool's data parts by name. Default: any
+ * JSON.
+ */
 export interface ToolContext<Data = unknown> {
   /** Signal that aborts when the tool call is aborted or times out. Pass it to `fetch`. */
   readonly signal: AbortSignal;
@@ -82,6 +86,10 @@ export interface ToolContext<Data = unknown> {
  */
 export type ToolOutput = JsonValue | undefined | object;
 
+/**
+ * What `tool()` makes a tool of: its name, description and schema for the model, and the function
+ * to run.
+ */
 export interface ToolOptions<
   S extends SchemaLike,
   Name extends string = string,
@@ -153,6 +161,10 @@ export interface ToolOptions<
   ) => Output | Promise<Output>;
 }
 
+/**
+ * What happens to a tool call that had started when its process died. `safe`: the tool runs again.
+ * `ask`: a person decides. `never`: the call gets an `interrupted` result.
+ */
 export type ReplayPolicy = 'safe' | 'ask' | 'never';
 
 /** Tool of an agent or a toolkit. `tool()` makes one. */

@@ -1,4 +1,6 @@
+/** Any value that JSON can hold. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+/** An object that JSON can hold. */
 export type JsonObject = { readonly [key: string]: JsonValue };
 
 /**

@@ -35,6 +35,7 @@ export interface ChildSession {
  */
 export type ChildFactory = (session: ChildSession) => ChildAgent | Promise<ChildAgent>;
 
+/** How a model sees an agent that is a tool, and how long a call of it may take. */
 export interface AgentToolOptions {
   /**
    * Name of the child agent. The name of the tool is `call_<name>`, cut to 64 characters. Default:

@@ -8,6 +8,7 @@ import { isPattern, nameMatcher } from '../../tool/name-pattern.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
 
+/** Which calls of a tool need an approval, and how to describe them to a person. */
 export interface ApprovalRule {
   /** Text for the person who decides. It becomes the `reason` of the pending tool call. */
   readonly description?: string;

@@ -14,6 +14,7 @@ declare module '../../agent/kernel-options.ts' {
   }
 }
 
+/** Which tool calls need an approval, and who decides about them. */
 export interface ApprovalsOptions {
   /**
    * Tools whose calls need approval, in addition to tools with `needsApproval`. A key is the name

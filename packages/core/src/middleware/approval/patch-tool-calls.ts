@@ -4,6 +4,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { interruptedResult, mayHaveStarted } from '../../tool/tool-result.ts';
 
+/** The text that the model reads as the result of a closed tool call. */
 export interface PatchToolCallsOptions {
   /**
    * Returns the text of the result that the model gets. If `started` is true, the tool may have had

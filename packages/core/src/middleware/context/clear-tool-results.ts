@@ -8,6 +8,7 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { contextPolicy, headOf, type ContextMiddleware } from './context-policy.ts';
 import { requestCounter } from './meter/request-meter.ts';
 
+/** When `clearToolResults()` clears results, and which ones stay. */
 export interface ClearToolResultsOptions {
   /**
    * Maximum number of estimated tokens that a request may have before results are cleared. Default

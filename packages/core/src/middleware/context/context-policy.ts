@@ -49,6 +49,7 @@ export function headOf({ messages, head = 0 }: ContextRequest): number {
   return Math.min(start, messages.length);
 }
 
+/** What a context policy returns: the messages of the request, and how much it left out. */
 export interface FittedContext {
   /** The fitted messages. The same array if nothing was removed. */
   readonly messages: readonly Msg[];
@@ -79,9 +80,10 @@ export interface ContextPolicy {
 export interface ContextMiddleware extends Middleware, ContextPolicy {}
 
 /**
- * Makes middleware of a context policy. Several policies run in list order, each on the result of
- * the policy before it. A policy that left something out, or that failed, emits `context-fitted`. A
- * result that is no `FittedContext` makes the agent call fail with `CONFIGURATION`.
+ * Makes middleware of your own rule for what a model request leaves out. Several policies run in
+ * list order, each on the result of the policy before it. A policy that left something out, or that
+ * failed, emits `context-fitted`. A result that is no `FittedContext` makes the agent call fail
+ * with `CONFIGURATION`.
  */
 export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>>(
   policy: P,

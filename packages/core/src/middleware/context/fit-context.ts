@@ -10,6 +10,7 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { findCut } from './find-cut.ts';
 import { RequestMeter, windowFields, type WindowOptions } from './meter/request-meter.ts';
 
+/** How large a request of `fitContext()` may be, and what stays in it. */
 export interface FitContextOptions extends WindowOptions {
   /**
    * Step of the cuts, in tokens: the number of tokens left out is rounded up to a multiple of this

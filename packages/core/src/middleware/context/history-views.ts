@@ -5,18 +5,18 @@ import { isText, messageParts, turnView } from './turn-view.ts';
 import { answerOf, isAnswered } from '../../message/turns.ts';
 
 /**
- * Leaves out the turns of earlier agent calls that did not end with an answer. Such a turn failed,
- * was aborted or interrupted, or stopped at a tool call. Arc Reactor also keeps only successful
- * runs. Input that a guard rejects is never part of the history.
+ * Hides from the model the turns of earlier agent calls that did not end with an answer. Such a
+ * turn failed, was aborted or interrupted, or stopped at a tool call. Arc Reactor also keeps only
+ * successful runs. Input that a guard rejects is never part of the history.
  */
 export function successfulTurns(): ContextMiddleware {
   return turnView('successfulTurns', (turns) => turns.filter(isAnswered));
 }
 
 /**
- * Shows the last `count` turns before the current turn (Arc Reactor: `maxConversationTurns`, 10;
- * OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless `count` is a whole number of 0
- * or more.
+ * Shows the model only the last `count` turns before the current one (Arc Reactor:
+ * `maxConversationTurns`, 10; OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless
+ * `count` is a whole number of 0 or more.
  */
 export function lastTurns(count: number): ContextMiddleware {
   checkFields('CONFIGURATION', 'lastTurns()', { count }, 'count:whole');
@@ -24,8 +24,8 @@ export function lastTurns(count: number): ContextMiddleware {
 }
 
 /**
- * Shows only the question and the answer text of each earlier turn. Leaves out tool calls, tool
- * results and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
+ * Shows the model only the question and the answer text of each earlier turn. Leaves out tool
+ * calls, tool results and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
  */
 export function answersOnly(): ContextMiddleware {
   const partOf = messageParts();

@@ -9,6 +9,7 @@ import { TextHistory } from '../../message/text-history.ts';
 import { isText, messageParts, turnView, type PartOf, type Turn } from './turn-view.ts';
 import { answerOf, stepsStart } from '../../message/turns.ts';
 
+/** How much of the history `weightedHistory()` shows, and what is valuable. */
 export interface WeightedHistoryOptions {
   /** Weight of a question with its answer. Default 5 (OxyGent: `weight_short_memory`). */
   readonly shortWeight?: number;
@@ -57,8 +58,8 @@ interface Piece {
 }
 
 /**
- * Shows the most valuable parts of earlier turns: questions with their answers, and the steps
- * between them. The parts stay in the log's order (OxyGent: `_get_history` with
+ * Shows the model the most valuable parts of earlier turns: questions with their answers, and the
+ * steps between them. The parts stay in the log's order (OxyGent: `_get_history` with
  * `is_discard_react_memory=False`). Tool calls stay with their results. The current turn stays
  * whole and does not count toward `max`. To limit the number of turns too, put `lastTurns` before
  * this policy. Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with

@@ -8,6 +8,7 @@ import { currentTurn } from '../../message/turns.ts';
 import { cutResults } from '../../message/cut-results.ts';
 import { summarize, type OnLimit } from './last-answer.ts';
 
+/** How `answerFromObservations()` words its request. */
 export interface AnswerFromObservationsOptions {
   /**
    * Text for the model, after the agent's system prompt. Default: asks the model to answer from the

@@ -146,6 +146,7 @@ function toSummaryChunk(
   return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };
 }
 
+/** How `summarize()` asks the model for its last answer. */
 export interface SummarizeOptions {
   /**
    * Prompt of the last model request, sent as a user message and not stored. The default prompt
@@ -183,6 +184,7 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
   };
 }
 
+/** The text of `summaryFallback()`. */
 export interface SummaryFallbackOptions {
   /**
    * Text of the answer, or a function that returns it for the error. `errorMessage` is such a

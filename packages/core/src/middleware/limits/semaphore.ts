@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 
+/** How many callers of a `Semaphore` may wait. */
 export interface SemaphoreOptions {
   /**
    * Maximum number of waiting callers. A further caller fails with `OVERLOADED`. Default: no limit.
@@ -11,7 +12,14 @@ export interface SemaphoreOptions {
 /** Function that frees a place. Further calls do nothing. */
 export type Release = () => void;
 
-/** Semaphore with a fixed number of places. Callers get a place in the order of their requests. */
+/**
+ * Lets a fixed number of agent calls run at the same time, with `concurrency()`. Callers get a
+ * place in the order of their requests.
+ *
+ * @example
+ * const shared = new Semaphore(10); // for several agents
+ * const agent = new ReActAgent({ name: 'a', model, use: [concurrency(shared)] });
+ */
 export class Semaphore {
   readonly size: number;
   readonly #queue: number;

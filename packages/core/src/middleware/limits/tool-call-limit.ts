@@ -6,6 +6,7 @@ import { CallLimit, limitFields, lastPriority, type CallLimitOptions } from './c
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 
+/** Which tool calls to count, and how many are allowed. */
 export interface ToolCallLimitOptions extends CallLimitOptions {
   /** Name of the tool whose calls count. Default: all tools. */
   readonly tool?: string;

@@ -7,6 +7,10 @@ import type { OutputMode } from './output-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 import { valueMode } from './value-mode.ts';
 
+/**
+ * How often the model may correct an invalid answer of `jsonMode()`, and whether the provider gets
+ * the schema.
+ */
 export interface JsonModeOptions {
   /**
    * Number of invalid answers after which the agent call fails with `OUTPUT_INVALID`. Default 2, so
@@ -17,6 +21,7 @@ export interface JsonModeOptions {
   readonly responseSchema?: boolean;
 }
 
+/** The parser of `yamlMode()`, and how often the model may correct an invalid answer. */
 export interface YamlModeOptions {
   /** Parser that throws on invalid YAML, such as `parse` of `yaml` or `load` of `js-yaml`. */
   readonly parse: (text: string) => unknown;

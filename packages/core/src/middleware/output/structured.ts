@@ -7,6 +7,7 @@ import { textForm } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
 import { valueMode } from './value-mode.ts';
 
+/** How `structured()` gets a value from the model, and how often the model may correct it. */
 export interface StructuredOptions {
   /**
    * `tool`: the model passes the value as the arguments of the tool `generate_response`. `prompt`:

@@ -5,6 +5,7 @@ import { abortable } from '../../model/abortable.ts';
 import { tell } from '../../error/report-failure.ts';
 import { wait } from '../../model/timer.ts';
 
+/** How often to try again, and how long to wait before each try. */
 export interface BackoffOptions {
   /** Maximum number of tries, including the first. Default: 3, as in Arc Reactor. */
   readonly attempts?: number;
@@ -41,6 +42,7 @@ export interface BackoffOptions {
   readonly random?: () => number;
 }
 
+/** A failure after which another try follows. */
 export interface Retry {
   /** Number of the failed try. The first try has number 1. */
   readonly attempt: number;

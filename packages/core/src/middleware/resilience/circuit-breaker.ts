@@ -5,8 +5,10 @@ import { watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { tell } from '../../error/report-failure.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
+/** Whether a circuit breaker lets requests pass. `half-open`: it tries one request. */
 export type CircuitState = 'closed' | 'open' | 'half-open';
 
+/** A change of the state of a circuit breaker. */
 export interface CircuitChange {
   readonly from: CircuitState;
   readonly to: CircuitState;
@@ -14,6 +16,7 @@ export interface CircuitChange {
   readonly error?: AgentError;
 }
 
+/** How many failures open a circuit breaker, and for how long. */
 export interface CircuitBreakerOptions {
   /**
    * Number of failures in a row that open the breaker. Cancellations, guard rejections and invalid
@@ -27,6 +30,7 @@ export interface CircuitBreakerOptions {
   readonly now?: () => number;
 }
 
+/** What `circuitBreaker()` returns: middleware that tells its state. */
 export interface CircuitBreaker extends ModelMiddleware {
   readonly state: CircuitState;
   /** Closes the breaker and sets the count of failures to 0. */

@@ -6,6 +6,7 @@ import { tell } from '../../error/report-failure.ts';
 import { tryInTurn } from './try-in-turn.ts';
 import type { ModelMiddleware } from '../../model/wrap-model.ts';
 
+/** After which errors `fallback()` asks the next model, and who is told. */
 export interface FallbackOptions {
   /**
    * Returns whether to ask the next model after a failure. Default: after any failure except a
@@ -25,6 +26,7 @@ export interface FallbackOptions {
   readonly onFallback?: (fallback: Fallback) => void;
 }
 
+/** A change from a model that failed to the next one. */
 export interface Fallback {
   readonly from: ChatModel;
   readonly to: ChatModel;

@@ -5,6 +5,7 @@ import { Deadline } from '../../model/deadline.ts';
 import { hasContent } from '../../model/deltas.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
+/** How long a model request may take. */
 export interface ModelTimeoutOptions {
   /** Maximum time to the first content, in milliseconds. Default: no limit. */
   readonly firstDeltaMs?: number;

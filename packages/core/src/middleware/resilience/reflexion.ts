@@ -3,6 +3,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import { corrections } from '../text-protocol/corrections.ts';
 import type { Reflect } from '../text-protocol/parsed-reply.ts';
 
+/** Your check of answers for `reflexion()`. */
 export interface ReflexionOptions {
   /**
    * Checks each answer. A returned text is sent to the model as a correction. Empty answers are

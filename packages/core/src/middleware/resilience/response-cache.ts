@@ -16,6 +16,7 @@ import type {
 import { joinDeltas } from '../../model/deltas.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
+/** Where `responseCache()` keeps replies, for how long, and which ones. */
 export interface ResponseCacheOptions {
   /**
    * Store for the replies. Default: keeps 1000 replies in memory and removes the least recently
@@ -48,6 +49,7 @@ export interface ResponseCacheOptions {
   readonly now?: () => number;
 }
 
+/** Whether `responseCache()` had a reply to a request. */
 export interface CacheLookup {
   /**
    * `exact`: the reply to the same request. `semantic`: the reply to a request that the store

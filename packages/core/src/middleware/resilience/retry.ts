@@ -3,6 +3,7 @@ import { backoff, backoffFields, type BackoffOptions } from './backoff.ts';
 import { tryInTurn } from './try-in-turn.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
+/** How often `retry()` asks again, after which errors, and who is told. */
 export interface RetryOptions extends BackoffOptions {
   /**
    * Whether to ask again if a reply fails after its first delta. A `reset` delta then discards the

@@ -8,6 +8,7 @@ import { isResult } from '../../tool/tool-outcome.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 
+/** The tool call that failed. */
 export interface FailedTool {
   readonly name: string;
   readonly toolUseId: string;
@@ -15,6 +16,7 @@ export interface FailedTool {
   readonly input: unknown;
 }
 
+/** What the model reads after a failure of a tool, and which errors end the agent call. */
 export interface ToolErrorOptions {
   /** Names of the tools whose failures are handled. Default: all tools. */
   readonly tools?: readonly string[];

@@ -7,6 +7,7 @@ import type { ToolContext } from '../../tool/tool.ts';
 import { isSuspension } from '../../tool/tool-outcome.ts';
 import type { Middleware, RunCallOptions } from '../../agent/middleware.ts';
 
+/** How often `toolRetry()` runs a tool again, and after which errors. */
 export interface ToolRetryOptions extends BackoffOptions {
   /** Names of the tools to retry. Default: all tools. */
   readonly tools?: readonly string[];

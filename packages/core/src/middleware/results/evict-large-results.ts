@@ -12,6 +12,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { LargeResultStore } from './large-result-store.ts';
 import { fitting, linesOf, readResultTool, readToolName } from './read-result-tool.ts';
 
+/** Which results are too large, and where their text goes. */
 export interface EvictLargeResultsOptions {
   /** Store for the results. Results outlive the process if the store does. */
   readonly store: KeyValueStore;
@@ -36,6 +37,7 @@ export interface EvictLargeResultsOptions {
   readonly onError?: (error: AgentError) => void;
 }
 
+/** What `evictLargeResults()` returns: middleware that can delete the stored results. */
 export interface LargeResultEviction extends Middleware {
   /**
    * Deletes the stored results of a session. Call `forget` when you delete the session's log. If

@@ -7,6 +7,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { isResult } from '../../tool/tool-outcome.ts';
 
+/** Which tool calls `reuseCalls()` answers again. */
 export interface ReuseCallsOptions {
   /** Names of the tools whose results are reused. Default: all tools. */
   readonly tools?: readonly string[];

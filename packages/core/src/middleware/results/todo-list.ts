@@ -14,11 +14,13 @@ import { addToSystemPrompt } from '../../agent/run-context.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 
+/** One entry of a to-do list. */
 export interface Todo {
   readonly content: string;
   readonly status: 'pending' | 'in_progress' | 'completed';
 }
 
+/** The texts with which `todoList()` tells the model about its list. */
 export interface TodoListOptions {
   /**
    * Text that is added to the system prompt. Empty: no text. Default: explains when and how to keep

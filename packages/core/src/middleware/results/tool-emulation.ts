@@ -10,6 +10,7 @@ import type { Tool } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 
+/** Which model invents results, and for which tools. */
 export interface ToolEmulationOptions {
   /** Model that invents the results. */
   readonly model: ChatModel;

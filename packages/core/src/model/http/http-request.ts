@@ -35,6 +35,7 @@ export interface HttpModelOptions {
   readonly timeoutMs?: number;
 }
 
+/** The part of `fetch` that models need, for a proxy, a test or an own transport. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface HttpRequest {

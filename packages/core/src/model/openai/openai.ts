@@ -10,6 +10,7 @@ export const defaultBaseURL = 'https://api.openai.com/v1';
 /** Paths of the services, which a model adds to the base URL. */
 export const openAiServices: RegExp = /\/(chat\/completions|responses)$/;
 
+/** Options of `openai()`: the model, the server and its key, and what the server differs in. */
 export interface OpenAiOptions extends HttpModelOptions {
   /**
    * Address of any server with the chat-completions API.

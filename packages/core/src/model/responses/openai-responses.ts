@@ -9,6 +9,9 @@ import { streamInBackground } from './background.ts';
 import { responsesFormatter } from './responses-formatter.ts';
 import { streamResponse } from './stream-response.ts';
 
+/**
+ * Options of `openaiResponses()`: the model, the server and its key, reasoning and built-in tools.
+ */
 export interface OpenAiResponsesOptions extends HttpModelOptions {
   /**
    * Address of any server with the Responses API.
@@ -47,9 +50,12 @@ export interface OpenAiResponsesOptions extends HttpModelOptions {
 }
 
 /**
- * Creates a model for the Responses API of OpenAI, xAI, Ollama, vLLM or LM Studio. Its stream rejects
- * with the codes of `openai()`. Rejects with `INVALID_INPUT` for a request with `seed` or `stop`,
- * which the API does not have.
+ * Creates a model for the Responses API of OpenAI, xAI, Ollama, vLLM or LM Studio. Its stream
+ * rejects with the codes of `openai()`. Rejects with `INVALID_INPUT` for a request with `seed` or
+ * `stop`, which the API does not have.
+ *
+ * @example
+ * const model = openaiResponses({ model: 'gpt-5-mini', apiKey });
  */
 export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
   checkOptions(

@@ -14,6 +14,7 @@ export interface TokenRatios {
   ratioOf(modelId: string): number;
 }
 
+/** The size of the context window, and how tokens are counted. */
 export interface WindowOptions {
   /**
    * Number of tokens that fit in the model's context window. Default: the model's

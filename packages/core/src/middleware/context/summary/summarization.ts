@@ -31,6 +31,7 @@ import {
 } from './summary-state.ts';
 import type { SummaryStore } from '../../../memory/key-value-store.ts';
 
+/** When `summarization()` summarizes, what stays, and which model writes the summary. */
 export interface SummarizationOptions extends WindowOptions {
   /**
    * Maximum number of estimated tokens of a request; a longer request is summarized. This option
@@ -80,6 +81,7 @@ export interface SummarizationOptions extends WindowOptions {
   readonly onError?: (error: AgentError) => void;
 }
 
+/** What `summarization()` returns: middleware that can forget the summary of a session. */
 export interface HistorySummarizer extends ContextMiddleware {
   /**
    * Deletes a session's summary from memory and from the store. Call `forget` when you delete the

@@ -19,6 +19,7 @@ export interface CounterWindow {
   readonly now: number;
 }
 
+/** The total in a time window, and the end of the window. */
 export interface Count {
   /** Total of all amounts in the window, including the amount just added. */
   readonly total: number;
@@ -136,6 +137,7 @@ function added(before: Count | undefined, amount: number, { ms, now }: CounterWi
   return runs ? { ...before, total: before.total + amount } : { total: amount, endsAt: now + ms };
 }
 
+/** Whom a guard counts for, and where it keeps its counts. */
 export interface CounterOptions extends InputGuardOptions {
   /** Returns the key to count by. Default: the agent's `userId`, or `anonymous`. */
   readonly key?: (context: RunContext) => string;

@@ -29,6 +29,7 @@ export interface InjectionPattern {
   readonly pattern: RegExp;
 }
 
+/** Which texts `injection()` looks for. */
 export interface InjectionOptions extends InputGuardOptions {
   /**
    * Patterns to use instead of `injectionPatterns()`. A bare RegExp searches `text`. Each must take

@@ -10,6 +10,7 @@ import {
   type InputGuardOptions,
 } from './guard-input.ts';
 
+/** The longest input that `inputLength()` lets pass. */
 export interface InputLengthOptions extends InputGuardOptions {
   /**
    * Minimum length of the input in characters (UTF-16 units), without white space at both ends.

@@ -9,6 +9,7 @@ import {
 } from './counter-store.ts';
 import { inputGuard, type InputGuard } from './guard-input.ts';
 
+/** How many agent calls `rateLimit()` lets a user make in a minute and in an hour. */
 export interface RateLimitOptions extends CounterOptions {
   /** Maximum number of agent calls per minute. Default 10. */
   readonly perMinute?: number;

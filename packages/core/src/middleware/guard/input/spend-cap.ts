@@ -18,6 +18,7 @@ import {
 } from './counter-store.ts';
 import { inputGuard } from './guard-input.ts';
 
+/** How much `spendCap()` lets a user spend, in which time, and how it is counted. */
 export interface SpendCapOptions extends CounterOptions {
   /** Maximum amount that a user may spend in a window, in tokens or in the unit of `price`. */
   readonly limit: number;

@@ -20,6 +20,10 @@ import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
 import { RuleRejection } from './run-rule.ts';
 
+/**
+ * How much text `outputGuards()` withholds until it is checked, and who hears of the effects of its
+ * rules.
+ */
 export interface OutputGuardOptions extends GuardOptions {
   /**
    * Number of characters of streamed text to hold back. Readers then never see text that a rule
@@ -48,8 +52,8 @@ export interface OutputGuardOptions extends GuardOptions {
 export const outputFields: string = `lookahead:count|all|? thinking:boolean|? onAction:function|? profile:countText()|? ${guardFields}`;
 
 /**
- * Applies the rules in order to each reply of the model, streamed or not. Hooks, readers and the
- * session log get the reply after the rules.
+ * Checks and changes what the model says, by rules such as `maskPii()`. Applies the rules in order
+ * to each reply, streamed or not. Hooks, readers and the session log get the reply after the rules.
  *
  * The rules check text. If `structured()` gets its value through a tool, the rules also check the
  * strings and numbers of that value. Other tool calls and media pass unchecked. If `textToolCalls`
@@ -63,6 +67,9 @@ export const outputFields: string = `lookahead:count|all|? thinking:boolean|? on
  * Summaries of `summarization` pass unchecked: only the model sees them, and its next reply is
  * checked. Put this middleware before middleware that retries or changes models, so that the rules
  * check the output of all models.
+ *
+ * @example
+ * use: [outputGuards([maskPii(), outputLength({ max: 4000 })])];
  */
 export function outputGuards(
   rules: readonly OutputRule[],

@@ -5,6 +5,7 @@ import { tell } from '../../../error/report-failure.ts';
 import type { RunInfo } from '../../../model/chat-model.ts';
 import type { OutputRule } from './output-rule.ts';
 
+/** How long an answer may be, and what happens to another one. */
 export interface OutputLengthOptions {
   /**
    * Minimum length of an answer in characters (UTF-16 units), without white space at both ends.
@@ -33,6 +34,7 @@ export interface OutputLengthOptions {
   readonly onViolation?: (violation: LengthViolation) => void;
 }
 
+/** An answer that is too short or too long. */
 export interface LengthViolation {
   readonly rule: 'min' | 'max';
   /** Length of the answer in characters. `limit` is the `min` or `max` that it violates. */

@@ -2,6 +2,7 @@ import { AgentError } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import type { Finding, OutputRule } from './output-rule.ts';
 
+/** What `regexRule()` looks for, and what it does with it. */
 export interface RegexRuleOptions {
   /**
    * Expression that searches the whole text, before it is changed. A search must take linear time,

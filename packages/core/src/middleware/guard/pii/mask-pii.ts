@@ -8,6 +8,7 @@ import { openAddress } from './open-address.ts';
 import { inlineTag, openTagLength, tagLength, withoutMarkup } from './without-markup.ts';
 import { hasTags, isUnseen, type Undisguised, withoutDisguise } from '../disguise.ts';
 
+/** Which personal data to look for, and what to write in its place. */
 export interface MaskPiiOptions {
   /** Kinds of data to find. Default: all except `ip`, `mac` and `url`. */
   readonly kinds?: readonly PiiKind[];

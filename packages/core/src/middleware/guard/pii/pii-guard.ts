@@ -12,6 +12,7 @@ import { replaceFindings } from '../output/output-rule.ts';
 import { piiFields, piiRule, type MaskPiiOptions } from './mask-pii.ts';
 import { outputFields, outputGuardsOf, type OutputGuardOptions } from '../output/output-guards.ts';
 
+/** Where `piiGuard()` looks for personal data, and what it does with it. */
 export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
   /** Whether to check the input of an agent call. Default true. */
   readonly input?: boolean;

@@ -11,6 +11,7 @@ import {
 } from './other-addresses.ts';
 import { cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
 
+/** A kind of personal data that `maskPii()` finds, such as `email`. */
 export type PiiKind =
   | 'email'
   | 'phone'

@@ -16,6 +16,7 @@ import {
   type ReportLongTerm,
 } from './record-search.ts';
 
+/** What `longTermMemory()` returns: middleware that tells when all recordings have ended. */
 export interface LongTermMemoryMiddleware extends Middleware {
   /**
    * Resolves when all recordings have ended. Await `settled` before a shutdown and before you

@@ -15,6 +15,7 @@ import type {
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import { lastQuestion } from '../recalling.ts';
 
+/** What a long-term memory did when it failed: it searched, or it stored. */
 export type LongTermPhase = 'recall' | 'record';
 
 /** Input and answer of one agent call. */
@@ -28,6 +29,7 @@ export interface LongTermTurn {
   readonly answer: Msg;
 }
 
+/** Which memory `longTermMemory()` uses, and when it recalls and records. */
 export interface LongTermMemoryOptions extends MessageContext {
   readonly memory: LongTermMemory;
   /**

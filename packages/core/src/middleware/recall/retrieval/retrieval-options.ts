@@ -23,6 +23,7 @@ export interface RetrievalCall {
   get<T>(token: ContextToken<T>): T;
 }
 
+/** Which documents `retrieval()` searches, when, and how the model gets them. */
 export interface RetrievalOptions extends MessageContext {
   readonly retriever: Retriever;
   /**
