@@ -6,8 +6,8 @@ export type {
   KernelLimits,
   KernelOptions,
 } from './agent/kernel-options.ts';
-export type { Interruption, TakeRequest } from './agent/interruption.ts';
+export type { Interruption, TakeRequest } from './agent/run/interruption.ts';
 export type { CheckedRequest } from './event/interrupt-request.ts';
 export type { Jump } from './agent/next.ts';
-export type { Revisable } from './agent/outbox.ts';
-export type { ToEvent } from './agent/read-reply.ts';
+export type { Revisable } from './agent/run/outbox.ts';
+export type { ToEvent } from './agent/step/read-reply.ts';

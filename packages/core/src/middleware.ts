@@ -56,7 +56,7 @@ export type { NestedHooks } from './agent/per-run.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
 export type { Stopped } from './agent/run-context.ts';
 export { presetOf } from './agent/use-list.ts';
-export type { ModelReply } from './agent/read-reply.ts';
+export type { ModelReply } from './agent/step/read-reply.ts';
 export { approvals } from './middleware/approval/approvals.ts';
 export type { ApprovalsOptions } from './middleware/approval/approvals.ts';
 export type { ApprovalRule } from './middleware/approval/approval-rules.ts';

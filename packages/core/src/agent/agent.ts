@@ -6,7 +6,7 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
-import { checkRounds } from './check-rounds.ts';
+import { checkRounds } from '../event/check-rounds.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
 import { abortables } from '../model/abortable.ts';
@@ -14,7 +14,7 @@ import { ToolList } from '../tool/set/tool-list.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import { toolsIn } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
-import { runAgentCall } from './agent-call.ts';
+import { runAgentCall } from './run/agent-call.ts';
 import {
   checkNew,
   toCallInput,
@@ -40,10 +40,10 @@ import { logLimit } from './driver/run-log.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
-import { runSetup, type RunSetup } from './run-setup.ts';
-import { Run } from './run.ts';
+import { runSetup, type RunSetup } from './run/run-setup.ts';
+import { Run } from './run/run.ts';
 import type { Steps } from './steps.ts';
-import { systemMessages } from './system-message.ts';
+import { systemMessages } from '../message/system-message.ts';
 import { partsOf, withCallParts, withDefaults } from './use-list.ts';
 
 /** An agent call that begins while another one runs. */

@@ -1,17 +1,17 @@
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { toolUsesOf } from '../message/message-text.ts';
-import { closeCalls } from './conclude.ts';
-import { answer, endStopped, finish, keepsCalls } from './finish.ts';
-import { carryOut } from './jump.ts';
+import { closeCalls } from './step/conclude.ts';
+import { answer, endStopped, finish, keepsCalls } from './step/finish.ts';
+import { carryOut } from './step/jump.ts';
 import type { Reply, Round } from './middleware.ts';
 import { controlOf, firstOf, isEnding, isNext, isRejection, type Jump, type Next } from './next.ts';
-import { pendingCallsOf } from './open-calls.ts';
-import { readReply, releasedPart } from './read-reply.ts';
-import { draftRequest } from './request.ts';
-import { ToolRound } from './round.ts';
-import type { Run } from './run.ts';
-import { settle } from './settle.ts';
+import { pendingCallsOf } from './step/open-calls.ts';
+import { readReply, releasedPart } from './step/read-reply.ts';
+import { draftRequest } from './step/request.ts';
+import { ToolRound } from './step/round.ts';
+import type { Run } from './run/run.ts';
+import { settle } from './step/settle.ts';
 
 /** Number of steps that a step of the loop counts in `run.pace`. */
 const stepsOfNext = 25;

@@ -8,7 +8,7 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CompletedOptions } from './kernel-options.ts';
 import type { OpenCall } from './middleware.ts';
-import type { Run } from './run.ts';
+import type { Run } from './run/run.ts';
 
 /** Why a run ends before its answer. */
 export type Stopped = 'aborted' | 'interrupted' | 'suspended';

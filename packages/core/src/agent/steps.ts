@@ -8,14 +8,14 @@ import type { JsonObject } from '../message/json/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
-import type { Interruption, TakeRequest } from './interruption.ts';
-import { endStopped } from './finish.ts';
+import type { Interruption, TakeRequest } from './run/interruption.ts';
+import { endStopped } from './step/finish.ts';
 import { controlOf, firstOf, type Ending, type Jump, type Next } from './next.ts';
-import { readReply, type ModelReply, type ToEvent } from './read-reply.ts';
-import { conclude } from './conclude.ts';
+import { readReply, type ModelReply, type ToEvent } from './step/read-reply.ts';
+import { conclude } from './step/conclude.ts';
 import type { RunContext } from './run-context.ts';
-import type { Revisable } from './outbox.ts';
-import type { Run } from './run.ts';
+import type { Revisable } from './run/outbox.ts';
+import type { Run } from './run/run.ts';
 
 type EventType = AgentEvent['type'];
 

@@ -1,6 +1,6 @@
 import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
 import { isEnding, type Ending, type Next } from '../../agent/next.ts';
-import type { ModelReply } from '../../agent/read-reply.ts';
+import type { ModelReply } from '../../agent/step/read-reply.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';

@@ -2,7 +2,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding, isNewAnswer, type Answer, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
-import { takePause } from '../../agent/interruption.ts';
+import { takePause } from '../../agent/run/interruption.ts';
 import type { CheckedRequest } from '../../event/interrupt-request.ts';
 import { SteeredRun } from './steered-run.ts';
 

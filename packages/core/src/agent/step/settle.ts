@@ -1,14 +1,14 @@
-import { openConversation } from './conversation.ts';
-import { isQuestion } from '../message/title-of.ts';
-import { AgentError } from '../error/agent-error.ts';
-import { checkNew, type CallInput } from '../event/call-input.ts';
-import { resumptionOf, type Resumption } from '../memory/log/resumption.ts';
-import type { Msg } from '../message/msg.ts';
+import { openConversation } from '../run/conversation.ts';
+import { isQuestion } from '../../message/title-of.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkNew, type CallInput } from '../../event/call-input.ts';
+import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
+import type { Msg } from '../../message/msg.ts';
 import { endStopped, tellText } from './finish.ts';
 import { carryOut } from './jump.ts';
-import type { OpenCall, SettledInput } from './middleware.ts';
-import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } from './next.ts';
-import type { Run } from './run.ts';
+import type { OpenCall, SettledInput } from '../middleware.ts';
+import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } from '../next.ts';
+import type { Run } from '../run/run.ts';
 
 /**
  * Admits the input, adds it to the log and says what comes first. Without an input, the agent call

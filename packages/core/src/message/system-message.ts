@@ -1,5 +1,5 @@
-import { createMessage } from '../message/create-message.ts';
-import type { Msg } from '../message/msg.ts';
+import { createMessage } from './create-message.ts';
+import type { Msg } from './msg.ts';
 
 /** Converts a system prompt to a message. Returns nothing for a blank text. */
 export type ToSystemMessage = (text: string) => Msg | undefined;

@@ -1,20 +1,20 @@
-import { checkFields } from '../error/check-fields.ts';
-import type { AgentResult } from '../event/agent-result.ts';
-import type { AgentStatus } from '../event/agent-status.ts';
-import type { Memory } from '../memory/memory.ts';
-import type { Msg } from '../message/msg.ts';
-import { boundedModel } from '../model/bounded-model.ts';
-import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
-import { runCall } from '../tool/run-call.ts';
-import { isNotStarted, isSuspension, notStarted } from '../tool/tool-outcome.ts';
-import { interruptedResult, wrappedResult } from '../tool/tool-result.ts';
-import type { ToolSet } from '../tool/set/tool-set.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import type { AgentStatus } from '../../event/agent-status.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { Msg } from '../../message/msg.ts';
+import { boundedModel } from '../../model/bounded-model.ts';
+import type { ChatModel, ModelRequest } from '../../model/chat-model.ts';
+import { runCall } from '../../tool/run-call.ts';
+import { isNotStarted, isSuspension, notStarted } from '../../tool/tool-outcome.ts';
+import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
+import type { ToolSet } from '../../tool/set/tool-set.ts';
 import { cutOff } from './agent-call.ts';
-import type { AgentSettings } from './kernel-options.ts';
-import { loop, runRound, takeReply } from './loop.ts';
-import { makeRequest } from './request.ts';
-import { settleInput } from './settle.ts';
-import type { ToSystemMessage } from './system-message.ts';
+import type { AgentSettings } from '../kernel-options.ts';
+import { loop, runRound, takeReply } from '../loop.ts';
+import { makeRequest } from '../step/request.ts';
+import { settleInput } from '../step/settle.ts';
+import type { ToSystemMessage } from '../../message/system-message.ts';
 import type {
   Middleware,
   OuterStep,
@@ -24,10 +24,10 @@ import type {
   RunCall,
   SettledInput,
   Step,
-} from './middleware.ts';
-import type { CallInput } from '../event/call-input.ts';
-import type { Next } from './next.ts';
-import { runOf } from './run-context.ts';
+} from '../middleware.ts';
+import type { CallInput } from '../../event/call-input.ts';
+import type { Next } from '../next.ts';
+import { runOf } from '../run-context.ts';
 import type { Run } from './run.ts';
 
 /** What all runs of an agent share. */

@@ -1,8 +1,8 @@
-import type { EventOf } from '../event/agent-event.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import { errorResult, interruptedResult } from '../tool/tool-result.ts';
-import { controlOf, type Jump } from './next.ts';
-import type { Run } from './run.ts';
+import type { EventOf } from '../../event/agent-event.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import { errorResult, interruptedResult } from '../../tool/tool-result.ts';
+import { controlOf, type Jump } from '../next.ts';
+import type { Run } from '../run/run.ts';
 
 /** Number of steps of the run's pace that a tool call counts for. */
 const stepsOfCall = 10;

@@ -1,11 +1,11 @@
-import { withMetadata } from '../message/metadata-keys.ts';
-import type { AgentResult, StopReason } from '../event/agent-result.ts';
-import { textOf, toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
+import { withMetadata } from '../../message/metadata-keys.ts';
+import type { AgentResult, StopReason } from '../../event/agent-result.ts';
+import { textOf, toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
-import type { Ending } from './next.ts';
+import type { Ending } from '../next.ts';
 import { pendingCallsOf } from './open-calls.ts';
-import type { Run } from './run.ts';
+import type { Run } from '../run/run.ts';
 
 /**
  * Ends an agent call that was interrupted, paused or aborted. Stores the part of the reply that

@@ -1,10 +1,10 @@
-import { withMetadata } from '../message/metadata-keys.ts';
-import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
-import type { Msg } from '../message/msg.ts';
-import type { KeptReply, ModelRequest } from '../model/chat-model.ts';
-import { ReplyAssembler, type ReplyPiece } from '../model/reply-assembler.ts';
-import type { Run } from './run.ts';
+import { withMetadata } from '../../message/metadata-keys.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { KeptReply, ModelRequest } from '../../model/chat-model.ts';
+import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts';
+import type { Run } from '../run/run.ts';
 
 /**
  * A reply of the model. `incomplete`: an interrupt or abort ended the reply; `message` is the part

@@ -1,6 +1,6 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import type { Interruption } from './interruption.ts';
-import type { Stopped } from './run-context.ts';
+import type { Stopped } from '../run-context.ts';
 
 /** Whether and how a run ends before its answer. */
 type HaltState =

@@ -3,10 +3,10 @@ import {
   modesRequire,
   type CheckedRequest,
   type InterruptRequest,
-} from '../event/interrupt-request.ts';
-import type { Msg } from '../message/msg.ts';
-import { requirePart } from './check-options.ts';
-import { runOf, type RunContext } from './run-context.ts';
+} from '../../event/interrupt-request.ts';
+import type { Msg } from '../../message/msg.ts';
+import { requirePart } from '../check-options.ts';
+import { runOf, type RunContext } from '../run-context.ts';
 import type { Run } from './run.ts';
 
 /** How an interrupt ends a run. */

@@ -1,8 +1,8 @@
-import type { PendingCall } from '../event/pending-call.ts';
-import { toolUsesOf } from '../message/message-text.ts';
-import { toolResult } from '../tool/tool-result.ts';
-import type { OpenCall } from './middleware.ts';
-import type { Run } from './run.ts';
+import type { PendingCall } from '../../event/pending-call.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
+import { toolResult } from '../../tool/tool-result.ts';
+import type { OpenCall } from '../middleware.ts';
+import type { Run } from '../run/run.ts';
 
 /**
  * Returns the tool calls without a result, with what the log says about them. Each call that the

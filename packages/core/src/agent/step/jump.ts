@@ -1,9 +1,9 @@
-import { toCallInput } from '../event/call-input.ts';
-import type { Msg } from '../message/msg.ts';
+import { toCallInput } from '../../event/call-input.ts';
+import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
 import { answer } from './finish.ts';
-import type { Ending, Jump, Next } from './next.ts';
-import type { Run } from './run.ts';
+import type { Ending, Jump, Next } from '../next.ts';
+import type { Run } from '../run/run.ts';
 
 /**
  * Carries out a hook's jump. `reply`: the model's last message. `fresh`: the same message, if it is

@@ -1,12 +1,12 @@
-import { checkRequest } from '../event/check-event.ts';
-import type { Msg } from '../message/msg.ts';
-import { cutResults } from '../message/cut-results.ts';
-import type { ModelRequest } from '../model/chat-model.ts';
+import { checkRequest } from '../../event/check-event.ts';
+import type { Msg } from '../../message/msg.ts';
+import { cutResults } from '../../message/cut-results.ts';
+import type { ModelRequest } from '../../model/chat-model.ts';
 import { closeCalls } from './conclude.ts';
 import { carryOut } from './jump.ts';
-import type { RequestDraft } from './middleware.ts';
-import { controlOf, firstOf, type Jump, type Next } from './next.ts';
-import type { Run } from './run.ts';
+import type { RequestDraft } from '../middleware.ts';
+import { controlOf, firstOf, type Jump, type Next } from '../next.ts';
+import type { Run } from '../run/run.ts';
 
 /** Messages of requests as the loop makes them. To check such a long list again would be slow. */
 const unchanged: WeakSet<readonly Msg[]> = new WeakSet();

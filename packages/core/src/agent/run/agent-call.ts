@@ -1,10 +1,10 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
-import type { AgentResult } from '../event/agent-result.ts';
-import type { CallInput } from '../event/call-input.ts';
-import { resultOf } from './finish.ts';
-import { loop } from './loop.ts';
-import { hookRejection } from './next.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import type { CallInput } from '../../event/call-input.ts';
+import { resultOf } from '../step/finish.ts';
+import { loop } from '../loop.ts';
+import { hookRejection } from '../next.ts';
 import type { Run } from './run.ts';
 
 /**

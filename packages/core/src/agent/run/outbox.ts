@@ -1,10 +1,10 @@
-import { AgentError, messageOf } from '../error/agent-error.ts';
-import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
-import type { Awaitable, ControlOf } from '../event/hook.ts';
-import type { Msg } from '../message/msg.ts';
-import type { Middleware } from './middleware.ts';
+import { AgentError, messageOf } from '../../error/agent-error.ts';
+import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../../event/agent-event.ts';
+import type { Awaitable, ControlOf } from '../../event/hook.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
-import type { EventFields } from './steps.ts';
+import type { EventFields } from '../steps.ts';
 
 type EventType = AgentEvent['type'];
 

@@ -1,19 +1,19 @@
-import { messageOf } from '../error/agent-error.ts';
-import type { EventOf } from '../event/agent-event.ts';
-import type { PendingCall } from '../event/pending-call.ts';
-import { takeNote } from '../memory/log/call-notes.ts';
-import { resumeOfStarted } from '../memory/log/resumption.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import { prepareCall, type Prepared, type ReadyCall } from '../tool/prepare-call.ts';
-import { isResult, isSuspension, notStarted } from '../tool/tool-outcome.ts';
-import type { Suspension, ToolOutcome } from '../tool/tool-outcome.ts';
-import { toolQueue, type ToolQueueItem, type ToolSink } from '../tool/tool-queue.ts';
-import { deniedResult, errorResult, interruptedResult } from '../tool/tool-result.ts';
-import { requireParts } from './check-options.ts';
+import { messageOf } from '../../error/agent-error.ts';
+import type { EventOf } from '../../event/agent-event.ts';
+import type { PendingCall } from '../../event/pending-call.ts';
+import { takeNote } from '../../memory/log/call-notes.ts';
+import { resumeOfStarted } from '../../memory/log/resumption.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import { prepareCall, type Prepared, type ReadyCall } from '../../tool/prepare-call.ts';
+import { isResult, isSuspension, notStarted } from '../../tool/tool-outcome.ts';
+import type { Suspension, ToolOutcome } from '../../tool/tool-outcome.ts';
+import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
+import { deniedResult, errorResult, interruptedResult } from '../../tool/tool-result.ts';
+import { requireParts } from '../check-options.ts';
 import { conclude, failCall } from './conclude.ts';
-import type { OpenCall, Round, RunCallOptions } from './middleware.ts';
-import { controlOf, firstOf, type Jump } from './next.ts';
-import type { Run } from './run.ts';
+import type { OpenCall, Round, RunCallOptions } from '../middleware.ts';
+import { controlOf, firstOf, type Jump } from '../next.ts';
+import type { Run } from '../run/run.ts';
 
 /** A tool call whose tool may start. */
 interface AdmittedCall {
