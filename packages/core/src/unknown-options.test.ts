@@ -81,11 +81,11 @@ const entries: Readonly<Record<string, Entry>> = {
       EchoMemory: (wrong) => new adapter.EchoMemory(store, 's', wrong),
     },
     others:
-      'BatchCache RunDriver addUsage checkDecision checkOptions deniedChunks endingOf hostedToolOf ' +
+      'BatchCache RunDriver SseParser addUsage checkDecision checkOptions deniedChunks endingOf hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm judgedJsonMode logLimit mayAskApproval ' +
-      'maxTokensFieldOf messageIdOf messagesBefore metadataOf parseHistory parseJson parseMessages prepareCall replyEnding ' +
+      'maxTokensFieldOf messageIdOf messagesBefore metadataOf parseHistory parseJson parseMessages partialJson prepareCall replyEnding ' +
       'resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
-      'titleOf unfitClaim',
+      'titleOf toTypedChunk unfitClaim',
   },
   './ai-sdk': {
     exports: ai,
