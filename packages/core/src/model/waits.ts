@@ -6,7 +6,7 @@ const storePatienceMs = 250;
 /** Value of a wait for a write that has not ended a short time after an abort. */
 export const lostWrite: unique symbol = Symbol('lost write');
 
-interface WaitOptions {
+interface WaitOptions<T> {
   /**
    * Time between the abort and the end of the wait, in milliseconds. Default: 0, one turn of the
    * event loop.
@@ -20,6 +20,8 @@ interface WaitOptions {
   readonly instead?: typeof lostWrite;
   /** Returns whether the wait must continue after its time, because inner code still runs. */
   readonly isHeld?: () => boolean;
+  /** Throws if the value must not be used. */
+  readonly check?: (value: T) => void;
   /** Called once, when the wait ends in any way. */
   readonly onEnd?: () => void;
 }
@@ -60,14 +62,15 @@ export class Waits {
   }
 
   /**
-   * Same as `code`, for a wrapper. Does not end before the inner wrappers and the steps of the run
+   * Same as `code`, for a wrapper. `check` throws if the wrapper made a wrong value. Does not end before the inner wrappers and the steps of the run
    * that they began have ended.
    */
-  wrapper<T>(begin: () => Promise<T>): Promise<T> {
+  wrapper<T>(begin: () => Promise<T>, check: (made: T) => void): Promise<T> {
     this.#depth += 1;
     const depth = this.#depth;
     return this.#for(begunBy(begin), {
       strict: true,
+      check,
       isHeld: () => this.#depth > depth,
       onEnd: () => void (this.#depth -= 1),
     }) as Promise<T>;
@@ -110,8 +113,8 @@ export class Waits {
     return this.#signal.aborted && thrown === this.#signal.reason;
   }
 
-  #for<T>(work: T | PromiseLike<T>, options: WaitOptions): Promise<unknown> {
-    const { patienceMs = 0, strict = false, instead, isHeld, onEnd } = options;
+  #for<T>(work: T | PromiseLike<T>, options: WaitOptions<T>): Promise<unknown> {
+    const { patienceMs = 0, strict = false, instead, isHeld, check, onEnd } = options;
     const signal = this.#signal;
     const wasAborted = signal.aborted;
     return new Promise((resolve, reject) => {
@@ -135,7 +138,12 @@ export class Waits {
       Promise.resolve(work).then(
         (value) => {
           end();
-          resolve(value);
+          try {
+            check?.(value);
+            resolve(value);
+          } catch (error) {
+            reject(error);
+          }
         },
         (error: unknown) => {
           end();

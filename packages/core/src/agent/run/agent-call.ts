@@ -55,8 +55,7 @@ async function resultFor(
     // A wrapper may have answered without `next`.
     await run.close(result.reason);
   } catch (thrown) {
-    if (!run.waits.isAbort(thrown)) throw thrown;
-    return cutOff(run);
+    return cutOff(run, thrown);
   }
   return result;
 }
@@ -100,9 +99,11 @@ async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promi
 
 /**
  * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
- * not passed all wrappers. Rejects with the run's failure, if there is one.
+ * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown` if
+ * it does not come from the abort.
  */
-export async function cutOff(run: Run): Promise<AgentResult> {
+export async function cutOff(run: Run, thrown: unknown): Promise<AgentResult> {
+  if (!run.waits.isAbort(thrown)) throw thrown;
   run.waits.toleratesHangs = true;
   if (run.stage === 'closed') run.stage = 'over';
   if (run.failure) throw run.failure;

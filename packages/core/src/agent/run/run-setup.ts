@@ -123,18 +123,16 @@ function wrappedStep<Given, Made>(
     const run = runOf(context);
     return isWrapped ? run.waits.step(() => inner(run.alive(), given)) : inner(run, given);
   };
-  return wrapped(use, key, step, (outer: OuterStep<Given, Made>) => async (given, context) => {
-    const run = runOf(context).alive();
-    try {
-      const made = await run.waits.wrapper(() => outer(given, context, run.steps));
+  return wrapped(use, key, step, (outer: OuterStep<Given, Made>) => (given, context) => {
+    const run = runOf(context);
+    const begin = (): Promise<Made> => outer(given, context, run.alive().steps);
+    const made = run.waits.wrapper(begin, (value) => {
       // After an abort, nothing is stored.
       if (key === 'wrapInput') run.signal.throwIfAborted();
-      checkMade(key, made);
-      return made;
-    } catch (thrown) {
-      if (key !== 'wrapRun' || !run.waits.isAbort(thrown)) throw thrown;
-      return (await cutOff(run)) as Made;
-    }
+      checkMade(key, value);
+    });
+    if (key !== 'wrapRun') return made;
+    return made.catch((thrown: unknown) => cutOff(run, thrown) as Promise<Made>);
   });
 }
 
