@@ -5,6 +5,7 @@ import type { ContextEntry } from '../tool/context-token.ts';
 import type { GivenTools } from '../tool/typed-tool.ts';
 import type { UseList } from './middleware.ts';
 
+/** Where an agent call has to stop, and how much of a reply or a tool result it takes. */
 export interface KernelLimits {
   /**
    * Maximum number of model requests of one agent call. Default: 10 (AgentScope: `maxIters`). At
@@ -109,7 +110,10 @@ export const kernelDefaults: Omit<AgentSettings, 'name' | 'model'> = {
   now: () => Date.now(),
 };
 
-/** `G`: type of the tools. */
+/**
+ * What an `Agent` is made of: its model and tools, its memory and limits, and middleware in `use`.
+ * `G`: type of the tools.
+ */
 export interface KernelOptions<G extends GivenTools = GivenTools> extends Partial<KernelDefaults> {
   readonly name: string;
   /** System prompt: the first message of every model request. A blank prompt is not sent. */
@@ -149,6 +153,10 @@ export interface KernelOptions<G extends GivenTools = GivenTools> extends Partia
   readonly now?: () => number;
 }
 
+/**
+ * Options of one agent call, such as a signal, middleware or model settings. They override those of
+ * the agent.
+ */
 export interface KernelCallOptions extends GenerateOptions {
   /**
    * Signal that aborts the agent call. It stops the model, the tools and all waits at once. The

@@ -28,10 +28,10 @@ export type OuterStep<Given, Made> = (
 /** Wraps one step of the loop. */
 export type Wrap<Given, Made> = (next: Step<Given, Made>) => OuterStep<Given, Made>;
 
-/** Runs a whole agent call. */
+/** Runs a whole agent call: `next` of `wrapRun`. */
 export type AgentCall = Step<CallInput, AgentResult>;
 
-/** The next model request while middleware prepares it. */
+/** The next model request while `wrapRequest` of the middleware prepares it. */
 export interface RequestDraft {
   /** System prompt, other messages outside the conversation, then the conversation. */
   readonly messages: readonly Msg[];
@@ -56,13 +56,15 @@ export interface RequestDraft {
   readonly limit?: StopReason | undefined;
 }
 
-/** The input of an agent call after `wrapInput` and the `pre-call` hooks. */
+/**
+ * The input of an agent call after `wrapInput` and the `pre-call` hooks, as `wrapSettle` gets it.
+ */
 export interface SettledInput extends CallInput {
   /** What the hooks asked for. */
   readonly jump?: Jump | undefined;
 }
 
-/** A reply of the model, or a message that takes its place. */
+/** A reply of the model, or a message that takes its place, as `wrapReply` gets it. */
 export interface Reply {
   readonly message: Msg;
   /** The request that the model answered. Absent if no model wrote the message. */
@@ -88,7 +90,7 @@ export interface OpenCall {
   readonly result?: ToolResult;
 }
 
-/** The open tool calls that run now. */
+/** The open tool calls that run now, as `wrapRound` gets them. */
 export interface Round {
   readonly calls: readonly OpenCall[];
   /** Maximum number of calls at the same time. Default: `limits.parallelTools`. */
@@ -101,10 +103,13 @@ export interface RunCallOptions extends ExecuteOptions {
   readonly steps: Steps;
 }
 
-/** Runs a tool call whose arguments are valid. */
+/** Runs a tool call whose arguments are valid: `next` of `wrapTool`. */
 export type RunCall = (call: ReadyCall, options: RunCallOptions) => Promise<ToolOutcome>;
 
-/** A hook of an agent. */
+/**
+ * Handlers of events, which observe an agent or change what it does. Put them into `use`, or add
+ * them with `agent.addHook()`.
+ */
 export type AgentHook = Hook<RunContext>;
 
 /**

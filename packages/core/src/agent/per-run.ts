@@ -17,6 +17,7 @@ export function perRun<T>(begin: (context: RunContext) => T): (context: RunConte
   };
 }
 
+/** What `nestedHooks()` returns: passes an event through more hooks. */
 export type NestedHooks = Pick<HookDispatcher, 'modify' | 'notify'>;
 
 /**

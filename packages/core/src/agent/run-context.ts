@@ -13,7 +13,10 @@ import type { Run } from './run/run.ts';
 /** Why a run ends before its answer. */
 export type Stopped = 'aborted' | 'interrupted' | 'suspended';
 
-/** A run as middleware sees it. */
+/**
+ * What middleware and hooks know about the running agent call: its messages, tools, usage, options
+ * and signals.
+ */
 export interface RunContext extends RunInfo {
   /** Signal that aborts when the agent call is aborted. */
   readonly signal: AbortSignal;
