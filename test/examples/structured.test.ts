@@ -87,7 +87,7 @@ test('an output mode of your own judges the answer', async () => {
       name: 'output',
       wrapReply: (next) => async (reply, context, steps) => {
         const made = await next(reply, context);
-        if (!isNewAnswer(made, context)) return made;
+        if (!isNewAnswer(made)) return made;
         const output = Number(textOf(made.message));
         if (!Number.isNaN(output)) return { ...made, output };
         await steps.append([made.message, steps.message('user', 'Answer with a number alone.')]);

@@ -21,12 +21,12 @@ export function answerCache(answers: Map<string, string> = new Map()): Middlewar
       stateOf(context).question = question;
       const known = answers.get(question);
       if (known === undefined) return first;
-      return { reason: 'stop', message: steps.message('assistant', known), tell: true };
+      return { kind: 'told', reason: 'stop', message: steps.message('assistant', known) };
     },
     wrapReply: (next) => async (reply, context) => {
       const made = await next(reply, context);
       const { question } = stateOf(context);
-      if (question && isNewAnswer(made, context)) answers.set(question, textOf(made.message));
+      if (question && isNewAnswer(made)) answers.set(question, textOf(made.message));
       return made;
     },
   };

@@ -24,7 +24,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { model, agent: new ReActAgent({ name: 'a', model, tools: [external], ...options }) };
 }
 
-const limit = (message: Msg): Ending => ({ reason: 'limit', message });
+const limit = (message: Msg): Ending => ({ kind: 'answer', reason: 'limit', message });
 
 async function eventsOf(agent: ReActAgent, input?: string): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
@@ -357,4 +357,10 @@ test('a message that no model wrote passes no `post-reasoning` hook, whatever it
   const { agent } = setUp([], { use: [answering] });
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'Mine.' });
   expect(seen).toEqual([undefined]);
+});
+
+test('an end of a run without its kind is refused', async () => {
+  const ending = { reason: 'limit' } as unknown as Ending;
+  const { agent } = setUp(['ok'], { use: [{ wrapReply: () => async () => ending }] });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });

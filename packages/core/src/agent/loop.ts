@@ -55,8 +55,8 @@ export async function takeReply(run: Run, given: Reply): Promise<Next> {
   const control = controlOf(jumps, 'post-reasoning');
   const message = await run.outbox.revise('post-reasoning', given.message, control);
   const instead = firstOf(jumps);
-  if (instead) return carryOut(run, instead, message, message);
-  if (!toolUsesOf(message).length) return { reason: 'stop', message };
+  if (instead) return carryOut(run, instead, { message, isNew: true });
+  if (!toolUsesOf(message).length) return { kind: 'answer', reason: 'stop', message };
   await run.append([message]);
   return { to: 'tools' };
 }
@@ -79,9 +79,10 @@ export async function runRound(run: Run, round: Round): Promise<Next> {
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');
-  if (instead) return carryOut(run, instead, message);
+  if (instead) return carryOut(run, instead, { message });
   if (run.stopped) return endStopped(run);
-  return pendingCallsOf(run).length ? { reason: 'suspended', message } : { to: 'model' };
+  if (!pendingCallsOf(run).length) return { to: 'model' };
+  return { kind: 'stopped', reason: 'suspended', message };
 }
 
 /** Returns what follows an exception. Rethrows an exception that makes the agent call fail. */

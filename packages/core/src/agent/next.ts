@@ -4,7 +4,6 @@ import type { AgentInput } from '../event/call-input.ts';
 import type { HookControl, JumpTarget } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RequestDraft } from './middleware.ts';
-import type { RunContext } from './run-context.ts';
 
 /**
  * What a run does next: it asks the model, runs the open tool calls, or ends. This value is the only
@@ -16,25 +15,48 @@ export type Next =
   | { readonly to: 'tools' }
   | Ending;
 
-/** The end of a run. */
-export interface Ending {
+/** Fields of every end of a run. */
+export interface EndFields {
   readonly reason: StopReason;
-  /** The answer. The loop stores it if the log does not have it yet. Default: an empty message. */
-  readonly message?: Msg | undefined;
-  /** Whether an earlier run stored the answer, after its hooks. */
-  readonly isStored?: boolean | undefined;
-  /** Whether to send the text of the answer to the readers, because no model wrote it. */
-  readonly tell?: boolean | undefined;
   readonly output?: unknown;
   readonly error?: AgentErrorData | undefined;
   readonly stoppedAt?: StopEvent | undefined;
-  /** The request that a limit refused. A wrapper may ask for a last answer with its messages. */
-  readonly refused?: RequestDraft | undefined;
 }
+
+/** The end of a run with a reply of the model that the log does not have yet. */
+export interface Answer extends EndFields {
+  readonly kind: 'answer';
+  readonly message: Msg;
+}
+
+/** The end of a run with an answer that an earlier run stored, after its hooks. */
+export interface StoredAnswer extends EndFields {
+  readonly kind: 'stored';
+  readonly message: Msg;
+}
+
+/**
+ * The end of a run. The loop stores its message if the log does not have it yet.
+ * - `answer`: a reply of the model. Wrappers may still judge it.
+ * - `stored`: an answer of an earlier run.
+ * - `told`: a message that no model wrote. The loop sends its text to the readers.
+ * - `refused`: a limit refused the request `draft`. A wrapper may ask for a last answer with it.
+ * - `stopped`: the run ends without an answer. `message` is the last reply, or a part of it.
+ */
+export type Ending =
+  | Answer
+  | StoredAnswer
+  | (EndFields & { readonly kind: 'told'; readonly message: Msg })
+  | (EndFields & {
+      readonly kind: 'refused';
+      readonly draft: RequestDraft;
+      readonly message?: undefined;
+    })
+  | (EndFields & { readonly kind: 'stopped'; readonly message?: Msg | undefined });
 
 /** Returns whether a step of the loop ended the run, so that no other step follows. */
 export function isEnding(value: object): value is Ending {
-  return 'reason' in value;
+  return 'kind' in value;
 }
 
 /** Returns whether a step of the loop says what comes next, and made no model request. */
@@ -42,18 +64,9 @@ export function isNext(value: object): value is Next {
   return 'to' in value || isEnding(value);
 }
 
-/** The end of a run with an answer. */
-export interface Answer extends Ending {
-  readonly message: Msg;
-}
-
-/**
- * Returns whether the run ends with a reply of the model that the log does not have yet. Wrappers may
- * still judge it. False if a hook ended the run.
- */
-export function isNewAnswer(next: Next, { messages }: RunContext): next is Answer {
-  if (!isEnding(next) || !next.message || next.tell) return false;
-  return /^(stop|limit)$/.test(next.reason) && !messages.includes(next.message);
+/** Returns whether the run ends with a reply that wrappers may still judge. */
+export function isNewAnswer(next: Next): next is Answer {
+  return isEnding(next) && next.kind === 'answer';
 }
 
 /** Request of a hook to continue at another step of the loop, or to end the agent call. */

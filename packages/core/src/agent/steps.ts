@@ -156,7 +156,7 @@ async function modify<K extends 'pre-summary'>(
   const event = await run.outbox.modify(type, fields, { stop } as never);
   await run.outbox.push([event as AgentEvent]);
   const at = firstOf(asked)?.at;
-  return { event, next: at && { reason: 'stopped-by-hook', stoppedAt: at } };
+  return { event, next: at && { kind: 'stopped', reason: 'stopped-by-hook', stoppedAt: at } };
 }
 
 /**

@@ -27,7 +27,7 @@ export async function runAgentCall(
     const data = error.toJSON();
     await run.close('error').catch(() => {});
     await tellLast(run, run.outbox.event('error', { error: data }), true);
-    const ended = resultOf(run, { reason: 'error', message: run.failureMessage, error: data });
+    const ended = resultOf(run, { reason: 'error', error: data }, run.failureMessage);
     const result = await tellEnd(run, ended, true);
     if (run.callOptions.throwOnError === false) return result;
     throw error;

@@ -143,11 +143,13 @@ const madeFields: { readonly [K in WrapperName]?: string } = {
   wrapRequest: 'messages,tools:array',
 };
 
+const endFields = 'kind:answer|stored|told|refused|stopped reason:string';
+
 /** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
 function checkMade(key: WrapperName, made: unknown): void {
-  const { to, reason } = Object(made) as Partial<Record<'to' | 'reason', unknown>>;
-  const next = to === undefined ? 'reason:string' : 'to:model|tools';
-  const isNext = key === 'wrapRequest' && (to ?? reason) !== undefined;
+  const { to, kind } = Object(made) as Partial<Record<'to' | 'kind', unknown>>;
+  const next = to === undefined ? endFields : 'to:model|tools';
+  const isNext = key === 'wrapRequest' && (to ?? kind) !== undefined;
   const fields = isNext ? next : (madeFields[key] ?? next);
   checkFields('CONFIGURATION', `The result of ${key}()`, made, fields);
 }

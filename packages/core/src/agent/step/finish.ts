@@ -3,7 +3,7 @@ import type { AgentResult, StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
-import type { Ending } from '../next.ts';
+import type { EndFields, Ending } from '../next.ts';
 import { pendingCallsOf } from './open-calls.ts';
 import type { Run } from '../run/run.ts';
 
@@ -17,12 +17,14 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.signal.aborted) run.waits.toleratesHangs = true;
   if (partial) await run.append([partial]);
   const last = run.messages.findLast(({ role }) => role !== 'tool');
-  if (run.stopped === 'suspended')
-    return { reason: 'suspended', message: last?.role === 'assistant' ? last : undefined };
+  if (run.stopped === 'suspended') {
+    const message = last?.role === 'assistant' ? last : undefined;
+    return { kind: 'stopped', reason: 'suspended', message };
+  }
   // Rejects with the failure, if one has stopped the run.
   await closeCalls(run);
   const by = run.interruption;
-  if (by?.reason !== 'interrupted') return { reason: 'aborted', message: partial };
+  if (by?.reason !== 'interrupted') return { kind: 'stopped', reason: 'aborted', message: partial };
   const { message = run.message('assistant', run.options.recoveryMessage) } = by;
   const isUsed = run.conversation.has(message.id);
   const given = isUsed ? { ...message, id: run.options.generateId() } : message;
@@ -33,9 +35,9 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
  * Ends the agent call with a message that the model did not write. `finish` tells its text, because
  * an abort while a wrapper waits here would lose an answer that readers have.
  */
-export function answer(run: Run, given: Msg, ending: Ending): Ending {
-  const message = run.asReply(given);
-  return { ...ending, message: withMetadata(message, { reason: ending.reason }), tell: true };
+export function answer(run: Run, given: Msg, end: EndFields): Ending {
+  const message = withMetadata(run.asReply(given), { reason: end.reason });
+  return { ...end, kind: 'told', message };
 }
 
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
@@ -51,11 +53,11 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   run.stage = 'ending';
   let { message = run.message('assistant', []) } = ending;
   run.lastReply = ending.reason === 'rejected' ? undefined : message;
-  if (ending.tell) await tellText(run, message);
+  if (ending.kind === 'told') await tellText(run, message);
   if (ending.reason === 'suspended')
     await run.outbox.tell('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
-  if (ending.isStored) await run.outbox.tell('post-call', { message });
+  if (ending.kind === 'stored') await run.outbox.tell('post-call', { message });
   else if (!withoutAnswer.includes(ending.reason))
     message = await run.outbox.revise('post-call', message);
   // If the agent call was aborted before its answer, the message is empty.
@@ -67,16 +69,21 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
     if (toolUsesOf(message).length && !keepsCalls(ending)) await closeCalls(run);
   }
   await run.close(ending.reason);
-  return resultOf(run, { ...ending, message });
+  return resultOf(run, ending, message);
 }
 
 /** Returns the result of an agent call that ends in this way. */
-export function resultOf(run: Run, ending: Ending): AgentResult {
-  const { refused: _refused, isStored: _isStored, tell: _tell, ...ended } = ending;
-  const { message = run.message('assistant', []) } = ending;
+export function resultOf(
+  run: Run,
+  { reason, output, error, stoppedAt }: EndFields,
+  message: Msg = run.message('assistant', []),
+): AgentResult {
   return {
     text: textOf(message),
-    ...(ended as Omit<typeof ended, 'message'>),
+    reason,
+    ...(output !== undefined && { output }),
+    ...(error && { error }),
+    ...(stoppedAt && { stoppedAt }),
     message,
     ...(run.warnings[0] && { warnings: run.warnings }),
     usage: run.usage,

@@ -35,7 +35,7 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
  */
 export async function makeRequest(run: Run, given: RequestDraft): Promise<ModelRequest | Next> {
   const { messages, tools, options, limit } = given;
-  if (limit) return { reason: limit, refused: given };
+  if (limit) return { kind: 'refused', reason: limit, draft: given };
   run.iteration += 1;
   const jumps: Jump[] = [];
   try {

@@ -132,5 +132,5 @@ async function removeLeftovers(run: Run, { removed }: Resumption): Promise<void>
 async function storedAnswer(run: Run, message: Msg): Promise<Ending> {
   await run.outbox.tell('step-reset', { reason: 'resume' });
   await tellText(run, message);
-  return { reason: 'stop', message, isStored: true };
+  return { kind: 'stored', reason: 'stop', message };
 }

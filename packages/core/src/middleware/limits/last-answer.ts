@@ -75,8 +75,8 @@ export function lastAnswer(onLimit?: OnLimit): Middleware {
     name: 'lastAnswer',
     wrapRequest: (next) => async (draft, context, steps) => {
       const made = await next(draft, context);
-      if (!isEnding(made) || !made.refused) return made;
-      return answerAt(made.reason, made.refused, { context, steps, onLimit });
+      if (!isEnding(made) || made.kind !== 'refused') return made;
+      return answerAt(made.reason, made.draft, { context, steps, onLimit });
     },
   };
 }
@@ -118,7 +118,7 @@ async function answerAt(
   if (stopped) return stopped;
   if (reply.type === 'complete') {
     const { type: _type, ...ending } = reply;
-    return { reason, ...ending };
+    return { kind: 'answer', reason, ...ending };
   }
   return steps.endStopped(reply.message);
 }

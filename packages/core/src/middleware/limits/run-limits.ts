@@ -76,7 +76,7 @@ async function lastReply(
   next: Step<Reply, Next>,
 ): Promise<Next> {
   const made = await next(reply, context);
-  return isNewAnswer(made, context) ? { ...made, reason: 'limit' } : made;
+  return isNewAnswer(made) ? { ...made, reason: 'limit' } : made;
 }
 
 /**

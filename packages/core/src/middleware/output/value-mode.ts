@@ -6,6 +6,7 @@ import {
   isNext,
   type Answer,
   type Ending,
+  type StoredAnswer,
   type Next,
 } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -98,15 +99,15 @@ export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
         const run = new ValueRun(form(context, steps), { context, steps, attempts });
         runs.set(context, run);
         const made = await next(input, context);
-        const isJudged = isEnding(made) && made.isStored && made.message;
-        return isJudged ? run.judgeStored({ ...made, message: made.message }) : made;
+        const isStored = isEnding(made) && made.kind === 'stored';
+        return isStored ? run.judgeStored(made) : made;
       },
       wrapRequest: (next) => (draft, context) => runOf(context).request(draft, next),
       wrapReply: (next) => async (reply, context) => {
         // The output of a tool is no value.
         if (!reply.request) return { to: 'model' };
         const made = await next(reply, context);
-        return isNewAnswer(made, context) ? runOf(context).judge(made) : made;
+        return isNewAnswer(made) ? runOf(context).judge(made) : made;
       },
     },
     lastAnswer((context, steps) => runOf(context).last(steps)),
@@ -157,7 +158,7 @@ class ValueRun {
    * Judges an answer. Returns the end of the run with its value, or asks the model again. Throws
    * `OUTPUT_INVALID` after the last attempt.
    */
-  async judge(ending: Answer): Promise<Next> {
+  async judge(ending: Answer | StoredAnswer): Promise<Next> {
     const { message } = ending;
     const reading = await this.#form.read(message);
     if (reading.ok) return this.#ending(reading.found, message, ending);
@@ -170,7 +171,7 @@ class ValueRun {
    * Returns the end of the run for an answer that an earlier run stored. The JSON that the model
    * wrote is validated again, because the schema may change values.
    */
-  async judgeStored(ending: Answer): Promise<Next> {
+  async judgeStored(ending: StoredAnswer): Promise<Next> {
     const { message } = ending;
     const { output, given = output } = message.metadata ?? {};
     const checked = given === undefined ? undefined : await this.#form.schema.validate(given);
@@ -196,9 +197,9 @@ class ValueRun {
     return { type: 'complete', message, output: found.value };
   }
 
-  async #ending(found: Found, reply: Msg, ending?: Ending): Promise<Ending> {
+  async #ending(found: Found, reply: Msg, ending?: Answer | StoredAnswer): Promise<Ending> {
     const message = await this.#answer(found, reply, 'reasoning-chunk');
-    return { ...ending, reason: 'stop', message, output: found.value };
+    return { kind: 'answer', ...ending, reason: 'stop', message, output: found.value };
   }
 
   /**

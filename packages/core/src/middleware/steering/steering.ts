@@ -51,7 +51,7 @@ export function steering(): Steering {
     wrapReply: (next) => async (reply, context, steps) => {
       const made = await next(reply, context);
       const run = runOf(context, steps);
-      return isNewAnswer(made, context) ? afterAnswer(run, made) : beforeModel(run, made);
+      return isNewAnswer(made) ? afterAnswer(run, made) : beforeModel(run, made);
     },
     wrapRound: (next) => async (round, context, steps) => {
       const made = await next(round, context);

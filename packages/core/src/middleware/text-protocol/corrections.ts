@@ -55,7 +55,7 @@ export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']
       return steps.endStopped(partOf(message, context.stopped));
     }
     const made = await next({ ...reply, message }, context);
-    if (!isNewAnswer(made, context)) return made;
+    if (!isNewAnswer(made)) return made;
     const invalid = invalidIn(made.message);
     if (!invalid) return made;
     await steps.append(correctionOf(made.message, invalid, steps));
