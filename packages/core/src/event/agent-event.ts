@@ -28,11 +28,12 @@ export interface AgentEventBase {
 }
 
 /**
- * Event of a run. The `pre-` and `post-` events, the chunks and `error` come from AgentScope;
- * Isoloop adds the other events. Each iteration has `pre-reasoning`, chunks and `post-reasoning`.
- * Each tool call has `pre-acting`, chunks and `post-acting`. If a person edits a tool call, readers
- * also get a `pre-acting` event with the new arguments. A chunk contains only new content.
- * `parallelIds()` adds the field `parallelId` for readers.
+ * What an agent tells hooks and readers while it runs. The `pre-` and `post-` events, the chunks
+ * and `error` come from AgentScope; Isoloop adds the other events. Each iteration has
+ * `pre-reasoning`, chunks and `post-reasoning`. Each tool call has `pre-acting`, chunks and
+ * `post-acting`. If a person edits a tool call, readers also get a `pre-acting` event with the new
+ * arguments. A chunk contains only new content. `parallelIds()` adds the field `parallelId` for
+ * readers.
  */
 export type AgentEvent = AgentEventBase &
   (

@@ -147,7 +147,10 @@ export interface KeptReply {
   clear(): Promise<void>;
 }
 
-/** Context of a model request. Middleware must pass all fields on. */
+/**
+ * What a model gets beside a request, such as its signal and its run. Middleware must pass all
+ * fields on.
+ */
 export interface ModelContext {
   readonly signal: AbortSignal;
   /** Run of the request; absent if the request does not come from a run. */

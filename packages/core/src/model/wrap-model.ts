@@ -9,8 +9,12 @@ export interface ModelMiddleware {
 }
 
 /**
- * Wraps a model in middleware. The first middleware is the outermost wrapper, as in `use`. Throws
- * `CONFIGURATION` for an argument that is not a model or not middleware.
+ * Wraps a model in middleware such as `retry()`, for a model outside an agent. The first middleware
+ * is the outermost wrapper, as in `use`. Throws `CONFIGURATION` for an argument that is not a model
+ * or not middleware.
+ *
+ * @example
+ * const summarizer = wrapModel(model, retry(), modelTimeout({ totalMs: 30_000 }));
  */
 export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddleware[]): ChatModel {
   checkFields('CONFIGURATION', 'wrapModel(): the model', model, 'stream:function features:object');

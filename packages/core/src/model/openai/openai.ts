@@ -37,10 +37,10 @@ export interface OpenAiOptions extends HttpModelOptions {
 }
 
 /**
- * Creates a model for a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of
- * `AgentErrorCode`, or `ABORTED`. It rejects with `CONFIGURATION` if the key has characters that a
- * header cannot contain. Throws `CONFIGURATION` for a wrong option, such as a `baseURL` without a
- * scheme.
+ * Creates a model for any server with the API of OpenAI's chat completions, such as Ollama or vLLM.
+ * Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`. It rejects with
+ * `CONFIGURATION` if the key has characters that a header cannot contain. Throws `CONFIGURATION`
+ * for a wrong option, such as a `baseURL` without a scheme.
  *
  * @example
  * const model = openai({ model: 'gpt-5-mini', apiKey });

@@ -36,8 +36,8 @@ export interface CounterStore {
 }
 
 /**
- * Keeps counters in this process. If there are more than `maxKeys` counters (default 10,000), the
- * counter with the oldest window is removed.
+ * Keeps the counts of `rateLimit()` and `spendCap()` in this process. If there are more than
+ * `maxKeys` counters (default 10,000), the counter with the oldest window is removed.
  */
 export function memoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
   checkOptions('CONFIGURATION', 'memoryCounters()', options, 'maxKeys:count|?');
@@ -63,9 +63,13 @@ export interface StoredCountersOptions extends ContentionOptions {
 }
 
 /**
- * Keeps counters in a key-value store that several processes can share. Counts are exact if the
- * store has `compareAndSet`. Without it, counts are exact within one process only. If two processes
- * add at the same moment, one of the two amounts may be lost.
+ * Keeps the counts of `rateLimit()` and `spendCap()` in a store that several processes can share.
+ * Counts are exact if the store has `compareAndSet`. Without it, counts are exact within one
+ * process only. If two processes add at the same moment, one of the two amounts may be lost.
+ *
+ * @example
+ * const store = storedCounters(new KvStore(env.KV));
+ * use: [rateLimit({ store })];
  */
 export function storedCounters(
   store: KeyValueStore,

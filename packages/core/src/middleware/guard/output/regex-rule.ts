@@ -18,7 +18,10 @@ export interface RegexRuleOptions {
   readonly name?: string;
 }
 
-/** Creates a rule from your regular expression (Arc Reactor: `RegexPatternOutputGuard`). */
+/**
+ * Replaces or rejects what your regular expression finds in a reply (Arc Reactor:
+ * `RegexPatternOutputGuard`).
+ */
 export function regexRule(
   options: RegexRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find'>> {
