@@ -115,6 +115,8 @@ export { toolError } from './middleware/resilience/tool-error.ts';
 export type { FailedTool, ToolErrorOptions } from './middleware/resilience/tool-error.ts';
 export { toolRetry } from './middleware/resilience/tool-retry.ts';
 export type { ToolRetryOptions } from './middleware/resilience/tool-retry.ts';
+export { boundedModel } from './model/bounded-model.ts';
+export type { ModelBounds } from './model/bounded-model.ts';
 export type { RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel } from './model/wrap-model.ts';
 export type { ModelMiddleware } from './model/wrap-model.ts';

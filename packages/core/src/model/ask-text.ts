@@ -3,10 +3,11 @@ import { systemMessage, userMessage } from '../message/create-message.ts';
 import { asOwn } from '../message/metadata-keys.ts';
 import { Deadline } from './deadline.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo } from './chat-model.ts';
-import { ReplyLength, usualReplyLength } from './reply-length.ts';
+import { usualReplyLength } from './reply-length.ts';
 import type { Usage } from './usage.ts';
 
 export interface TextRequest {
+  /** Model of an agent, or a model of `boundedModel()`. */
   readonly model: ChatModel;
   readonly system: string;
   readonly user: string;
@@ -43,14 +44,12 @@ async function textOfReply(
   signal: AbortSignal,
 ): Promise<string> {
   const messages = [systemMessage(system), asOwn(userMessage(user))];
-  const length = new ReplyLength(usualReplyLength);
   let text = '';
   for await (const deltas of model.stream(
     { ...generate, messages, tools: [], replyIs },
     { signal, run, replyLength: usualReplyLength },
   )) {
     signal.throwIfAborted();
-    length.add(deltas);
     for (const delta of deltas) {
       if (delta.type === 'text') text += delta.delta;
       else if (delta.type === 'reset') text = '';

@@ -2,49 +2,80 @@ import { AgentError } from '../error/agent-error.ts';
 import { abortables } from './abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from './pace.ts';
-import { ReplyLength } from './reply-length.ts';
+import { ReplyLength, usualReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
 export interface ModelBounds {
-  readonly now: () => number;
-  /** Maximum length of a reply, in characters. */
-  readonly replyLength: number;
+  /** Clock, in milliseconds. Default: `Date.now`. */
+  readonly now?: () => number;
+  /**
+   * Maximum length of a reply, in characters. Default: `limits.replyLength` of the agent that makes
+   * the request, or 1,000,000 without an agent.
+   */
+  readonly replyLength?: number;
+}
+
+/**
+ * Bounds the replies of a model. An agent bounds its own model, and `fallback()` bounds its models.
+ * Use it for any other model that middleware asks. A reply that is too long fails with
+ * `MODEL_REPLY_TOO_LONG`, and one that yields anything but arrays fails with `MODEL_BAD_RESPONSE`. A
+ * reply ends when the request's signal aborts, even if the model ignores the signal. Timers run
+ * between endless batches.
+ */
+export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatModel {
+  return withStream(model, (request, context) => boundedReply(model, request, context, bounds));
 }
 
 /**
  * Returns a model whose replies end when the request's signal aborts, even if `model` ignores the
- * signal. Code that reads a reply can then clean up. `bounds`: measures the length and the pace of
- * each reply. Timers can then run even between endless batches, and a reply that is too long fails.
- * Rejects with `MODEL_BAD_RESPONSE` if the model yields anything but arrays.
+ * signal. Code that reads a reply can then clean up.
  */
-export function boundedModel(model: ChatModel, bounds?: ModelBounds): ChatModel {
-  return withStream(model, (request, context) => boundedReply(model, request, context, bounds));
+export function abortableModel(model: ChatModel): ChatModel {
+  return withStream(model, (request, context) => abortableReply(model, request, context));
 }
 
 async function* boundedReply(
   model: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  bounds: ModelBounds | undefined,
+  bounds: ModelBounds,
 ): AsyncGenerator<readonly ModelDelta[], void> {
-  const within = abortables(context.signal);
-  const length = bounds && new ReplyLength(bounds.replyLength);
-  const pace = bounds && new Pace(bounds.now());
-  const batches = model.stream(request, context)[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const { done, value } = await within(batches.next());
-      if (done) return;
-      if (bounds && !Array.isArray(value)) throw notArray(model);
-      length?.add(value);
-      yield value;
-      const turn = pace?.step(bounds!.now());
-      if (turn) await turn;
-    }
-  } finally {
-    // Nobody waits for the cleanup, because it may hang.
-    void batches.return?.()?.catch(() => {});
+  const { now = Date.now, replyLength = context.replyLength ?? usualReplyLength } = bounds;
+  const length = new ReplyLength(replyLength);
+  const pace = new Pace(now());
+  for await (const deltas of abortableReply(model, request, context)) {
+    if (!Array.isArray(deltas)) throw notArray(model);
+    length.add(deltas);
+    yield deltas;
+    const turn = pace.step(now());
+    if (turn) await turn;
   }
+}
+
+/** Not a generator, because each wrapper around a model would add its promises to each delta. */
+function abortableReply(
+  model: ChatModel,
+  request: ModelRequest,
+  context: ModelContext,
+): AsyncIterable<readonly ModelDelta[]> {
+  return {
+    [Symbol.asyncIterator]() {
+      const { signal } = context;
+      const batches = model.stream(request, context)[Symbol.asyncIterator]();
+      const within = abortables(signal);
+      // Nobody waits for the cleanup, because it may hang.
+      const leave = (): void => void batches.return?.()?.catch(() => {});
+      signal.addEventListener('abort', leave);
+      return {
+        next: () => within(batches.next()),
+        async return() {
+          signal.removeEventListener('abort', leave);
+          leave();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
 }
 
 function notArray({ modelId }: ChatModel): AgentError {

@@ -10,6 +10,7 @@ import { regexRule } from '../middleware/guard/output/regex-rule.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { toolResultsOf } from '../message/message-text.ts';
+import { boundedModel } from './bounded-model.ts';
 import type { ChatModel, ModelDelta } from './chat-model.ts';
 import { openai } from '../openai.ts';
 import { openaiResponses } from './responses/openai-responses.ts';
@@ -381,12 +382,12 @@ test('guards that hold the whole reply back do not collect an endless reply of a
   expect(second.seen.sent).toBeLessThan(200);
 });
 
-test('a model that middleware uses instead of the agent’s model has the same limit', async () => {
+test('a model that middleware bounds and uses instead of the agent’s model has the same limit', async () => {
   const other = custom(text);
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([]),
-    use: [{ wrapModel: () => other.model }],
+    use: [{ wrapModel: () => boundedModel(other.model) }],
   });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(other.seen.sent).toBeLessThan(200);

@@ -3,7 +3,7 @@ import type { AgentResult } from '../../event/agent-result.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { Msg } from '../../message/msg.ts';
-import { boundedModel } from '../../model/bounded-model.ts';
+import { abortableModel, boundedModel } from '../../model/bounded-model.ts';
 import type { ChatModel, ModelRequest } from '../../model/chat-model.ts';
 import { runCall } from '../../tool/run-call.ts';
 import { isNotStarted, isSuspension, notStarted } from '../../tool/tool-outcome.ts';
@@ -70,16 +70,13 @@ export interface RunSetup extends AgentParts {
  */
 export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetup {
   const { model, limits, now } = parts.options;
-  const bounds = { now, ...limits };
-  const bounded = boundedModel(model, bounds);
-  const wrappedModel = wrapped(use, 'wrapModel', bounded, (made: ChatModel) => boundedModel(made));
+  const bounded = boundedModel(model, { now, replyLength: limits.replyLength });
   return {
     ...parts,
     use,
     mappers: use.filter(({ mapEvent }) => mapEvent),
-    // Replies are measured inside the wrappers, because one may collect a whole reply. They are
-    // also measured outside, because one may use other models.
-    model: wrappedModel === bounded ? bounded : boundedModel(wrappedModel, bounds),
+    // Replies are measured inside the wrappers, because one may collect a whole reply.
+    model: wrapped(use, 'wrapModel', bounded, abortableModel),
     runLoop: wrappedStep(use, 'wrapRun', loop),
     admit: wrappedStep(use, 'wrapInput', async (_run, input: CallInput) => input),
     settle: wrappedStep(use, 'wrapSettle', settleInput),

@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { classifyError } from '../../error/classify-error.ts';
+import { boundedModel } from '../../model/bounded-model.ts';
 import type { ChatModel, ModelFeatures, ModelRequest, RunInfo } from '../../model/chat-model.ts';
 import { tell } from '../../error/report-failure.ts';
 import { tryInTurn } from './try-in-turn.ts';
@@ -51,6 +52,7 @@ export function fallback(
 ): ModelMiddleware {
   checkFallback(models, options);
   const { afterFirstDelta = true, onFallback } = options;
+  const bounded = models.map((model) => boundedModel(model));
   return {
     name: 'fallback',
     wrapModel(model) {
@@ -66,14 +68,15 @@ export function fallback(
             first: { model, request },
             context,
             reason: 'fallback',
-            async next({ error: thrown, attempt, model: from, begun }) {
+            async next({ error: thrown, attempt, begun }) {
+              const from = models[attempt - 2] ?? model;
               const to = models[attempt - 1];
               if (!to || (begun && !afterFirstDelta)) return undefined;
               const error = failureOf(thrown, options);
               if (!error) return undefined;
               tell(onFallback, { from, to, error, ...(run && { run }) });
               onModel?.(to);
-              return { model: to, request: requestFor(to, request, options) };
+              return { model: bounded[attempt - 1]!, request: requestFor(to, request, options) };
             },
           });
         },

@@ -1,5 +1,4 @@
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { ReplyLength } from '../../model/reply-length.ts';
 import { addUsage, type Usage } from '../../model/usage.ts';
 
 /** A model request that failed. */
@@ -7,7 +6,6 @@ export interface FailedRequest {
   readonly error: unknown;
   /** Number of failed requests so far, including this request. */
   readonly attempt: number;
-  readonly model: ChatModel;
   /** Whether the reader has received deltas of any failed request. */
   readonly begun: boolean;
 }
@@ -43,12 +41,9 @@ export async function* tryInTurn({
   for (let attempt = 1; ; attempt += 1) {
     let usage: Usage | undefined;
     let stale = begun;
-    const length = new ReplyLength(context.replyLength);
     try {
       for await (const deltas of current.model.stream(current.request, context)) {
         if (!deltas.length) continue;
-        // The agent measures only its own model.
-        length.add(deltas);
         const last = deltas.at(-1)!;
         if (last.type === 'finish') usage = last.usage;
         const told =
@@ -62,7 +57,7 @@ export async function* tryInTurn({
       return;
     } catch (error) {
       if (context.signal.aborted) throw error;
-      const following = await next({ error, attempt, model: current.model, begun });
+      const following = await next({ error, attempt, begun });
       if (!following) throw error;
       current = following;
       spent = spent && usage ? addUsage(spent, usage) : (usage ?? spent);

@@ -3,6 +3,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { fence } from '../../message/fence.ts';
 import { askText } from '../../model/ask-text.ts';
+import { boundedModel } from '../../model/bounded-model.ts';
 import { generateFields } from '../../model/chat-model.ts';
 import type { ChatModel, GenerateOptions } from '../../model/chat-model.ts';
 import { withExecute } from '../../tool/prepare-call.ts';
@@ -93,7 +94,7 @@ async function invent(
   const about = JSON.stringify({ name, description, parameters });
   const user = `${fence('tool', about)}\n${fence('arguments', JSON.stringify(input) ?? '')}`;
   return askText({
-    model,
+    model: boundedModel(model),
     system: prompt,
     user,
     generate,

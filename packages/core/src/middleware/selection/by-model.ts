@@ -4,6 +4,7 @@ import { fence } from '../../message/fence.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import { askText } from '../../model/ask-text.ts';
+import { boundedModel } from '../../model/bounded-model.ts';
 import { generateFields } from '../../model/chat-model.ts';
 import type { ChatModel, GenerateOptions, ToolSchema } from '../../model/chat-model.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
@@ -52,7 +53,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
       .map(({ name, description }) => JSON.stringify({ name, description }))
       .join('\n');
     const reply = await askText({
-      model,
+      model: boundedModel(model),
       system: `${prompt}\nAnswer with JSON alone: {"tools":["name"]}, the best first, at most ${maxTools}.`,
       user: `${fence('tools', list)}\n${fence('question', question)}`,
       generate,

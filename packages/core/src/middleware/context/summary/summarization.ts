@@ -2,6 +2,7 @@ import { AgentError } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import type { Msg } from '../../../message/msg.ts';
+import { boundedModel } from '../../../model/bounded-model.ts';
 import { generateFields, type ChatModel, type GenerateOptions } from '../../../model/chat-model.ts';
 import { Deadline } from '../../../model/deadline.ts';
 import { addUsage, noUsage, type Usage } from '../../../model/usage.ts';
@@ -178,7 +179,8 @@ class Summarizer {
 
   async fit(request: ContextRequest): Promise<FittedContext> {
     const { messages, signal = new AbortController().signal } = request;
-    const { model = request.model, summaryTokens } = this.#settings;
+    const { model: own, summaryTokens } = this.#settings;
+    const model = own ? boundedModel(own) : request.model;
     if (!model)
       throw new AgentError('CONFIGURATION', `${where}: set model when no agent makes the request.`);
     const given = this.#meter.measure(request, summaryTokens);

@@ -1,0 +1,31 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
+import { fallback } from '../middleware/resilience/fallback.ts';
+import { retry } from '../middleware/resilience/retry.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import type { Middleware } from '../agent/middleware.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { ReplyLength } from './reply-length.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const words = ['one ', 'two ', 'three '];
+const failure: ScriptedReply = { error: new AgentError('MODEL_SERVER', 'Down.') };
+
+test.for<[what: string, first: readonly ScriptedReply[], use: () => readonly Middleware[]]>([
+  ['no wrapper', [words.join('')], () => []],
+  ['retry()', [words.join('')], () => [retry()]],
+  ['fallback() and retry()', [words.join('')], () => [fallback([new ScriptedModel([])]), retry()]],
+  ['a model of fallback()', [failure], () => [fallback([new ScriptedModel([words.join('')])])]],
+])('each delta is measured once, with %s', async ([, first, use]) => {
+  const measured: string[] = [];
+  const add = vi.spyOn(ReplyLength.prototype, 'add').mockImplementation((deltas) => {
+    for (const delta of deltas) if (delta.type === 'text') measured.push(delta.delta);
+  });
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(first), use: use() });
+  expect((await agent.call('go')).text).toBe('one two three ');
+  expect(add).toHaveBeenCalled();
+  expect(measured).toEqual(words);
+});
