@@ -178,11 +178,14 @@ export class Agent<const G extends GivenTools = GivenTools> {
   /**
    * Adds messages to the conversation without asking the model (AgentScope: `observe`). Rejects
    * with `INVALID_INPUT` for a tool call without a result. Also rejects if two messages have the
-   * same id, or if the conversation already has a message with this id.
+   * same id, or if the conversation already has a message with this id. While an agent call runs,
+   * rejects with `AGENT_BUSY`, or waits for its end if `whenBusy` is not `reject`.
    */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const given = toMessages(messages, this.options);
     checkRounds(given, 'To keep its text, pass assistantMessage(text, { name }).');
+    if (this.#isRefusing) throw busy(this.name);
+    await Promise.allSettled(this.#line);
     checkNew(given, await this.memory.read());
     await this.memory.append(given);
     await this.memory.flush?.();
@@ -191,6 +194,11 @@ export class Agent<const G extends GivenTools = GivenTools> {
   /** Whether a call runs or waits for its turn. */
   get busy(): boolean {
     return this.#line.size > 0;
+  }
+
+  /** Whether a new call is refused because another one runs. */
+  get #isRefusing(): boolean {
+    return this.busy && this.options.whenBusy === 'reject';
   }
 
   /**
@@ -282,7 +290,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const { run, input, driver, streamed } = begun;
     run.begin();
     try {
-      if (this.busy && this.options.whenBusy === 'reject') run.refuse('failed', busy(this.name));
+      if (this.#isRefusing) run.refuse('failed', busy(this.name));
       if (run.failure && run.callOptions.throwOnError !== false) throw run.failure;
       if (run.failure) return await runAgentCall(run, undefined);
       const running = this.#running;

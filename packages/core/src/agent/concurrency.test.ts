@@ -217,3 +217,21 @@ test('a thousand agents created from the same options share no state', async () 
   expect(toolkit.activeGroups()).toEqual([]);
   expect(agents.filter(({ status }) => status.interrupted)).toEqual([agents[4]]);
 });
+
+test('`observe()` during a call writes nothing into its turn', async () => {
+  const refusing = gate('first');
+  const busy = setUp([refusing.reply]).agent;
+  const running = busy.call('one');
+  await expect(busy.observe('by the way')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  refusing.open();
+  await running;
+  expect((await busy.messages()).map(textOf)).toEqual(['one', 'first']);
+
+  const { open, reply } = gate('first');
+  const { agent } = setUp([reply], { whenBusy: 'queue' });
+  const call = agent.call('one');
+  const observed = agent.observe('by the way');
+  open();
+  await Promise.all([call, observed]);
+  expect((await agent.messages()).map(textOf)).toEqual(['one', 'first', 'by the way']);
+});
