@@ -109,13 +109,13 @@ export function hideValues(values: readonly unknown[]): void {
  * Replaces each of the texts by `***`, the longest first, because a longer one may contain a shorter
  * one.
  */
-export function withoutTexts(text: string, texts: readonly string[]): string {
+function withoutTexts(text: string, texts: readonly string[]): string {
   const longestFirst = texts.toSorted((one, other) => other.length - one.length);
   return longestFirst.reduce((left, value) => left.replaceAll(value, '***'), text);
 }
 
 /** Returns a secret in all forms in which a text may quote it: plain, in URLs, JSON and base64. */
-export function formsOf(value: string): readonly string[] {
+function formsOf(value: string): readonly string[] {
   const bytes = new TextEncoder().encode(value);
   // A binding with half a character cannot be encoded as it is.
   const inUrl = encodeURIComponent(new TextDecoder().decode(bytes));

@@ -1,11 +1,12 @@
 import { countFeatures } from './text-features.ts';
-import type { TokenProfile, ToolCosts } from './token-profile.ts';
+import { jsonTools, type TokenProfile, type ToolCosts } from './token-profile.ts';
 
 interface FittedProfile {
   readonly name: string;
   /** One character per counter, which `decodeWeight` converts to a number. */
   readonly weights: string;
-  readonly tools: ToolCosts;
+  /** Default `jsonTools`. */
+  readonly tools?: ToolCosts;
   readonly perMedia?: number;
   readonly imagePixels?: number;
 }
@@ -20,7 +21,15 @@ interface FittedProfile {
  */
 export function fittedProfile({ weights, ...costs }: FittedProfile): TokenProfile {
   let decoded: Float64Array | undefined;
-  return { countText, perRequest: 8, perMessage: 5, perToolCall: 14, perMedia: 1600, ...costs };
+  return {
+    countText,
+    perRequest: 8,
+    perMessage: 5,
+    perToolCall: 14,
+    perMedia: 1600,
+    tools: jsonTools,
+    ...costs,
+  };
 
   function countText(text: string): number {
     if (text === '') return 0;

@@ -1,7 +1,7 @@
 import { fittedProfile } from './fitted-profile.ts';
 import * as weights from './profile-weights.ts';
 import type { TokenProfile } from './token-profile.ts';
-import { claudeTools, compactTools, jsonTools } from './token-profile.ts';
+import { claudeTools, compactTools } from './token-profile.ts';
 
 /** Profile for GPT-4o, GPT-4.1 and GPT-5, o1 to o4, and gpt-oss. Also close for Kimi and Grok. */
 export const o200k: TokenProfile = /* @__PURE__ */ fittedProfile({
@@ -23,21 +23,18 @@ export const cl100k: TokenProfile = /* @__PURE__ */ fittedProfile({
 export const qwen3: TokenProfile = /* @__PURE__ */ fittedProfile({
   name: 'qwen3',
   weights: weights.qwen3,
-  tools: jsonTools,
 });
 
 /** Profile for Llama 3. */
 export const llama3: TokenProfile = /* @__PURE__ */ fittedProfile({
   name: 'llama3',
   weights: weights.llama3,
-  tools: jsonTools,
 });
 
 /** Profile for DeepSeek V3 and R1. */
 export const deepseek3: TokenProfile = /* @__PURE__ */ fittedProfile({
   name: 'deepseek3',
   weights: weights.deepseek3,
-  tools: jsonTools,
 });
 
 /** Profile for Gemma 3. Also close for Gemini. */
@@ -52,7 +49,6 @@ export const gemma3: TokenProfile = /* @__PURE__ */ fittedProfile({
 export const mistral: TokenProfile = /* @__PURE__ */ fittedProfile({
   name: 'mistral',
   weights: weights.mistral,
-  tools: jsonTools,
 });
 
 /** Profile for Claude 3 to Claude Opus 4.6. */
@@ -60,7 +56,6 @@ export const claude3: TokenProfile = /* @__PURE__ */ fittedProfile({
   name: 'claude3',
   weights: weights.claude3,
   tools: claudeTools,
-  perMedia: 1600,
   imagePixels: 750,
 });
 
@@ -80,5 +75,4 @@ export const claude5: TokenProfile = /* @__PURE__ */ fittedProfile({
 export const generic: TokenProfile = /* @__PURE__ */ fittedProfile({
   name: 'generic',
   weights: weights.generic,
-  tools: jsonTools,
 });

@@ -1,4 +1,3 @@
-import { formsOf, withoutTexts } from '../../error/mask-secrets.ts';
 import { addressOf } from './base-url.ts';
 import type { HttpRequest } from './http-request.ts';
 
@@ -15,14 +14,17 @@ export function withoutSecrets(text: string, { url, headers }: HttpRequest): str
   const secrets = Object.values(headers)
     .map((value) => value.trim().replace(/^(bearer|basic) +/i, ''))
     .concat(parts)
-    .filter(({ length }) => length >= shortest);
-  const forms = secrets.flatMap(formsOf);
-  return forms.reduce(withoutCutSecret, withoutTexts(text, forms));
+    .flatMap((secret) => [secret, encodeURIComponent(secret)])
+    .filter(({ length }) => length >= shortest)
+    // A longer secret may contain a shorter one.
+    .toSorted((one, other) => other.length - one.length);
+  return secrets.reduce(withoutSecret, text);
 }
 
-/** Removes the beginning of a secret at the end of a quoted text, which may be cut within it. */
-function withoutCutSecret(text: string, secret: string): string {
-  const at = text.lastIndexOf(secret.slice(0, shortest));
-  const isCut = at >= 0 && text.endsWith('…') && secret.startsWith(text.slice(at, -1));
-  return isCut ? `${text.slice(0, at)}***…` : text;
+/** Removes a secret. At the end of a quoted text, also its beginning, because a cut may split it. */
+function withoutSecret(text: string, secret: string): string {
+  const clean = text.replaceAll(secret, '***');
+  const at = clean.lastIndexOf(secret.slice(0, shortest));
+  const isCut = at >= 0 && clean.endsWith('…') && secret.startsWith(clean.slice(at, -1));
+  return isCut ? `${clean.slice(0, at)}***…` : clean;
 }
