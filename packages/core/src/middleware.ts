@@ -117,6 +117,7 @@ export { toolRetry } from './middleware/resilience/tool-retry.ts';
 export type { ToolRetryOptions } from './middleware/resilience/tool-retry.ts';
 export { boundedModel } from './model/bounded-model.ts';
 export type { ModelBounds } from './model/bounded-model.ts';
+export { runInfo } from './model/chat-model.ts';
 export type { RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel } from './model/wrap-model.ts';
 export type { ModelMiddleware } from './model/wrap-model.ts';

@@ -181,7 +181,7 @@ const entries: Readonly<Record<string, Entry>> = {
     others:
       'addToSystemPrompt checkNew classifyError concurrency directAnswers errorHints ' +
       'friendlyErrors isEnding isNewAnswer isNext isResult lastAnswer modelErrors nestedHooks ' +
-      'boundedModel parallelIds perRun presetOf reactMemory steering todosOf toolMedia withStream wrapModel',
+      'boundedModel parallelIds perRun runInfo presetOf reactMemory steering todosOf toolMedia withStream wrapModel',
   },
   './observe': {
     exports: observe,

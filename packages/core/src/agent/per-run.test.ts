@@ -3,6 +3,8 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
 import { perRun } from './per-run.ts';
+import type { RunInfo } from '../model/chat-model.ts';
+import { tool } from '../tool/tool.ts';
 
 test('a run has one value from its first event to its last one, and no other run has it', async () => {
   let begun = 0;
@@ -27,4 +29,37 @@ test('a run has one value from its first event to its last one, and no other run
   const events = 'run-start pre-call pre-reasoning reasoning-chunk post-reasoning post-call';
   expect(seen).toEqual([`true ${events}`, `true ${events}`]);
   expect(begun).toBe(2);
+});
+
+test('wrappers of the model and of tools get the value of the run, and `begin` gets its steps', async () => {
+  const seenIn = perRun(({ runId }, steps) => ({ runId, steps, places: [] as string[] }));
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  let asked: unknown;
+  const part: Middleware = {
+    wrapRun: (next) => async (input, context, steps) => {
+      const value = seenIn(context);
+      const result = await next(input, context);
+      expect(value.steps).toBe(steps);
+      expect(value.places).toEqual(['model', 'tool', 'model']);
+      return result;
+    },
+    wrapModel: (next) => ({
+      ...next,
+      stream(request, context) {
+        asked = context.run;
+        seenIn(context.run!).places.push('model');
+        return next.stream(request, context);
+      },
+    }),
+    wrapTool: (next) => (call, options) => {
+      seenIn(options.run).places.push('tool');
+      return next(call, options);
+    },
+  };
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  const { runId, sessionId } = asked as RunInfo;
+  expect(JSON.parse(JSON.stringify(asked))).toEqual({ runId, sessionId, agentPath: ['a'] });
+  expect(() => seenIn({ runId, sessionId, agentPath: ['a'] })).toThrow('not a copy');
 });

@@ -1,18 +1,25 @@
 import type { HookDispatcher } from '../event/hook-dispatcher.ts';
 import type { AgentHook } from './middleware.ts';
+import type { RunInfo } from '../model/chat-model.ts';
 import { runOf, type RunContext } from './run-context.ts';
+import type { Steps } from './steps.ts';
 
 /**
  * Returns a function that returns the value of a run: the same value for each call with the run's
- * context. Its first call creates the value with `begin`. Several agents may share the function.
+ * context. `ModelContext.run` and the `run` of a tool call are that context, too. The first call
+ * creates the value with `begin`. Several agents may share the function. Throws `CONFIGURATION` for
+ * a copy of the context.
  */
-export function perRun<T>(begin: (context: RunContext) => T): (context: RunContext) => T {
-  const values = new WeakMap<RunContext, { readonly value: T }>();
+export function perRun<T>(
+  begin: (context: RunContext, steps: Steps) => T,
+): (context: RunInfo) => T {
+  const values = new WeakMap<RunInfo, { readonly value: T }>();
   return (context) => {
     const known = values.get(context);
     if (known) return known.value;
-    const value = begin(context);
-    values.set(context, { value });
+    const run = runOf(context);
+    const value = begin(run, run.steps);
+    values.set(run, { value });
     return value;
   };
 }

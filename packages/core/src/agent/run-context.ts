@@ -91,7 +91,7 @@ export interface RunContext extends RunInfo {
 }
 
 /** Returns the run of a context. Throws `CONFIGURATION` unless the loop made the context. */
-export function runOf(context: RunContext): Run {
+export function runOf(context: RunInfo): Run {
   // A copy has the fields of the run, but not its methods.
   if ('alive' in Object(context)) return context as Run;
   const message = 'A wrapper must pass its own context to `next`, not a copy.';

@@ -130,6 +130,11 @@ export interface RunInfo {
   readonly agentPath: readonly string[];
 }
 
+/** Returns the ids of a run as plain data, for logs and for other threads. */
+export function runInfo({ runId, sessionId, userId, agentPath }: RunInfo): RunInfo {
+  return { runId, sessionId, ...(userId !== undefined && { userId }), agentPath };
+}
+
 /**
  * Place in the session's log for the state of one reply. A model uses it if its provider can
  * continue a reply after the death of the process that asked for it.
@@ -153,7 +158,10 @@ export interface KeptReply {
  */
 export interface ModelContext {
   readonly signal: AbortSignal;
-  /** Run of the request; absent if the request does not come from a run. */
+  /**
+   * Run of the request; absent if the request does not come from a run. From an agent, it is the
+   * `RunContext` of the run, for `perRun()`. Pass on `runInfo(run)` outside the agent.
+   */
   readonly run?: RunInfo | undefined;
   /**
    * Maximum length of a reply, in characters: `limits.replyLength` of the agent. The agent counts

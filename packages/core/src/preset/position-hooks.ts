@@ -3,7 +3,7 @@ import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
 import type { AgentHook, Middleware } from '../agent/middleware.ts';
-import { nestedHooks } from '../agent/per-run.ts';
+import { nestedHooks, perRun } from '../agent/per-run.ts';
 import type { RunContext } from '../agent/run-context.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
@@ -56,7 +56,7 @@ export function positionHooks(
   checkPositionHooks('positionHooks()', hooks);
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   const outward = inward.toReversed();
-  const runs: WeakMap<RunContext, RunOfCall> = new WeakMap();
+  const runOf = perRun((): RunOfCall => ({ isContinued: false, isSuspended: false }));
   return {
     // Two lists of hooks in one agent must have different names.
     name: ['positionHooks', ...inward.map(({ name }) => name)].join(':'),
@@ -65,13 +65,13 @@ export function positionHooks(
     onError: 'fail',
     on: {
       'run-start': ({ resumes }, _control, context) => {
-        runs.set(context, { isContinued: resumes !== undefined, isSuspended: false });
+        runOf(context).isContinued = resumes !== undefined;
       },
       'pre-call': {
         priority,
         handle(event, control, context) {
-          const run = runs.get(context);
-          if (!run?.isContinued) return runAt('beforeAgent', inward, { event, control, context });
+          const run = runOf(context);
+          if (!run.isContinued) return runAt('beforeAgent', inward, { event, control, context });
           run.lastId = context.messages.at(-1)?.id;
           return undefined;
         },
@@ -94,13 +94,12 @@ export function positionHooks(
       'post-call': {
         priority,
         handle(event, control, context) {
-          const isOver = endsCall(runs.get(context), context, event.message);
+          const isOver = endsCall(runOf(context), context, event.message);
           return isOver ? runAt('afterAgent', outward, { event, control, context }) : undefined;
         },
       },
       suspended(_event, _control, context) {
-        const run = runs.get(context);
-        if (run) run.isSuspended = true;
+        runOf(context).isSuspended = true;
       },
     },
   };
@@ -109,7 +108,7 @@ export function positionHooks(
 /** State of one run. An agent call takes several runs if it suspends and continues. */
 interface RunOfCall {
   /** Whether an earlier run began the agent call. */
-  readonly isContinued: boolean;
+  isContinued: boolean;
   isSuspended: boolean;
   /** Id of the last message in the session log when this run continued the agent call. */
   lastId?: string | undefined;
@@ -120,11 +119,11 @@ interface RunOfCall {
  * decision or a result. Also returns false if an earlier run ended it and this run only returns the
  * answer again.
  */
-function endsCall(run: RunOfCall | undefined, { messages }: RunContext, message: Msg): boolean {
+function endsCall(run: RunOfCall, { messages }: RunContext, message: Msg): boolean {
   const isStored = messages.some(({ id }) => id === message.id);
-  const isToldAgain = isStored && run?.lastId === message.id;
+  const isToldAgain = isStored && run.lastId === message.id;
   const isOpen = openCalls(isStored ? messages : [...messages, message]).length > 0;
-  return !run?.isSuspended && !isToldAgain && !isOpen;
+  return !run.isSuspended && !isToldAgain && !isOpen;
 }
 
 /** Throws `CONFIGURATION` for invalid hooks. The message names the function `where`. */

@@ -13,8 +13,8 @@ import type { JsonValue } from '../../message/json/json.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { CallTimeout } from '../../model/call-timeout.ts';
-import type { ChatModel, GenerateOptions, ToolSchema } from '../../model/chat-model.ts';
-import { generateFields } from '../../model/chat-model.ts';
+import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
+import { generateFields, runInfo } from '../../model/chat-model.ts';
 import { Pace } from '../../model/pace.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { lostWrite, Waits } from '../../model/waits.ts';
@@ -154,6 +154,10 @@ export class Run extends Haltable implements RunContext {
     this.stage = 'over';
     keepConversation(this.conversation);
     this.callOptions.signal?.removeEventListener('abort', this.#onAbort);
+  }
+
+  toJSON(): RunInfo {
+    return runInfo(this);
   }
 
   readonly #onAbort = (): void => this.abort(this.callOptions.signal?.reason);

@@ -36,9 +36,7 @@ export async function readReply(
   const signal = run.requestSignal();
   try {
     if (run.stopped) return incomplete(run, reply, messageId);
-    const { runId, sessionId, userId, agentPath } = run;
-    const info = { runId, sessionId, userId, agentPath };
-    const context = { signal, run: info, replyLength, kept: keptReply(run) };
+    const context = { signal, run, replyLength, kept: keptReply(run) };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
       const at = run.now();

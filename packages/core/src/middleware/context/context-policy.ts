@@ -105,10 +105,9 @@ async function fitDraft(
   context: RunContext,
   steps: Steps,
 ): Promise<RequestDraft> {
-  const { runId, sessionId, userId, agentPath, promptId, model, stopSignal } = context;
+  const { sessionId, promptId, model, stopSignal } = context;
   const { messages, head, tools, beside } = draft;
-  const run = { runId, sessionId, userId, agentPath };
-  const about = { promptId, model, sessionId, run, beside, signal: stopSignal };
+  const about = { promptId, model, sessionId, run: context, beside, signal: stopSignal };
   const result = await policy.fit({ messages, head, tools, ...about }, context);
   checkFields('CONFIGURATION', 'The result of a context policy', result, resultFields);
   const { removed, before, after, usage } = result;

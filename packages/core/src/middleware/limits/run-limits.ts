@@ -1,5 +1,6 @@
 import type { Middleware, OpenCall, Reply, Step } from '../../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../../agent/next.ts';
+import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { outputToolName } from '../../message/output-tool.ts';
@@ -36,17 +37,16 @@ export interface RunLimits {
  */
 export function runLimits(usual: RunLimits = {}): Middleware {
   checkOptions('CONFIGURATION', 'runLimits()', usual, 'toolCalls,tokens:count|?');
-  /** Number of tool calls of each run so far. */
-  const counts = new WeakMap<RunContext, number>();
-  const countOf = (context: RunContext): number => counts.get(context) ?? 0;
+  /** The tool calls of each run so far. */
+  const callsOf = perRun(() => ({ count: 0 }));
   const maxCalls = ({ options }: RunContext): number =>
     options.limits?.toolCalls ?? usual.toolCalls ?? Infinity;
-  const hasCallsLeft = (context: RunContext): boolean => countOf(context) < maxCalls(context);
+  const hasCallsLeft = (context: RunContext): boolean => callsOf(context).count < maxCalls(context);
   const counted = (call: OpenCall, context: RunContext): OpenCall => {
     if (!isCounted(call)) return call;
-    const count = countOf(context);
-    if (hasCallsLeft(context)) counts.set(context, count + 1);
-    else if (!call.result) return { ...call, result: overLimit(call, count) };
+    const calls = callsOf(context);
+    if (hasCallsLeft(context)) calls.count += 1;
+    else if (!call.result) return { ...call, result: overLimit(call, calls.count) };
     return call;
   };
   return {

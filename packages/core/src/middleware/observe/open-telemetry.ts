@@ -2,6 +2,8 @@ import type { ContextAPI, TraceAPI, Tracer } from '@opentelemetry/api';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
+import type { RunInfo } from '../../model/chat-model.ts';
 import { RunSpans, tracedReply } from './run-spans.ts';
 import { errorAttributes } from './gen-ai-attributes.ts';
 
@@ -39,7 +41,8 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
   checkFields('CONFIGURATION', 'openTelemetry(): api', given.api, 'trace:setSpan() context:with()');
   const { api, tracer = api.trace.getTracer('isoloop'), content = false } = given;
   const tracing = { api, tracer, content };
-  const runs = new Map<string, RunSpans>();
+  const known = perRun((): { spans?: RunSpans } => ({}));
+  const spansOf = (run: RunInfo): RunSpans | undefined => known(run).spans;
   return {
     name: 'openTelemetry',
     onError: 'ignore',
@@ -47,35 +50,36 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
     on: {
       'pre-acting': {
         priority: Infinity,
-        handle: ({ runId, toolUse, at }) => void runs.get(runId)?.beginTool(toolUse, at),
+        handle: ({ toolUse, at }, _control, context) =>
+          void spansOf(context)?.beginTool(toolUse, at),
       },
       'post-acting': {
         priority: Infinity,
-        handle: ({ runId, toolUse, result, at }) =>
-          runs.get(runId)?.endTool(toolUse.id, result, at),
+        handle: ({ toolUse, result, at }, _control, context) =>
+          spansOf(context)?.endTool(toolUse.id, result, at),
       },
-      'step-reset': ({ runId, reason, at }) =>
-        void runs.get(runId)?.innermost.span.addEvent('step-reset', { reason }, at),
-      'context-fitted': ({ runId, removed, before, after, error, at }) => {
+      'step-reset': ({ reason, at }, _control, context) =>
+        void spansOf(context)?.innermost.span.addEvent('step-reset', { reason }, at),
+      'context-fitted': ({ removed, before, after, error, at }, _control, context) => {
         const attributes = { removed, before, after, ...(error && errorAttributes(error)) };
-        runs.get(runId)?.span.addEvent('context-fitted', attributes, at);
+        spansOf(context)?.span.addEvent('context-fitted', attributes, at);
       },
     },
     wrapModel: (model) =>
       withStream(model, (request, context) => {
-        const spans = runs.get(context.run?.runId ?? '');
+        const spans = context.run && spansOf(context.run);
         return tracedReply(tracing, { model, request, context, spans });
       }),
     wrapTool: (next) => (call, options) => {
       // After a decision there is no `pre-acting` in this run: an earlier run emitted it.
-      const opened = runs.get(options.run.runId)?.ofTool(call.toolUse);
+      const opened = spansOf(options.run)?.ofTool(call.toolUse);
       if (!opened) return next(call, options);
       opened.span.setAttribute('gen_ai.tool.description', call.tool.schema.description);
       return api.context.with(opened.inside, () => next(call, options));
     },
     wrapRun: (next) => async (input, context) => {
       const spans = new RunSpans(tracing, context, input.messages);
-      runs.set(context.runId, spans);
+      known(context).spans = spans;
       try {
         const result = await api.context.with(spans.inside, () => next(input, context));
         spans.result(result);
@@ -84,7 +88,6 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
         spans.fail(thrown);
         throw thrown;
       } finally {
-        runs.delete(context.runId);
         spans.end();
       }
     },

@@ -9,6 +9,7 @@ import {
   type StoredAnswer,
   type Next,
 } from '../../agent/next.ts';
+import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -90,14 +91,14 @@ export interface ValueModeOptions {
  * it.
  */
 export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
-  const runs = new WeakMap<RunContext, ValueRun>();
-  const runOf = (context: RunContext): ValueRun => runs.get(context)!;
+  const runOf = perRun(
+    (context, steps) => new ValueRun(form(context, steps), { context, steps, attempts }),
+  );
   return [
     {
       name: 'output',
-      wrapSettle: (next) => async (input, context, steps) => {
-        const run = new ValueRun(form(context, steps), { context, steps, attempts });
-        runs.set(context, run);
+      wrapSettle: (next) => async (input, context) => {
+        const run = runOf(context);
         const made = await next(input, context);
         const isStored = isEnding(made) && made.kind === 'stored';
         return isStored ? run.judgeStored(made) : made;

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { classifyError, type ErrorClass } from '../../error/classify-error.ts';
-import type { RunInfo } from '../../model/chat-model.ts';
+import { runInfo, type RunInfo } from '../../model/chat-model.ts';
 import { abortable } from '../../model/abortable.ts';
 import { tell } from '../../error/report-failure.ts';
 import { wait } from '../../model/timer.ts';
@@ -109,7 +109,7 @@ export function backoff(options: BackoffOptions): Backoff {
       delayMs,
       error: AgentError.from(error, known.code),
       of,
-      ...(run && { run }),
+      ...(run && { run: runInfo(run) }),
     });
     try {
       await abortable(Promise.resolve(sleep(delayMs, signal)), signal);

@@ -2,7 +2,13 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
-import type { ChatModel, ModelFeatures, ModelRequest, RunInfo } from '../../model/chat-model.ts';
+import {
+  runInfo,
+  type ChatModel,
+  type ModelFeatures,
+  type ModelRequest,
+  type RunInfo,
+} from '../../model/chat-model.ts';
 import { tell } from '../../error/report-failure.ts';
 import { tryInTurn } from './try-in-turn.ts';
 import type { ModelMiddleware } from '../../model/wrap-model.ts';
@@ -74,7 +80,7 @@ export function fallback(
               if (!to || (begun && !afterFirstDelta)) return undefined;
               const error = failureOf(thrown, options);
               if (!error) return undefined;
-              tell(onFallback, { from, to, error, ...(run && { run }) });
+              tell(onFallback, { from, to, error, ...(run && { run: runInfo(run) }) });
               onModel?.(to);
               return { model: bounded[attempt - 1]!, request: requestFor(to, request, options) };
             },

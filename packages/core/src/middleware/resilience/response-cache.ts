@@ -6,12 +6,13 @@ import { isOwn } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 import { memoryResponses, type CachedReply, type ResponseStore } from './response-store.ts';
 import { abortable } from '../../model/abortable.ts';
-import type {
-  ChatModel,
-  ModelContext,
-  ModelDelta,
-  ModelRequest,
-  RunInfo,
+import {
+  runInfo,
+  type ChatModel,
+  type ModelContext,
+  type ModelDelta,
+  type ModelRequest,
+  type RunInfo,
 } from '../../model/chat-model.ts';
 import { joinDeltas } from '../../model/deltas.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
@@ -114,7 +115,12 @@ async function* cached(
   const hit = known && known.expiresAt > now() ? known : undefined;
   const hitKind = hit?.key === key ? 'exact' : 'semantic';
   const { provider, modelId } = model;
-  tell(onLookup, { found: hit ? hitKind : 'nothing', provider, modelId, ...(run && { run }) });
+  tell(onLookup, {
+    found: hit ? hitKind : 'nothing',
+    provider,
+    modelId,
+    ...(run && { run: runInfo(run) }),
+  });
   if (hit) return yield hit.deltas.map(unpaid);
   const reply = yield* recorded(model, request, context);
   if (!isWhole(reply) || (!toolCalls && reply.some(({ type }) => type === 'tool-input'))) return;

@@ -1,11 +1,11 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { backoff, backoffFields, type BackoffOptions, type FailedTry } from './backoff.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
+import { backoff, backoffFields, type BackoffOptions, type FailedTry } from './backoff.ts';
 import { withExecute, type ReadyCall } from '../../tool/prepare-call.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import { isSuspension } from '../../tool/tool-outcome.ts';
-import type { Middleware, RunCallOptions } from '../../agent/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 
 /** How often `toolRetry()` runs a tool again, and after which errors. */
 export interface ToolRetryOptions extends BackoffOptions {
@@ -57,13 +57,8 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
   return {
     name: 'toolRetry',
     wrapTool: (next) => (call, context) =>
-      next(tools && !tools.includes(call.tool.name) ? call : again(call, runOf(context)), context),
+      next(tools && !tools.includes(call.tool.name) ? call : again(call, context.run), context),
   };
-}
-
-function runOf({ run }: RunCallOptions): RunInfo {
-  const { runId, sessionId, userId, agentPath } = run;
-  return { runId, sessionId, userId, agentPath };
 }
 
 function isMarked(error: unknown): boolean {

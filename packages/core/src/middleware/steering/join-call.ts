@@ -16,12 +16,12 @@ export async function joinCall(
   use: readonly Middleware[],
   call: WaitingCall,
 ): Promise<AgentResult | undefined> {
-  const { running, steps, signal } = call;
+  const { running, signal } = call;
   const steering = use.find(isSteering);
   if (!steering) return undefined;
   let injection: Injection;
   try {
-    const run = steering.runOf(running, steps);
+    const run = steering.runOf(running);
     injection = run.add(call.input.messages, () => call.admit(), true);
   } catch (error) {
     return call.end(AgentError.from(error));

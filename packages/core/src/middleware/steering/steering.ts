@@ -1,7 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding, isNewAnswer, type Answer, type Next } from '../../agent/next.ts';
+import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
 import { takePause } from '../../agent/run/interruption.ts';
 import type { CheckedRequest } from '../../event/interrupt-request.ts';
 import { SteeredRun } from './steered-run.ts';
@@ -18,7 +18,7 @@ declare module '../../agent/kernel-options.ts' {
 
 export interface Steering extends Middleware {
   /** Returns what others have added to a run, also before it begins. */
-  runOf(context: RunContext, steps: Steps): SteeredRun;
+  runOf(context: RunContext): SteeredRun;
 }
 
 /**
@@ -26,36 +26,29 @@ export interface Steering extends Middleware {
  * middleware. It handles the modes `pause` and `inject` of `interrupt()`, and `whenBusy: 'inject'`.
  */
 export function steering(): Steering {
-  const runs = new WeakMap<RunContext, SteeredRun>();
-  const runOf = (context: RunContext, steps: Steps): SteeredRun => {
-    const known = runs.get(context);
-    if (known) return known;
-    const run = new SteeredRun(context, steps);
-    runs.set(context, run);
-    return run;
-  };
+  const runOf = perRun((context, steps) => new SteeredRun(context, steps));
   return {
     name: 'steering',
     runOf,
     wrapRun: (next) => (input, context, steps) => {
-      const run = runOf(context, steps);
+      const run = runOf(context);
       steps.onInterrupt((request) => take(run, request));
       return next(input, context);
     },
-    wrapSettle: (next) => async (input, context, steps) => {
+    wrapSettle: (next) => async (input, context) => {
       const first = await next(input, context);
-      const run = runOf(context, steps);
+      const run = runOf(context);
       run.open();
       return beforeModel(run, first);
     },
-    wrapReply: (next) => async (reply, context, steps) => {
+    wrapReply: (next) => async (reply, context) => {
       const made = await next(reply, context);
-      const run = runOf(context, steps);
+      const run = runOf(context);
       return isNewAnswer(made) ? afterAnswer(run, made) : beforeModel(run, made);
     },
-    wrapRound: (next) => async (round, context, steps) => {
+    wrapRound: (next) => async (round, context) => {
       const made = await next(round, context);
-      return beforeModel(runOf(context, steps), made);
+      return beforeModel(runOf(context), made);
     },
   };
 }

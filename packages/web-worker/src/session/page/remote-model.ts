@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { ChatModel } from '@isoloop/core';
+import { runInfo } from '@isoloop/core/middleware';
 import { isPageGone, type PageLink } from './page-link.ts';
 import type { ModelAnswer, ModelQuestion } from '../../page/page-model.ts';
 import type { PageOffer } from '../../wire/protocol.ts';
@@ -33,7 +34,7 @@ export function remoteModel(pages: ModelPages): ChatModel {
         page.link.ask(question, { signal });
       let open = true;
       try {
-        await ask({ type: 'open', reply, request, run });
+        await ask({ type: 'open', reply, request, run: run && runInfo(run) });
         for (;;) {
           const batch = await ask({ type: 'next', reply });
           if (!batch) {

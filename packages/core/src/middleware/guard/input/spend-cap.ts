@@ -1,4 +1,5 @@
 import type { Middleware } from '../../../agent/middleware.ts';
+import { perRun } from '../../../agent/per-run.ts';
 import type { RunContext } from '../../../agent/run-context.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { keyPrefix } from '../../../memory/storage-keys.ts';
@@ -66,7 +67,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
   } = options;
   const add = userCounter(options);
   const report = reporter(options);
-  const unreported = new Map<string, Set<Unreported>>();
+  const unreportedIn = perRun(() => new Set<Unreported>());
   const check = async (input: readonly Msg[], context: RunContext) => {
     const count = await add(context, keyPrefix.spend, 0, window);
     return count.total < limit ? input : limitReached(count);
@@ -85,14 +86,11 @@ export function spendCap(options: SpendCapOptions): Middleware {
   return {
     ...inputGuard(name, check, options),
     wrapRun: (next) => async (input, context) => {
-      const requests = new Set<Unreported>();
-      unreported.set(context.runId, requests);
       try {
         return await next(input, context);
       } finally {
-        unreported.delete(context.runId);
         let { usage } = context;
-        for (const { request, said } of requests)
+        for (const { request, said } of unreportedIn(context))
           if (said) usage = addUsage(usage, estimateUsage(request, said, profile));
         await spend(usage, context).catch((error: unknown) => report(error, name));
       }
@@ -100,7 +98,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
     wrapModel: (next) =>
       withStream(next, async function* (request, context) {
         const asked = { request, said: '' };
-        const requests = unreported.get(context.run?.runId ?? '');
+        const requests = context.run && unreportedIn(context.run);
         requests?.add(asked);
         for await (const batch of next.stream(request, context)) {
           asked.said += saidIn(batch);

@@ -3,11 +3,12 @@ import { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import { tell } from '../../../error/report-failure.ts';
 import { assistantMessage, userMessage } from '../../../message/create-message.ts';
-import type {
-  ChatModel,
-  ModelContext,
-  ModelDelta,
-  ModelRequest,
+import {
+  runInfo,
+  type ChatModel,
+  type ModelContext,
+  type ModelDelta,
+  type ModelRequest,
 } from '../../../model/chat-model.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { asOwn } from '../../../message/metadata-keys.ts';
@@ -99,7 +100,7 @@ export function outputGuardsOf(
   const report = reporter(options);
   const settingsOf = ({ run }: ModelContext): Omit<GuardedReplyOptions, 'isValue'> => {
     const act = (action: OutputAction): void =>
-      tell(options.onAction, { ...action, ...(run && { run }) });
+      tell(options.onAction, { ...action, ...(run && { run: runInfo(run) }) });
     return { rules, lookahead, thinking, report, act, run };
   };
   return {

@@ -2,7 +2,7 @@ import { startOf } from '../../../message/cut-text.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import { tell } from '../../../error/report-failure.ts';
-import type { RunInfo } from '../../../model/chat-model.ts';
+import { runInfo, type RunInfo } from '../../../model/chat-model.ts';
 import type { OutputRule } from './output-rule.ts';
 
 /** How long an answer may be, and what happens to another one. */
@@ -60,7 +60,7 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
     releaseAtMost: max,
     review(text, { callsTools, isValue, retries, run }) {
       const violated = (violation: LengthViolation): void =>
-        tell(options.onViolation, { ...violation, ...(run && { run }) });
+        tell(options.onViolation, { ...violation, ...(run && { run: runInfo(run) }) });
       if (text.length > max) {
         violated({ rule: 'max', value: text.length, limit: max });
         if (isValue) return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
