@@ -123,5 +123,7 @@ export { withStream, wrapModel } from './model/wrap-model.ts';
 export type { ModelMiddleware } from './model/wrap-model.ts';
 export { toolMedia } from './model/tool-media.ts';
 export type { ReadyCall } from './tool/prepare-call.ts';
-export { isResult } from './tool/tool-outcome.ts';
+export { allowTools } from './tool/set/tool-set.ts';
+export { isResult, notStarted } from './tool/tool-outcome.ts';
 export type { NotStarted, Suspension, ToolOutcome } from './tool/tool-outcome.ts';
+export { deniedResult, errorResult } from './tool/tool-result.ts';

@@ -179,7 +179,8 @@ const entries: Readonly<Record<string, Entry>> = {
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
     others:
-      'addToSystemPrompt checkNew classifyError concurrency directAnswers errorHints ' +
+      'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
+      'errorHints errorResult ' +
       'friendlyErrors isEnding isNewAnswer isNext isResult lastAnswer modelErrors nestedHooks ' +
       'boundedModel parallelIds perRun runInfo presetOf reactMemory steering todosOf toolMedia withStream wrapModel',
   },

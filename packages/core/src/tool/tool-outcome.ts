@@ -21,6 +21,7 @@ export interface NotStarted {
   readonly notStarted: true;
 }
 
+/** Outcome that leaves a tool call open. The next model request closes it as interrupted. */
 export const notStarted: NotStarted = { notStarted: true };
 
 /** Returns whether a tool call has a result. */

@@ -28,6 +28,7 @@ export function errorResult(toolUse: ToolUse, message: string): ToolResult {
   return toolResult(toolUse, `Error: ${message}`, 'error');
 }
 
+/** Returns the result of a rejected tool call, with state `denied`. */
 export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): ToolResult {
   return toolResult(toolUse, `Tool call rejected: ${reason}`, 'denied');
 }

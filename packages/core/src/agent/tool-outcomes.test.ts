@@ -1,0 +1,34 @@
+import { Agent } from '@isoloop/core/kernel';
+import { tool, toolResultsOf, type Middleware } from '@isoloop/core';
+import { allowTools, deniedResult, errorResult, notStarted } from '@isoloop/core/middleware';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { expect, test } from 'vitest';
+
+test('a part made of public helpers rejects tool calls, fails them, leaves them open and hides tools', async () => {
+  const names = ['deny', 'fail', 'wait', 'hidden'];
+  const part: Middleware = {
+    wrapRequest: (next) => (draft, context) => {
+      context.setTools(allowTools(context.tools, names.slice(0, 3)));
+      return next(draft, context);
+    },
+    wrapTool:
+      () =>
+      async ({ toolUse }) => {
+        if (toolUse.name === 'deny') return deniedResult(toolUse, 'too late');
+        return toolUse.name === 'fail' ? errorResult(toolUse, 'too early') : notStarted;
+      },
+  };
+  const tools = names.map((name) =>
+    tool({ name, description: '', input: {}, execute: () => 'ran' }),
+  );
+  const model = new ScriptedModel([{ toolCalls: names.map((name) => ({ name })) }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools, use: [part] });
+  await agent.call('go');
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ name, state, output }) => [name, state, output])).toEqual([
+    ['deny', 'denied', 'Tool call rejected: too late'],
+    ['fail', 'error', 'Error: too early'],
+    ['wait', 'interrupted', expect.any(String)],
+    ['hidden', 'error', 'Error: Tool not allowed: hidden.'],
+  ]);
+});
