@@ -377,3 +377,19 @@ test('an agent call refuses `defaults` with an option of the wrong type or that 
     'The middleware "unnamed" sets `colour`, which ReActAgent does not have.',
   );
 });
+
+test("`context.options` has the options of features of an agent call, not the kernel's own", async () => {
+  let seen: object = {};
+  const looking: Middleware = {
+    wrapRun: (next) => (input, context) => {
+      seen = context.options;
+      return next(input, context);
+    },
+  };
+  const { agent } = setUp(['ok'], []);
+  const { signal } = new AbortController();
+  await agent.call('go', { signal, temperature: 1, use: [looking], returnDirect: true });
+  expect(seen).toMatchObject({ returnDirect: true });
+  expect(seen).not.toHaveProperty('signal');
+  expect(seen).not.toHaveProperty('temperature');
+});

@@ -2,6 +2,7 @@ import { asOwn, withMetadata } from '../../message/metadata-keys.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { keysIn } from '../../error/check-fields.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
 import type { WriteOptions } from '../../memory/memory.ts';
@@ -25,6 +26,7 @@ import type { Tool } from '../../tool/tool.ts';
 import type { CallInput } from '../../event/call-input.ts';
 import { Haltable } from './halt.ts';
 import { interruptRun, type TakeRequest } from './interruption.ts';
+import { kernelFields } from '../check-options.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';
 import { openCallsOf } from '../step/open-calls.ts';
@@ -33,6 +35,9 @@ import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type Steps } from '../steps.ts';
 import { setFields } from '../use-list.ts';
+
+/** Events whose hooks may reject the agent call. */
+const rejecting: readonly AgentEvent['type'][] = ['run-start', 'pre-call'];
 
 /**
  * State of one agent call. The loop reads and changes it. Middleware gets it as `RunContext`.
@@ -110,7 +115,7 @@ export class Run extends Haltable implements RunContext {
     this.model = setup.model;
     this.now = options.now;
     this.startedAt = this.now();
-    this.options = { ...options, ...setFields(call) };
+    this.options = { ...options, ...setFields(featureOptions(call)) };
     this.generate = { ...options.generate, ...setFields(generateOptions(call)) };
     this.runId = options.generateId();
     this.sessionId = setup.sessionId;
@@ -127,7 +132,7 @@ export class Run extends Haltable implements RunContext {
       context: this,
       onError: options.onHookError,
       // After a hook rejects the agent call, later hooks of the same event do not run.
-      isOver: (type) => this.rejection !== undefined && /^(run-start|pre-call)$/.test(type),
+      isOver: (type) => this.rejection !== undefined && rejecting.includes(type),
       waits: this.waits,
     });
     this.systemMessage = setup.systemMessage;
@@ -321,6 +326,12 @@ export class Run extends Haltable implements RunContext {
     const own = message.role === 'assistant' ? message.name : undefined;
     return { ...message, role: 'assistant', name: own ?? this.options.name };
   }
+}
+
+/** Returns the options among those of an agent call that the kernel does not know. */
+function featureOptions(call: KernelCallOptions): Partial<KernelCallOptions> {
+  const known = keysIn(kernelFields.call);
+  return Object.fromEntries(Object.entries(call).filter(([key]) => !known.includes(key)));
 }
 
 /** Returns the settings of model requests among the options of an agent call. */
