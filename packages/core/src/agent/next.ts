@@ -1,4 +1,4 @@
-import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
+import { AgentError, type AgentErrorCode, type AgentErrorData } from '../error/agent-error.ts';
 import type { StopEvent, StopReason } from '../event/agent-result.ts';
 import type { AgentInput } from '../event/call-input.ts';
 import type { HookControl, JumpTarget } from '../event/hook.ts';
@@ -101,7 +101,9 @@ export function hookRejection(why = 'A hook rejected the call.'): AgentError {
   return new AgentError('HOOK_REJECTED', why);
 }
 
+const rejections: readonly AgentErrorCode[] = ['GUARD_REJECTED', 'HOOK_REJECTED'];
+
 /** Returns whether a guard or a hook has rejected the agent call. */
 export function isRejection(thrown: unknown): thrown is AgentError {
-  return AgentError.is(thrown) && /^(GUARD|HOOK)_REJECTED$/.test(thrown.code);
+  return AgentError.is(thrown) && rejections.includes(thrown.code);
 }

@@ -21,9 +21,17 @@ export type StopReason =
   | 'aborted'
   | 'error';
 
+const answers: readonly StopReason[] = [
+  'stop',
+  'return-direct',
+  'max-iterations',
+  'limit',
+  'stopped-by-hook',
+];
+
 /** Returns whether an agent call with this reason ended with an answer. */
 export function isAnswer(reason: StopReason): boolean {
-  return /^(stop|return-direct|max-iterations|limit|stopped-by-hook)$/.test(reason);
+  return answers.includes(reason);
 }
 
 /** Event at which a hook can end the agent call. */

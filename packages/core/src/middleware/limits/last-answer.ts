@@ -3,7 +3,7 @@ import { isEnding, type Ending, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
-import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
+import { AgentError, type AgentErrorCode, type AgentErrorData } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
@@ -111,7 +111,7 @@ async function answerAt(
     reply = await steps.wait((own ?? onLimit)(context, limitSteps));
   } catch (thrown) {
     const given = AgentError.from(thrown);
-    if (own || !onLimitError || context.stopped || notTheModels.test(given.code)) throw thrown;
+    if (own || !onLimitError || context.stopped || notTheModels.includes(given.code)) throw thrown;
     const { text, error } = onLimitError(given, limitOf(context));
     reply = { ...(await fixedText(text, limitSteps)), error };
   }
@@ -124,8 +124,19 @@ async function answerAt(
 }
 
 /** Codes of failures that the model did not cause. The agent call fails with them. */
-const notTheModels =
-  /^(ABORTED|CALL_TIMEOUT|CONFIGURATION|LIMIT_EXCEEDED|(GUARD|HOOK|STORAGE|SESSION)_.*)$/;
+const notTheModels: readonly AgentErrorCode[] = [
+  'ABORTED',
+  'CALL_TIMEOUT',
+  'CONFIGURATION',
+  'LIMIT_EXCEEDED',
+  'GUARD_REJECTED',
+  'HOOK_ERROR',
+  'HOOK_REJECTED',
+  'STORAGE_QUOTA',
+  'STORAGE_FAILED',
+  'SESSION_STALE',
+  'SESSION_CONFLICT',
+];
 
 /** Returns the name of the limit that was reached. */
 function limitOf({ iteration, options }: RunContext): string {
