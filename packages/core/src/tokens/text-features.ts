@@ -281,16 +281,12 @@ function makeTables(): Tables {
   return {
     classes: makeClasses(),
     runs,
-    levels: makeLevels(),
+    levels: Uint8Array.from(
+      { length: ROW * ROW },
+      (_, i) => ((bigramLevels.charCodeAt(i >> 1) - 24) >> (i % 2 ? 0 : 3)) & 7,
+    ),
     counts: new Float64Array(OTHER + 1),
   };
-}
-
-function makeLevels(): Uint8Array {
-  return Uint8Array.from(
-    { length: ROW * ROW },
-    (_, i) => ((bigramLevels.charCodeAt(i >> 1) - 24) >> (i % 2 ? 0 : 3)) & 7,
-  );
 }
 
 /** Returns the table of character classes, indexed by the code of a UTF-16 unit. */
