@@ -27,6 +27,20 @@ export function useClock(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
+/**
+ * Moves the fake clock until the promise settles, and returns its value. `vi.runAllTimersAsync()` would
+ * not wait for the real turns of the event loop in which a run lets timers run.
+ */
+export async function advanceUntil<T>(promise: Promise<T>): Promise<T> {
+  let isOpen = true;
+  const end = (): void => {
+    isOpen = false;
+  };
+  promise.then(end, end);
+  while (isOpen) await vi.advanceTimersByTimeAsync(100);
+  return promise;
+}
+
 export async function eventsOf(stream: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
   for await (const event of stream) events.push(event);

@@ -3,7 +3,7 @@ import { oxygent } from '@isoloop/core/presets';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { gate, useClock } from '../test-support.ts';
+import { advanceUntil, gate, useClock } from '../test-support.ts';
 import { calls, echo, echoes, list, observed, read, said, setUp } from './test-support.ts';
 
 describe('around the loop', () => {
@@ -203,8 +203,7 @@ describe('around the loop', () => {
       tools: [agentTool(child, { description: 'Helps.' })],
     });
     const call = agent.call('Go.');
-    await vi.runAllTimersAsync();
-    expect((await call).text).toBe('Done.');
+    expect((await advanceUntil(call)).text).toBe('Done.');
     expect(said(model, 1).at(-1)).toContain('Down.');
     childModel.assertDone();
   });

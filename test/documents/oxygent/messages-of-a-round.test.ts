@@ -1,7 +1,7 @@
 import { systemMessage, textOf, tool } from '@isoloop/core';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { useClock } from '../test-support.ts';
+import { advanceUntil, useClock } from '../test-support.ts';
 import { calls, echo, echoes, list, observed, said, setUp } from './test-support.ts';
 
 describe('the messages of a round', () => {
@@ -89,8 +89,7 @@ describe('the messages of a round', () => {
     useClock();
     const { model, agent } = setUp([list(calls('broken'), calls('fly'), echoes('ok')), 'Done.']);
     const call = agent.call('Go.');
-    await vi.runAllTimersAsync();
-    expect((await call).text).toBe('Done.');
+    expect((await advanceUntil(call)).text).toBe('Done.');
     const results = said(model, 1).at(-1)?.split('\n\n') ?? [];
     expect(results).toHaveLength(3);
     expect(results[0]).toContain('No paper.');

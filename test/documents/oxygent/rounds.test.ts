@@ -1,8 +1,8 @@
 import { tool, userMessage } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { useClock } from '../test-support.ts';
+import { advanceUntil, useClock } from '../test-support.ts';
 import { calls, chart, echo, echoes, observed, read, said, setUp } from './test-support.ts';
 
 describe('rounds', () => {
@@ -152,8 +152,7 @@ describe('rounds', () => {
     const busy = { error: Object.assign(new Error('Overloaded'), { status: 503 }) };
     const { agent } = setUp([echoes('x'), busy, 'Summed up.'], { preset: { maxRounds: 1 } });
     const call = agent.call('Go.');
-    await vi.runAllTimersAsync();
-    expect((await call).text).toBe('Summed up.');
+    expect((await advanceUntil(call)).text).toBe('Summed up.');
   });
 
   test('after the last round, an agent call that asks for JSON gets its value', async () => {

@@ -104,7 +104,7 @@ export interface Steps {
 /** Returns the steps of a run. */
 export function stepsOf(run: Run): Steps {
   // The wrapper that takes a step must not end before the step.
-  const step = async <T>(work: () => Promise<T>): Promise<T> => run.alive().waits.step(work);
+  const step = async <T>(work: () => Promise<T>): Promise<T> => run.alive().waits.inner(work);
   return {
     append: (messages, options) => step(() => append(run, messages, options)),
     prepend: (messages) => void run.alive().prepended.unshift(...messages),

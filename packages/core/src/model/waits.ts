@@ -77,7 +77,7 @@ export class Waits {
   }
 
   /** Runs a step of the run. The wrappers around it wait for its end, and for its error. */
-  async step<T>(begin: () => Promise<T>): Promise<T> {
+  async inner<T>(begin: () => Promise<T>): Promise<T> {
     this.#depth += 1;
     try {
       return await begin();

@@ -23,7 +23,10 @@ export class RunDriver<T = unknown> {
   /** Result of the run. Rejects with the run's error. */
   readonly result: Promise<AgentResult<T>>;
   readonly #options: RunDriverOptions<T>;
-  #settle!: readonly [resolve: (result: AgentResult<T>) => void, reject: (error: unknown) => void];
+  #resolvers!: readonly [
+    resolve: (result: AgentResult<T>) => void,
+    reject: (error: unknown) => void,
+  ];
   /** `paced`: the run waits for its reader after each batch. `free`: the run advances on its own. */
   #state: 'new' | 'paced' | 'free' | 'ended' = 'new';
   /** All events so far, for any number of readers. */
@@ -38,7 +41,7 @@ export class RunDriver<T = unknown> {
   constructor(options: RunDriverOptions<T>) {
     this.runId = options.runId;
     this.#options = options;
-    this.result = new Promise((...settle) => (this.#settle = settle));
+    this.result = new Promise((...resolvers) => (this.#resolvers = resolvers));
     // Readers get the failure from their stream. Without this `catch`, an unused `result` would be
     // an unhandled rejection.
     this.result.catch(() => {});
@@ -144,9 +147,9 @@ export class RunDriver<T = unknown> {
   async #run(state: 'paced' | 'free'): Promise<void> {
     this.#state = state;
     try {
-      this.#settle[0](await this.#options.run());
+      this.#resolvers[0](await this.#options.run());
     } catch (error) {
-      this.#settle[1](error);
+      this.#resolvers[1](error);
     }
     this.#state = 'ended';
     this.#news.ring();

@@ -55,7 +55,7 @@ async function resultFor(
     // A wrapper may have answered without `next`.
     await run.close(result.reason);
   } catch (thrown) {
-    return cutOff(run, thrown);
+    return endAborted(run, thrown);
   }
   return result;
 }
@@ -102,7 +102,7 @@ async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promi
  * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown` if
  * it does not come from the abort.
  */
-export async function cutOff(run: Run, thrown: unknown): Promise<AgentResult> {
+export async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
   if (!run.waits.isAbort(thrown)) throw thrown;
   run.waits.toleratesHangs = true;
   if (run.stage === 'closed') run.stage = 'over';

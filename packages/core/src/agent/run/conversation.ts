@@ -9,7 +9,7 @@ import { forModel, orderFrom } from '../../message/tool-pairs.ts';
 export class Conversation {
   #messages: Msg[] = [];
   /** Number of messages at the start that are in order, and whose tool calls have results. */
-  #settled = 0;
+  #inOrder = 0;
   /** The tool calls without a result, by their ids. */
   #open: Map<string, ToolUse> = new Map();
   #toolUseIds: Set<string> = new Set();
@@ -43,7 +43,7 @@ export class Conversation {
   replace(messages: readonly Msg[]): void {
     for (const id of this.#toolUseIds) this.#usedIds.add(id);
     this.#messages = [];
-    this.#settled = 0;
+    this.#inOrder = 0;
     this.#open = new Map();
     this.#toolUseIds = new Set();
     this.add(messages);
@@ -51,8 +51,8 @@ export class Conversation {
 
   /** Sorts the messages as models require: each result follows its tool call. */
   sort(): void {
-    this.#messages = orderFrom(this.#messages, this.#settled, forModel) as Msg[];
-    if (!this.#open.size) this.#settled = this.#messages.length;
+    this.#messages = orderFrom(this.#messages, this.#inOrder, forModel) as Msg[];
+    if (!this.#open.size) this.#inOrder = this.#messages.length;
   }
 
   /** Returns whether the conversation has a message with this id. */

@@ -9,7 +9,7 @@ import { runCall } from '../../tool/run-call.ts';
 import { isNotStarted, isSuspension, notStarted } from '../../tool/tool-outcome.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
-import { cutOff } from './agent-call.ts';
+import { endAborted } from './agent-call.ts';
 import type { AgentSettings } from '../kernel-options.ts';
 import { loop, runRound, takeReply } from '../loop.ts';
 import { makeRequest } from '../step/request.ts';
@@ -118,7 +118,7 @@ function wrappedStep<Given, Made>(
   const isWrapped = use.some((part) => part[key]);
   const step: Step<Given, Made> = (given, context) => {
     const run = runOf(context);
-    return isWrapped ? run.waits.step(() => inner(run.alive(), given)) : inner(run, given);
+    return isWrapped ? run.waits.inner(() => inner(run.alive(), given)) : inner(run, given);
   };
   return wrapped(use, key, step, (outer: OuterStep<Given, Made>) => (given, context) => {
     const run = runOf(context);
@@ -129,7 +129,7 @@ function wrappedStep<Given, Made>(
       checkMade(key, value);
     });
     if (key !== 'wrapRun') return made;
-    return made.catch((thrown: unknown) => cutOff(run, thrown) as Promise<Made>);
+    return made.catch((thrown: unknown) => endAborted(run, thrown) as Promise<Made>);
   });
 }
 

@@ -1,6 +1,6 @@
 import { checkRequest } from '../../event/check-event.ts';
 import type { Msg } from '../../message/msg.ts';
-import { cutResults } from '../../message/cut-results.ts';
+import { shortenResults } from '../../message/shorten-results.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { closeCalls } from './conclude.ts';
 import { carryOut } from './jump.ts';
@@ -17,7 +17,7 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
   // tool calls.
   await closeCalls(run);
   const { iterations, resultLength } = run.options.limits;
-  const messages = cutResults(run.request, resultLength);
+  const messages = shortenResults(run.request, resultLength);
   unchanged.add(messages);
   return {
     messages,

@@ -68,7 +68,7 @@ export class ToolRound {
       // Given results enter the log in one write.
       const later = calls[index + 1]?.result !== undefined;
       if ('ok' in made) admitted.push({ call, checked: made });
-      else await this.#settle(call.toolUse, made, later);
+      else await this.#end(call.toolUse, made, later);
     }
     return admitted;
   }
@@ -190,7 +190,7 @@ export class ToolRound {
     if (item.type === 'events') return run.outbox.push(run.outbox.adopt(item.events));
     if (item.type === 'outcome') {
       this.#results.delete(toolUse);
-      return this.#settle(this.#ran(toolUse), item.outcome);
+      return this.#end(this.#ran(toolUse), item.outcome);
     }
     // After an abort, nobody needs progress events, and a hook could hang.
     if (run.signal.aborted) return;
@@ -198,7 +198,7 @@ export class ToolRound {
   }
 
   /** Ends or suspends a tool call, or leaves it open. `later`: the next write may store the result. */
-  async #settle(toolUse: ToolUse, outcome: ToolOutcome, later = false): Promise<void> {
+  async #end(toolUse: ToolUse, outcome: ToolOutcome, later = false): Promise<void> {
     if (isSuspension(outcome)) suspend(this.#run, toolUse, outcome);
     else if (isResult(outcome))
       await conclude(this.#run, toolUse, outcome, { jumps: this.#jumps, later });

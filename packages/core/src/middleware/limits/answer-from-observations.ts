@@ -5,7 +5,7 @@ import { isMedia } from '../../message/media.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { currentTurn } from '../../message/turns.ts';
-import { cutResults } from '../../message/cut-results.ts';
+import { shortenResults } from '../../message/shorten-results.ts';
 import { summarize, type OnLimit } from './last-answer.ts';
 
 /** How `answerFromObservations()` words its request. */
@@ -30,7 +30,7 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   return summarize({
     messages({ systemPrompt, options: { limits }, messages, request, promptId }, steps) {
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
-      const turn = cutResults(currentTurn(messages, promptId), limits.resultLength);
+      const turn = shortenResults(currentTurn(messages, promptId), limits.resultLength);
       const recalled = request.slice(systemPrompt ? 1 : 0, request.length - messages.length);
       const asked = steps.message('user', questionWith(turn));
       return [steps.message('system', system), ...recalled, asked];

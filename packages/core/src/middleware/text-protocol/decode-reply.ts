@@ -45,7 +45,7 @@ export async function* decodeReply(
     const parsed = await abortable(meaningOf(ended, request.isLast), options.signal);
     const metadata = { ...finish.metadata, ...aboutReply(text, parsed) };
     yield [
-      ...reply.settle(parsed),
+      ...reply.complete(parsed),
       Object.keys(metadata).length ? { ...finish, metadata } : finish,
     ];
   } catch (error) {

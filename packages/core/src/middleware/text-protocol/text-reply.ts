@@ -81,7 +81,7 @@ export class TextReply {
   }
 
   /** Returns the remaining deltas, so that all sent deltas together match the parsed reply. */
-  settle(reply: ParsedReply): readonly ModelDelta[] {
+  complete(reply: ParsedReply): readonly ModelDelta[] {
     const out: ModelDelta[] = [];
     const calls = reply.type === 'calls' ? reply.calls : [];
     const think = calls.flatMap((call) => call.think ?? []).join('\n');

@@ -40,7 +40,7 @@ interface GuardedText {
   providerMetadata?: JsonObject;
 }
 
-export interface Settled {
+export interface ReplyEnding {
   /** Deltas that have not been released yet. */
   readonly deltas: readonly ModelDelta[];
   /** The text of the reply after the rules changed it. */
@@ -59,7 +59,7 @@ export class GuardedReply {
   /** All deltas and texts of the reply, in order. */
   #kept: (ModelDelta | GuardedText)[] = [];
   #texts: GuardedText[] = [];
-  /** Tool calls that are held back, by their index in the reply. */
+  /** Withheld tool calls, by their index in the reply. */
   #values: Map<number, GuardedValue> = new Map();
   #callsTools = false;
   #released = 0;
@@ -100,7 +100,7 @@ export class GuardedReply {
    * Checks the whole reply after its end. `retries` is the number of times the model was asked
    * again.
    */
-  async settle(retries: number): Promise<Settled> {
+  async end(retries: number): Promise<ReplyEnding> {
     const { rules, report, act, isValue, run } = this.#options;
     const warnings: JsonObject[] = [];
     for (const text of this.#texts) text.final = text.raw;

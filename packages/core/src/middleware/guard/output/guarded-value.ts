@@ -6,7 +6,7 @@ import { outputToolName } from '../../../message/output-tool.ts';
 export type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;
 
 /**
- * A tool call that is held back, because its arguments are the answer or its name is not known yet.
+ * A withheld tool call, because its arguments are the answer or its name is not known yet.
  */
 export class GuardedValue {
   #deltas: ToolInput[] = [];
@@ -23,7 +23,7 @@ export class GuardedValue {
   }
 
   /**
-   * Whether the arguments of the tool call are the answer. Such a tool call is held back until the
+   * Whether the arguments of the tool call are the answer. Such a tool call is withheld until the
    * reply ends.
    */
   get isAnswer(): boolean {
@@ -31,7 +31,7 @@ export class GuardedValue {
   }
 
   /**
-   * Returns the deltas that were held back, and clears them. If the rules changed the arguments,
+   * Returns the withheld deltas, and clears them. If the rules changed the arguments,
    * returns them as one delta.
    */
   release(): readonly ToolInput[] {

@@ -702,9 +702,9 @@ test('the number of searches in a reply of single-character deltas is bounded', 
   expect(searched).toBeLessThan(10 * long.length);
 });
 
-test('a rule decides with `heldFrom` which text is held back, and an invalid result of it rejects the reply', async () => {
-  const held = (heldFrom: unknown): OutputRule =>
-    ({ name: 'held', find: () => [], heldFrom }) as unknown as OutputRule;
+test('a rule decides with `withheldFrom` which text is held back, and an invalid result of it rejects the reply', async () => {
+  const held = (withheldFrom: unknown): OutputRule =>
+    ({ name: 'held', find: () => [], withheldFrom }) as unknown as OutputRule;
   const deltas = [[text('one ')], [text('two ')], [text('three')]];
   const said: string[] = [];
   const { agent } = setUp([{ deltas }], [held((whole: string) => whole.lastIndexOf(' ') + 1)]);
@@ -722,7 +722,7 @@ test('a rule decides with `heldFrom` which text is held back, and an invalid res
     const wronged = setUp([{ deltas }], [held(wrong)]);
     expect(await wronged.agent.call('Hi')).toMatchObject({ reason: 'rejected' });
   }
-  expect(() => outputGuards([held(5)])).toThrow('heldFrom');
+  expect(() => outputGuards([held(5)])).toThrow('withheldFrom');
 });
 
 test.each<[string, () => unknown]>([

@@ -27,8 +27,8 @@ import { RuleRejection } from './run-rule.ts';
  */
 export interface OutputGuardOptions extends GuardOptions {
   /**
-   * Number of characters of streamed text to hold back. Readers then never see text that a rule
-   * changes later. Default 64: longer than any number and most e-mail addresses. `all` holds back
+   * Number of characters of streamed text to withhold. Readers then never see text that a rule
+   * changes later. Default 64: longer than any number and most e-mail addresses. `all` withholds
    * the whole reply until its end.
    */
   readonly lookahead?: number | 'all';
@@ -83,7 +83,7 @@ export function outputGuards(
       'CONFIGURATION',
       'A rule of outputGuards()',
       rule,
-      'name:string find:function|? heldFrom:function|? review:function|? releaseAtMost:count|?',
+      'name:string find:function|? withheldFrom:function|? review:function|? releaseAtMost:count|?',
     );
     if (!rule.find && !rule.review)
       throw new AgentError('CONFIGURATION', `The rule "${rule.name}" needs find or review.`);
@@ -141,7 +141,7 @@ async function* guard(
         const deltas = reply.take(batch);
         if (deltas.length) yield deltas;
       }
-      const { question, deltas, text } = await reply.settle(retries);
+      const { question, deltas, text } = await reply.end(retries);
       spent = total(spent, reply.finish?.usage);
       if (question === undefined) {
         const { finish } = reply;
@@ -195,7 +195,7 @@ async function reviewAnswer(
   );
   reply.take([...texts, { type: 'finish', reason: 'return-direct' }]);
   try {
-    const { deltas, question } = await reply.settle(0);
+    const { deltas, question } = await reply.end(0);
     if (question !== undefined) return undefined;
     const saidAs = (id: string): string =>
       deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');

@@ -65,10 +65,10 @@ export interface OutputRule {
    */
   find?(text: string): Iterable<Finding>;
   /**
-   * Returns the index from which a streamed text is held back, because more text may complete a
+   * Returns the index from which a streamed text is withheld, because more text may complete a
    * finding there. Default: the last `lookahead` characters.
    */
-  heldFrom?(text: string, lookahead: number): number;
+  withheldFrom?(text: string, lookahead: number): number;
   /** Reviews the whole text of a reply after its end. */
   review?(text: string, context: ReviewContext): Awaitable<Review>;
   /** Maximum number of characters of a reply to release before its end. Default: no limit. */

@@ -1,6 +1,6 @@
 import type { Report } from '../rejection.ts';
 import type { OutputRule } from './output-rule.ts';
-import { findingsOf, heldFromOf, throwRejected } from './run-rule.ts';
+import { findingsOf, withheldFromOf, throwRejected } from './run-rule.ts';
 
 /** Number of released characters that a rule sees again, for lookbehind in its pattern. */
 const behind = 64;
@@ -13,7 +13,7 @@ export class RuleWindow {
   readonly #rule: OutputRule;
   readonly #lookahead: number;
   readonly #report: Report;
-  /** Released text that the rule sees again, followed by the text that is held back. */
+  /** Released text that the rule sees again, followed by the withheld text. */
   #buffer = '';
   #held = 0;
   /**
@@ -36,7 +36,7 @@ export class RuleWindow {
     this.#buffer += text;
     const buffer = this.#buffer;
     if (!isEnd && buffer.length < this.#searchAt) return '';
-    let cut = isEnd ? buffer.length : this.#heldFrom(buffer);
+    let cut = isEnd ? buffer.length : this.#withheldFrom(buffer);
     let from = this.#held;
     let grows = false;
     const pieces: string[] = [];
@@ -66,8 +66,8 @@ export class RuleWindow {
     this.#searchAt = this.#buffer.length + step;
     return pieces.join('');
   }
-  #heldFrom(buffer: string): number {
-    const from = heldFromOf(this.#rule, buffer, this.#lookahead, this.#report);
+  #withheldFrom(buffer: string): number {
+    const from = withheldFromOf(this.#rule, buffer, this.#lookahead, this.#report);
     if (from <= this.#held) return this.#held;
     // A cut must not separate the two halves of a surrogate pair.
     return /[\ud800-\udbff]/.test(buffer[from - 1]!) ? from - 1 : from;

@@ -50,20 +50,20 @@ export function findingsOf(rule: OutputRule, text: string, report: Report): read
 }
 
 /**
- * Returns the index from which the rule holds back a streamed text. Throws a `RuleRejection` if the
+ * Returns the index from which the rule withholds a streamed text. Throws a `RuleRejection` if the
  * rule throws or returns anything else.
  */
-export function heldFromOf(
+export function withheldFromOf(
   rule: OutputRule,
   text: string,
   lookahead: number,
   report: Report,
 ): number {
-  if (!rule.heldFrom) return text.length - lookahead;
+  if (!rule.withheldFrom) return text.length - lookahead;
   try {
-    const from: unknown = rule.heldFrom(text, lookahead);
+    const from: unknown = rule.withheldFrom(text, lookahead);
     if (Number.isInteger(from) && (from as number) <= text.length) return from as number;
-    throw new AgentError('CONFIGURATION', 'A rule returned an invalid index in heldFrom.');
+    throw new AgentError('CONFIGURATION', 'A rule returned an invalid index in withheldFrom.');
   } catch (error) {
     report(error, rule.name);
     throw new RuleRejection(rule.name, { category: 'SYSTEM_ERROR' });

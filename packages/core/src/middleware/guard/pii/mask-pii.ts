@@ -37,7 +37,7 @@ export interface MaskPiiOptions {
  */
 export function maskPii(
   options: MaskPiiOptions = {},
-): OutputRule & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
+): OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>> {
   checkOptions('CONFIGURATION', 'maskPii()', options, piiFields);
   return piiRule('maskPii()', options);
 }
@@ -49,7 +49,7 @@ export const piiFields = 'kinds:array|? strategy:block|redact|mask|hash|? salt:s
 export function piiRule(
   where: string,
   options: MaskPiiOptions,
-): OutputRule & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
+): OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>> {
   const known = piiFinders();
   const {
     kinds = known.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])),
@@ -76,7 +76,7 @@ export function piiRule(
           : { start, end, replacement: replacementOf(kind, value(end), strategy, hashed) },
     );
   };
-  return { name: 'maskPii', find, heldFrom };
+  return { name: 'maskPii', find, withheldFrom };
 }
 
 /** A match with its place in the original text. */
@@ -133,14 +133,14 @@ function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[]
   return found;
 }
 
-/** Most tags that do not count in `heldFrom`, so that a text of tags is not withheld as a whole. */
+/** Most tags that do not count in `withheldFrom`, so that a text of tags is not withheld as a whole. */
 const mostTags = 40;
 
 /**
  * Returns where the last `lookahead` characters of a streamed text begin, or an address that is not
  * complete yet. Inline tags and characters that are not seen do not count.
  */
-function heldFrom(text: string, lookahead: number): number {
+function withheldFrom(text: string, lookahead: number): number {
   let from = text.length - openTagLength(text);
   let tags = 0;
   for (let seen = 0; from > 0 && seen < lookahead;) {

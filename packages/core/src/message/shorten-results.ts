@@ -2,11 +2,11 @@ import type { ContentBlock, ToolResult } from './content-block.ts';
 import { startOf } from './cut-text.ts';
 import type { Msg } from './msg.ts';
 
-/** Cut messages by their originals: token counts and wire forms are cached on a message. */
-const cutMessages = new WeakMap<Msg, { readonly length: number; readonly shown: Msg }>();
+/** Messages with shortened results, by their originals: token counts and wire forms are cached on a message. */
+const shortMessages = new WeakMap<Msg, { readonly length: number; readonly shown: Msg }>();
 
-/** Returns the messages as the model sees them: long tool results are cut and say so. */
-export function cutResults(messages: readonly Msg[], length: number): readonly Msg[] {
+/** Returns the messages as the model sees them: long tool results are shortened and say so. */
+export function shortenResults(messages: readonly Msg[], length: number): readonly Msg[] {
   return messages.map((message) =>
     message.role === 'tool' ? shownMessage(message, length) : message,
   );
@@ -14,13 +14,15 @@ export function cutResults(messages: readonly Msg[], length: number): readonly M
 
 function shownMessage(message: Msg, length: number): Msg {
   if (message.content.every((block) => textLength(block) <= length)) return message;
-  const known = cutMessages.get(message);
+  const known = shortMessages.get(message);
   if (known?.length === length) return known.shown;
   const content = message.content.map((block) =>
-    block.type === 'tool_result' && textLength(block) > length ? cutResult(block, length) : block,
+    block.type === 'tool_result' && textLength(block) > length
+      ? shortenResult(block, length)
+      : block,
   );
   const shown = { ...message, content };
-  cutMessages.set(message, { length, shown });
+  shortMessages.set(message, { length, shown });
   return shown;
 }
 
@@ -31,7 +33,7 @@ function textLength(block: ContentBlock): number {
   return block.output.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
 }
 
-function cutResult(result: ToolResult, length: number): ToolResult {
+function shortenResult(result: ToolResult, length: number): ToolResult {
   const note = `[This result is cut. It has ${textLength(result)} characters; these are the first ${length}.]`;
   if (typeof result.output === 'string')
     return { ...result, output: `${startOf(result.output, length)}\n${note}` };
