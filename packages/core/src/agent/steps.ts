@@ -45,10 +45,12 @@ export interface Steps {
   note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
   /** Ends an open tool call with this result, after the `post-acting` hooks. */
   conclude(toolUse: ToolUse, result: ToolResult): Promise<void>;
-  /** Sends an event to the hooks, then to the readers. */
-  emit<K extends EventType>(type: K, fields: EventFields<K>): Promise<void>;
-  /** Sends an event only to the readers. */
-  show<K extends EventType>(type: K, fields: EventFields<K>): Promise<void>;
+  /** Sends an event to the hooks, then to the readers. `to: 'readers'` leaves out the hooks. */
+  emit<K extends EventType>(
+    type: K,
+    fields: EventFields<K>,
+    options?: { readonly to?: 'readers' },
+  ): Promise<void>;
   /**
    * Passes a modifiable event through the hooks, then to the readers. `next`: what a hook asked for
    * with `stop`.
@@ -112,8 +114,10 @@ export function stepsOf(run: Run): Steps {
     rewrite: (gone, messages) => step(() => rewrite(run, gone, messages)),
     note: (notes, options) => step(() => run.note(notes, options)),
     conclude: (toolUse, result) => step(() => conclude(run, toolUse, result)),
-    emit: (type, fields) => step(() => run.outbox.tell(type, fields)),
-    show: (type, fields) => step(() => run.outbox.push([run.outbox.event(type, fields)])),
+    emit: (type, fields, { to } = {}) =>
+      step(() =>
+        to ? run.outbox.push([run.outbox.event(type, fields)]) : run.outbox.tell(type, fields),
+      ),
     modify: (type, fields) => step(() => modify(run, type, fields)),
     revise: (type, message) => step(() => run.outbox.revise(type, message)),
     ask: (request, toEvent) => step(() => readReply(run, request, toEvent)),

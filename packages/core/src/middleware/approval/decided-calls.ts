@@ -221,7 +221,7 @@ export async function editCall(
   if (changed === message && isSameJson(toolUse.input, input)) return toolUse;
   if (changed && changed !== message) await steps.replace(changed);
   if (!isReviewed) return edited;
-  await steps.show('pre-acting', { toolUse: { ...edited, input: shown } });
+  await steps.emit('pre-acting', { toolUse: { ...edited, input: shown } }, { to: 'readers' });
   // The log has the form that the hooks have seen. The edited form takes its place.
   const { pending: before, waited = before } = openCall(context, toolUse)?.state ?? {};
   const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waited, input };
