@@ -27,6 +27,11 @@ export interface PlainMessage {
 export interface CallInput {
   readonly messages: readonly Msg[];
   readonly decisions: readonly Decision[];
+  /**
+   * Where input comes from that a run admits later: messages that join the run, or a decision of
+   * `decide`. Absent for the input of the agent call itself.
+   */
+  readonly from?: 'join' | 'decision';
 }
 
 /**

@@ -113,7 +113,8 @@ async function verdictAbout(
     const verdict: unknown = await deadline.wait(async () => decide(pending, asked));
     if (verdict === undefined) return undefined;
     const decision = toDecision(pending, verdict);
-    const { decisions } = await steps.admit({ messages: [], decisions: [decision] });
+    const input = { messages: [], decisions: [decision], from: 'decision' } as const;
+    const { decisions } = await steps.admit(input);
     return decisions[0];
   } catch (error) {
     if (signal.aborted) return undefined;

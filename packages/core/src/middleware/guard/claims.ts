@@ -1,7 +1,6 @@
 import type { CallInput } from '../../event/call-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
@@ -93,18 +92,10 @@ function fail(): never {
 export function claimed(claims: readonly Claim[]): Middleware {
   return {
     wrapInput: (next) => (input, context) =>
-      isOwnInput(context)
+      input.from === undefined
         ? judgedWith(claims, input, (all) => next(all, context))
         : next(input, context),
   };
-}
-
-/**
- * Returns whether a run admits its own input. Injected messages and verdicts come later, when the
- * run has read its log.
- */
-export function isOwnInput({ messages }: RunContext): boolean {
-  return messages.length === 0;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { AgentOptions } from '../../preset/react-agent.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
+import { approvals } from '../approval/approvals.ts';
 import { guardInput } from '../guard/input/guard-input.ts';
 import { rateLimit } from '../guard/input/rate-limit.ts';
 import { piiGuard } from '../guard/pii/pii-guard.ts';
@@ -330,4 +331,33 @@ test('between runs and after a suspension, interrupt() injects nothing, and call
   expect(agent.interrupt({ mode: 'inject', messages: 'more' })).toBe(false);
   expect((await agent.call('bad')).reason).toBe('rejected');
   await expect(agent.call('more')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
+});
+
+test('`input.from` says which input joins a running call, after guards, too', async () => {
+  const seen: unknown[] = [];
+  const watching: Middleware = {
+    wrapInput: (next) => (input, context) => {
+      seen.push([input.messages.map(textOf), input.from]);
+      return next(input, context);
+    },
+  };
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: {},
+    needsApproval: true,
+    execute: (_input, { interrupt }) => {
+      interrupt({ mode: 'inject', messages: 'long and more' });
+      return 'paid';
+    },
+  });
+  const deciding = approvals({ decide: () => ({ type: 'approve' }) });
+  const replies = [{ toolCalls: [{ name: 'pay' }] }, 'Done.'];
+  const { agent } = setUp(replies, [guardWith(), watching, deciding], { tools: [pay] });
+  expect((await agent.call('go')).text).toBe('Done.');
+  expect(seen).toEqual([
+    [['go'], undefined],
+    [[], 'decision'],
+    [['short'], 'join'],
+  ]);
 });

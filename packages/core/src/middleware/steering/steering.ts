@@ -61,7 +61,7 @@ function take(run: SteeredRun, request: CheckedRequest): boolean | undefined {
   }
   if (request.mode !== 'inject') return undefined;
   const { messages } = request;
-  run.add(messages, () => run.steps.admit({ messages, decisions: [] }));
+  run.add(messages, () => run.steps.admit({ messages, decisions: [], from: 'join' }));
   return true;
 }
 

@@ -6,7 +6,7 @@ import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { parseMessages } from '../../../message/validation/validate-message.ts';
 import { abortable } from '../../../model/abortable.ts';
-import { decisionClaims, isOwnInput, judgedWith } from '../claims.ts';
+import { decisionClaims, judgedWith } from '../claims.ts';
 import {
   guardFields,
   isRejection,
@@ -88,13 +88,12 @@ export function inputGuard(name: string, check: InputCheck, options: GuardOption
       const decisions = [...input.decisions];
       const claims = decisionClaims(decisions);
       // A verdict during the run has nothing to judge if it has no text.
-      if (!isOwnInput(context) && !claims.length && !input.messages.length)
-        return next(input, context);
+      if (input.from && !claims.length && !input.messages.length) return next(input, context);
       const { messages } = await judgedWith(claims, input, async (all) => ({
         ...all,
         messages: await judge(all.messages, context),
       }));
-      return next({ messages, decisions }, context);
+      return next({ ...input, messages, decisions }, context);
     },
   };
 }
