@@ -61,12 +61,6 @@ const exceptions: readonly LayerException[] = [
     reason: 'the call of an agent may wait for an approval of its tools',
   },
   {
-    from: 'core/src/middleware/limits/call-limit.ts',
-    to: 'core/src/middleware/state/state-keys.ts',
-    values: true,
-    reason: 'the counts of a limit are values of the session’s state',
-  },
-  {
     from: 'core/src/middleware/output',
     to: 'core/src/middleware/limits/last-answer.ts',
     values: true,

@@ -19,7 +19,7 @@ export function inTurn(...policies: readonly ContextPolicy[]): ContextMiddleware
 /** Passes a request through context policies as an agent does. */
 export async function fitInTurn(
   policies: readonly ContextPolicy[],
-  { messages, head = 0, tools, beside, ...about }: ContextRequest,
+  { messages, head = 0, tools, beside = [], ...about }: ContextRequest,
 ): Promise<FittedContext> {
   let usage = noUsage;
   const context = {

@@ -98,6 +98,6 @@ export function randomRequest(seed: number): RandomRequest {
   rounds();
   const open = chance(0.2) ? round().map(({ id }) => id) : [];
   const tools = chance(0.5) ? [{ name: 'look', description: text(), parameters: {} }] : [];
-  const beside = chance(0.2) ? createMessage('system', text(), { id: 'beside' }) : undefined;
+  const beside = chance(0.2) ? [createMessage('system', text(), { id: 'beside' })] : [];
   return { messages, head, promptId: prompt.id, tools, beside, open };
 }

@@ -45,10 +45,10 @@ export interface RequestDraft {
   /** Whether a hook asked for this request, so that the results of tools are no answer. */
   readonly isAsked: boolean;
   /**
-   * Message that a wrapper adds to the request after the inner wrappers. They count its tokens but
-   * do not pass it on.
+   * Messages that wrappers add to the request after the inner wrappers. They count the tokens but
+   * do not pass them on.
    */
-  readonly beside?: Msg | undefined;
+  readonly beside: readonly Msg[];
   /**
    * Reason to end the agent call instead of asking the model. Inner wrappers still prepare the
    * messages, for a last answer.

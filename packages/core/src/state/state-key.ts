@@ -2,6 +2,9 @@ import { AgentError } from '../error/agent-error.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import type { JsonValue } from '../message/json/json.ts';
 
+/** Start of the names of the values that the library itself keeps in a session. */
+export const ownPrefix = 'isoloop:';
+
 /**
  * One value of a session, and the strategy by which updates change it. For a custom strategy, write
  * an object of this type.

@@ -25,6 +25,7 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
     tools: run.toolSchemas,
     options: run.generate,
     isAsked,
+    beside: [],
     limit: run.iteration >= iterations ? 'max-iterations' : undefined,
   };
 }

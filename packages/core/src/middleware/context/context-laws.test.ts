@@ -19,11 +19,8 @@ import { weightedHistory } from './weighted-history.ts';
 
 const allSeeds = seeds({ quick: 80, full: 400 });
 const ids = (messages: readonly Msg[]): readonly string[] => messages.map(({ id }) => id);
-const tokensOf = ({ tools, beside }: RandomRequest, messages: readonly Msg[]): number =>
-  [...messages, ...(beside ? [beside] : [])].reduce(
-    (sum, message) => sum + countMessage(message),
-    countTools(tools),
-  );
+const tokensOf = ({ tools, beside = [] }: RandomRequest, messages: readonly Msg[]): number =>
+  [...messages, ...beside].reduce((sum, message) => sum + countMessage(message), countTools(tools));
 
 /** Returns the violations of the rules that every context policy must keep. */
 function faults(

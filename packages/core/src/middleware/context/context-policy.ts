@@ -26,10 +26,10 @@ export interface ContextRequest {
    */
   readonly head?: number;
   /**
-   * Message that other middleware adds to the request later, such as the instruction of an output
-   * mode. Policies count its tokens but do not return it.
+   * Messages that other middleware adds to the request later, such as the instruction of an output
+   * mode. Policies count their tokens but do not return them.
    */
-  readonly beside?: Msg | undefined;
+  readonly beside?: readonly Msg[];
   /** The model of the next request. */
   readonly model?: ChatModel;
   readonly sessionId?: string;

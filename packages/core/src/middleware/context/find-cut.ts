@@ -1,4 +1,5 @@
 import { isResult } from '../../message/message-text.ts';
+import { isOwn } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 
 export interface CutOptions {
@@ -93,7 +94,10 @@ function lastCut(
 ): number {
   const { length } = messages;
   if (keepNone) return length;
-  const start = groupStart(messages, length - 1, from);
+  let last = length - 1;
+  // A hint about the newest tool results stays together with them.
+  while (!reference && last > from && isOwn(messages[last]!)) last--;
+  const start = groupStart(messages, last, from);
   // Arc Reactor keeps the newest group only if the group is a single message.
   return reference && start < length - 1 ? length : start;
 }

@@ -124,7 +124,7 @@ test('fitContext() counts and keeps the messages before the history: system prom
 });
 
 test('fitContext() counts content that is sent beside the messages', async () => {
-  const beside = systemMessage(tokens(40));
+  const beside = [systemMessage(tokens(20)), systemMessage(tokens(20))];
   const fitted = await fitContext({ window: 560, reserveOutput: 50, step: 0 }).fit({
     messages,
     tools: [],

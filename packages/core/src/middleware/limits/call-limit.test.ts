@@ -11,6 +11,9 @@ import { modelCallLimit } from './model-call-limit.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { toolCallLimit } from './tool-call-limit.ts';
 import { structured } from '../output/structured.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { MemoryStore } from '../../memory/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
 
 const input = { type: 'object' } as const;
 const ran: string[] = [];
@@ -195,4 +198,56 @@ test.for([
   expect(() => toolCallLimit(options as never)).toThrow(code);
   expect(() => toolCallLimit({ run: 1, tool: 3 as never })).toThrow(code);
   expect(() => toolCallLimit({ run: 1 })).toThrow('limits.toolCalls');
+});
+
+test('a request that modelCallLimit() refuses does not reach the middleware after it', async () => {
+  let prepared = 0;
+  const after: Middleware = {
+    wrapRequest: (next) => (draft, context) => {
+      prepared += 1;
+      return next(draft, context);
+    },
+  };
+  const { agent } = setUp([calls('add'), 'never'], [modelCallLimit({ run: 1 }), after]);
+  const result = await run(agent);
+  expect(result).toMatchObject({ reason: 'limit', message: { metadata: { reason: 'limit' } } });
+  expect([prepared, result.iterations]).toEqual([1, 1]);
+});
+
+test('a tool call that a person or a hook rejects does not count', async () => {
+  const { agent } = setUp(
+    [calls('ask', 'look'), calls('add'), 'Done.'],
+    [toolCallLimit({ session: 2 })],
+  );
+  agent.addHook({
+    on: {
+      'pre-acting': ({ toolUse }, { reject }) => void (toolUse.name === 'look' && reject('No.')),
+    },
+  });
+  expect((await run(agent)).reason).toBe('suspended');
+  const rejected = await run(agent, [{ toolUseId: 'call_1', type: 'reject' }]);
+  expect(rejected).toMatchObject({ reason: 'stop', text: 'Done.' });
+  expect(ran).toEqual(['add']);
+});
+
+test('a tool that suspends its call counts once, and a later agent reads the count from the log', async () => {
+  const wait = tool({
+    name: 'wait',
+    description: '',
+    input,
+    replay: 'safe',
+    execute: (_input, { decision, suspend }) => (decision ? 'waited' : suspend('Wait.')),
+  });
+  const store = new MemoryStore();
+  const options = () => ({ tools: [...tools, wait], memory: new SessionMemory(store, 's') });
+  const limit = toolCallLimit({ session: 2 });
+  const first = setUp([calls('wait')], [limit], options());
+  const { pending } = await run(first.agent);
+  const later = setUp([calls('add'), calls('add')], [limit], options());
+  const { toolUseId } = pending[0]!;
+  expect(await run(later.agent, [{ toolUseId, type: 'approve' }])).toMatchObject({
+    reason: 'limit',
+    text: 'The limit of tool calls is reached: 2 of 2 used in this session.',
+  });
+  expect(ran).toEqual(['add']);
 });

@@ -1,10 +1,10 @@
+import type { Ending } from '../../agent/next.ts';
+import { perRun } from '../../agent/per-run.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import type { EventOf } from '../../event/agent-event.ts';
-import type { HookControl } from '../../event/hook.ts';
-import type { AgentCall } from '../../agent/middleware.ts';
-import type { RunInfo } from '../../model/chat-model.ts';
-import type { StateKey } from '../../state/state-key.ts';
-import { ownName, ownState, type StateMiddleware } from '../state/state-keys.ts';
+import type { Hooks } from '../../event/hook.ts';
+import { ownPrefix } from '../../state/state-key.ts';
 
 export interface CallLimitOptions {
   /** Maximum number in one run. A run that resumes after a suspension continues the count. */
@@ -20,33 +20,23 @@ export interface CallLimitOptions {
   readonly message?: string;
 }
 
-interface Count {
-  readonly session: number;
-  readonly run: number;
-  readonly runId: string;
-  /**
-   * Mark of the last counted or refused item. Several limits of one kind share a count, and each of
-   * them tries to count the same item.
-   */
-  readonly last: string;
-}
-
-type Counts = Readonly<Record<string, StateKey<Count, Count>>>;
-type JumpControl = Pick<HookControl, 'jumpTo'>;
-type InRun = Pick<RunInfo, 'runId'>;
-
 /** Fields of `CallLimitOptions` for `checkOptions`. */
 export const limitFields = 'run:count|? session:count|? exit:end|error|? message:string|?';
 
-/**
- * Counts model requests or tool calls in the session's state, and ends the agent call at a limit.
- */
+/** The numbers of a session. The limits of one kind share them. */
+type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };
+
+/** A limit of model requests or tool calls, which are counted in the session's state. */
 export class CallLimit {
-  readonly state: StateMiddleware<Counts>;
+  /** Learns which run this run resumes. */
+  readonly on: Hooks<RunContext> = {
+    'run-start': ({ resumes }, _control, context) =>
+      void (this.#beginOf(context).resumes = resumes),
+  };
+  readonly #beginOf = perRun((): { resumes?: string | undefined } => ({}));
   readonly #key: string;
   readonly #what: string;
   readonly #options: CallLimitOptions;
-  readonly #resumed: Map<string, string> = new Map();
 
   /**
    * Creates a limit. `key` is the name of the count in the state, and `what` names the counted
@@ -55,102 +45,57 @@ export class CallLimit {
   constructor(where: string, key: string, what: string, options: CallLimitOptions) {
     if ((options.run ?? options.session) === undefined)
       throw new AgentError('CONFIGURATION', `${where} needs run or session.`);
-    this.state = ownState(key, none);
-    this.#key = ownName(key);
+    this.#key = ownPrefix + key;
     this.#what = what;
     this.#options = options;
   }
 
   /**
-   * Remembers which run this run resumes, because the session's state is not available at
-   * `run-start`.
+   * Returns the message of the limit if `more` further items would exceed it. With `exit: 'error'`,
+   * throws it.
    */
-  begin({ runId, resumes }: EventOf<'run-start'>): void {
-    if (resumes !== undefined) this.#resumed.set(runId, resumes);
-  }
-
-  /** Forgets a run that ended before `wrapRun` was called. */
-  end({ runId }: EventOf<'run-end'>): void {
-    this.#resumed.delete(runId);
-  }
-
-  wrapRun(next: AgentCall): AgentCall {
-    return this.state.wrapRun((input, context) => {
-      const { runId } = context;
-      const count = this.#count(context);
-      const goesOn = this.#resumed.get(runId) === count.runId;
-      this.#resumed.delete(runId);
-      if (count.runId !== runId)
-        this.#set(context, { ...count, run: goesOn ? count.run : 0, runId });
-      return next(input, context);
-    });
-  }
-
-  /**
-   * Counts one model request, or ends the agent call. A request that another limit has counted is
-   * not counted again.
-   */
-  take(event: EventOf<'pre-reasoning'>, control: JumpControl, mark: string): void {
-    const count = this.#count(event);
-    const isCounted = count.last === mark;
-    if (count.last === refused(mark)) return;
-    const before = isCounted
-      ? { ...count, run: count.run - 1, session: count.session - 1, last: '' }
-      : count;
-    if (isCounted) this.#set(event, before);
-    const words = this.check(event, control, 1, refused(mark));
-    if (words === undefined) this.add(event, mark);
-  }
-
-  /**
-   * Ends the agent call if `more` further items would exceed a limit. In that case, returns the
-   * message.
-   */
-  check(event: InRun, control: JumpControl, more: number, mark: string): string | undefined {
+  reachedBy(more: number, context: RunContext): string | undefined {
     const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = this.#options;
-    const count = this.#count(event);
-    const of = (used: number, max: number, where: string): string[] =>
+    const { run, session } = this.#countOf(context);
+    const of = (used: number, max: number, where: string): readonly string[] =>
       used + more > max
         ? [`${used} of ${max} used in this ${where}${more > 1 ? `, ${more} more asked for` : ''}`]
         : [];
-    const reached = [...of(count.run, maxRun, 'run'), ...of(count.session, maxSession, 'session')];
+    const reached = [...of(run, maxRun, 'run'), ...of(session, maxSession, 'session')];
     if (!more || !reached.length) return undefined;
     const words = message ?? `The limit of ${this.#what} is reached: ${reached.join('; ')}.`;
-    if (exit === 'error') {
-      const { run, session } = count;
-      throw new AgentError('LIMIT_EXCEEDED', words, {
-        details: { what: this.#what, run, session },
-      });
-    }
-    this.#set(event, { ...count, last: mark });
-    control.jumpTo('end', words, 'limit');
-    return words;
+    if (exit !== 'error') return words;
+    throw new AgentError('LIMIT_EXCEEDED', words, { details: { what: this.#what, run, session } });
   }
 
-  add(event: InRun, mark: string): void {
-    const count = this.#count(event);
-    if (count.last !== mark)
-      this.#set(event, { ...count, session: count.session + 1, run: count.run + 1, last: mark });
+  /**
+   * Brings the count up to date. `total`: number of items in this run so far. The total of another
+   * limit of the same kind is the same, so each item counts once.
+   */
+  count(total: number, context: RunContext): void {
+    const { session, run, counted, runId } = this.#countOf(context);
+    const more = Math.max(total - counted, 0);
+    const count: Count = {
+      session: session + more,
+      run: run + more,
+      counted: counted + more,
+      runId,
+    };
+    context.state[this.#key] = count;
   }
 
-  #count(event: InRun): Count {
-    return this.state.of(event).read(this.#key);
-  }
-
-  #set(event: InRun, count: Count): void {
-    this.state.of(event).write({ [this.#key]: count });
+  #countOf(context: RunContext): Count {
+    const { runId, state } = context;
+    const known = state[this.#key] as Count | undefined;
+    if (known?.runId === runId) return known;
+    const { session = 0, run = 0, runId: earlier } = known ?? {};
+    const isResumed = earlier !== undefined && earlier === this.#beginOf(context).resumes;
+    return { session, run: isResumed ? run : 0, counted: 0, runId };
   }
 }
 
-/**
- * Priority that runs a hook after all hooks of other middleware, except hooks with priority
- * `Infinity`.
- */
-export const lastPriority: number = Number.MAX_SAFE_INTEGER;
-
-/** Returns the mark of a refused item. No other limit counts an item with this mark. */
-function refused(mark: string): string {
-  return `!${mark}`;
+/** Returns the end of an agent call at a limit. */
+export function endAt(words: string, steps: Steps): Ending {
+  const message = steps.message('assistant', words, { metadata: { reason: 'limit' } });
+  return { kind: 'told', reason: 'limit', message };
 }
-
-const none: Count = { session: 0, run: 0, runId: '', last: '' };

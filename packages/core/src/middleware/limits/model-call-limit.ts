@@ -1,5 +1,5 @@
 import { checkOptions } from '../../error/check-fields.ts';
-import { CallLimit, limitFields, type CallLimitOptions } from './call-limit.ts';
+import { CallLimit, endAt, limitFields, type CallLimitOptions } from './call-limit.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 
 /**
@@ -13,13 +13,14 @@ export function modelCallLimit(options: CallLimitOptions): Middleware {
   const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);
   return {
     name: 'modelCallLimit',
-    onError: 'fail',
-    wrapRun: (next) => limit.wrapRun(next),
-    on: {
-      'run-start': (event) => limit.begin(event),
-      'run-end': (event) => limit.end(event),
-      'pre-reasoning': (event, control) =>
-        limit.take(event, control, `${event.runId}:${event.seq}`),
+    on: limit.on,
+    wrapRequest: (next) => async (draft, context, steps) => {
+      if (draft.limit) return next(draft, context);
+      const words = limit.reachedBy(1, context);
+      if (words !== undefined) return endAt(words, steps);
+      const made = await next(draft, context);
+      limit.count(context.iteration, context);
+      return made;
     },
   };
 }

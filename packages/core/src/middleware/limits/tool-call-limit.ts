@@ -1,10 +1,11 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { toolUsesOf } from '../../message/message-text.ts';
+import type { ToolUse } from '../../message/content-block.ts';
 import { outputToolName } from '../../message/output-tool.ts';
-import { CallLimit, limitFields, lastPriority, type CallLimitOptions } from './call-limit.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import { interruptedResult, mayHaveStarted, toolResult } from '../../tool/tool-result.ts';
+import type { Middleware, OpenCall } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
+import { CallLimit, endAt, limitFields, type CallLimitOptions } from './call-limit.ts';
 
 /** Which tool calls to count, and how many are allowed. */
 export interface ToolCallLimitOptions extends CallLimitOptions {
@@ -35,44 +36,36 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
     what,
     options,
   );
-  const counts = ({ name }: { readonly name: string }): boolean =>
+  const counts = ({ name }: ToolUse): boolean =>
     tool === undefined ? name !== outputToolName : name === tool;
-  const stateOf = perRun(
-    (): { refused?: { readonly words: string; readonly ids: readonly string[] } } => ({}),
-  );
+  // Hooks of an earlier run have seen other calls, which this limit has then admitted.
+  const isNew = ({ toolUse, state, result }: OpenCall): boolean =>
+    counts(toolUse) && !state.toolUse && !result;
+  const usedIn = perRun(() => ({ total: 0 }));
   return {
     name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
-    onError: 'fail',
-    wrapRun: (next) => limit.wrapRun(next),
-    // These hooks run after other hooks, so that they count the replies and tool calls that other
-    // hooks return.
-    on: {
-      'run-start': (event) => limit.begin(event),
-      'run-end': (event) => limit.end(event),
-      'post-reasoning': {
-        priority: lastPriority,
-        handle(event, control, context) {
-          const calls = toolUsesOf(event.message);
-          const count = calls.filter(counts).length;
-          const words = limit.check(event, control, count, `${event.runId}:${event.seq}`);
-          if (words !== undefined)
-            stateOf(context).refused = { words, ids: calls.map(({ id }) => id) };
-        },
-      },
-      'pre-acting': {
-        priority: lastPriority,
-        handle(event) {
-          if (!event.problem && counts(event.toolUse)) limit.add(event, event.toolUse.id);
-        },
-      },
-      'post-acting': {
-        priority: lastPriority,
-        handle(event, _control, context) {
-          const { words, ids } = stateOf(context).refused ?? {};
-          if (event.result.state !== 'interrupted' || !ids?.includes(event.toolUse.id)) return;
-          return { ...event, result: { ...event.result, output: `It did not run. ${words}` } };
-        },
-      },
+    on: limit.on,
+    wrapRound: (next) => async (round, context, steps) => {
+      const { calls } = round;
+      const words = limit.reachedBy(calls.filter(isNew).length, context);
+      if (words === undefined) return next(round, context);
+      for (const { toolUse, state } of calls) {
+        const result = mayHaveStarted(state)
+          ? interruptedResult(toolUse, state)
+          : toolResult(toolUse, `It did not run. ${words}`, 'interrupted');
+        await steps.conclude(toolUse, result);
+      }
+      return endAt(words, steps);
+    },
+    wrapTool: (next) => (call, about) => {
+      const context = about.run;
+      const open = context.openCalls.find(({ toolUse }) => toolUse.id === call.toolUse.id);
+      if (counts(call.toolUse) && !mayHaveStarted(open?.state)) {
+        const used = usedIn(context);
+        used.total += 1;
+        limit.count(used.total, context);
+      }
+      return next(call, about);
     },
   };
 }

@@ -151,7 +151,8 @@ class ValueRun {
     const given = draft.isAsked ? undefined : await form.readResults?.(this.#context.messages);
     if (given?.reading.ok) return this.#ending(given.reading.found, given.reply);
     if (given?.reading.ok === false) await this.#fail(given.reading);
-    const made = await next({ ...draft, beside: form.beside }, this.#context);
+    const beside = form.beside ? [...draft.beside, form.beside] : draft.beside;
+    const made = await next({ ...draft, beside }, this.#context);
     return isNext(made) ? made : form.request(made, this.#isAsked);
   }
 

@@ -1,15 +1,15 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import type { EventOf } from '../../event/agent-event.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { renderTemplate, type TemplateOptions, type TemplateVariables } from './render-template.ts';
 import { abortable } from '../../model/abortable.ts';
-import type { GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
+import type { GenerateOptions, ModelRequest, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
 import { contextToken, type ContextToken } from '../../tool/context-token.ts';
 import type { Middleware } from '../../agent/middleware.ts';
+import { isNext } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 
@@ -73,27 +73,21 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
   const stateOf = perRun((): { rendered?: Rendered | undefined } => ({}));
   return {
     name: 'promptVariables',
-    onError: 'fail',
-    on: {
-      'pre-call': {
-        // Runs after all hooks that may change the input or store it in the session's state.
-        priority: Number.MAX_SAFE_INTEGER,
-        async handle({ input }, _control, context) {
-          try {
-            stateOf(context).rendered = await renderer.render(context, input);
-          } catch (error) {
-            if (!context.stopped) throw AgentError.from(error, 'INVALID_INPUT');
-          }
-        },
-      },
-      'pre-reasoning': {
-        // Runs after all hooks that may change the tools.
-        priority: Number.MAX_SAFE_INTEGER,
-        handle(event, _control, context) {
-          const { rendered } = stateOf(context);
-          return rendered && renderer.renderAgain(rendered, event, context);
-        },
-      },
+    wrapSettle: (next) => async (input, context) => {
+      try {
+        stateOf(context).rendered = await renderer.render(context, input.messages);
+      } catch (error) {
+        if (!context.stopped) throw AgentError.from(error, 'INVALID_INPUT');
+      }
+      return next(input, context);
+    },
+    wrapRequest: (next) => async (draft, context) => {
+      const { rendered } = stateOf(context);
+      if (!rendered) return next(draft, context);
+      const given = renderer.renderAgain(rendered, draft, draft.options, context);
+      const made = await next(given, context);
+      // Hooks may have changed the tools.
+      return isNext(made) ? made : renderer.renderAgain(rendered, made, made, context);
     },
   };
 }
@@ -128,23 +122,24 @@ class PromptRenderer {
     return toolsVariable && prompt.trim() ? { template, variables, prompt } : undefined;
   }
 
-  /** Renders the system prompt for the tools of a request. Returns the event if it changes. */
-  renderAgain(
+  /** Returns the request with a system prompt that describes its tools. */
+  renderAgain<R extends Pick<ModelRequest, 'messages' | 'tools'>>(
     rendered: Rendered,
-    event: EventOf<'pre-reasoning'>,
+    request: R,
+    generate: GenerateOptions,
     context: RunContext,
-  ): EventOf<'pre-reasoning'> | undefined {
-    const { options: generate, tools, messages } = event;
+  ): R {
+    const { tools, messages } = request;
     const before = context.systemPrompt;
     const prompt = this.#fill(rendered, { generate, tools });
-    // Another hook may have set its own system prompt.
-    if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return undefined;
+    // Other middleware may have set its own system prompt.
+    if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return request;
     context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));
     rendered.prompt = prompt;
     const [first, ...rest] = messages;
     const [system] = context.request;
-    if (!first || !system || textOf(first) !== before) return undefined;
-    return { ...event, messages: [system, ...rest] };
+    if (!first || !system || textOf(first) !== before) return request;
+    return { ...request, messages: [system, ...rest] };
   }
 
   #fill(

@@ -4,6 +4,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { textOf } from '../../message/message-text.ts';
 import { structured } from '../output/structured.ts';
+import { fitContext } from '../context/fit-context.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
@@ -108,4 +109,36 @@ test('a structured value is accepted as the answer after a failed tool call', as
   );
   const output = structured(z.object({ n: z.number() }));
   expect(await agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
+});
+
+test('context policies after errorHints() count the hint, and keep it together with the newest results', async () => {
+  const model = new ScriptedModel([look('fail'), look('a'), 'done']);
+  const execute = (given: unknown): string => {
+    if ((given as { readonly out: string }).out === 'fail') throw new Error('x'.repeat(2_000));
+    return 'seen';
+  };
+  const counted: string[] = [];
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [tool({ name: 'look', description: '', input, execute })],
+    use: [
+      errorHints(),
+      {
+        wrapRequest: (next) => (draft, context) => {
+          counted.push(textOf(draft.messages.at(-1)!));
+          return next(draft, context);
+        },
+      },
+      fitContext({ window: 300, reserveOutput: 0 }),
+    ],
+  });
+  await agent.call('go');
+  expect(counted).toEqual(['go', correct, '']);
+  expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'user',
+  ]);
 });

@@ -1,12 +1,8 @@
-import type { EventOf } from '../../event/agent-event.ts';
-import type { ControlOf } from '../../event/hook.ts';
 import type { ToolResult } from '../../message/content-block.ts';
-import { userMessage } from '../../message/create-message.ts';
-import { asOwn } from '../../message/metadata-keys.ts';
 import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import type { Middleware } from '../../agent/middleware.ts';
+import { isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 
 interface Hinting {
@@ -29,46 +25,31 @@ export function errorHints(): Middleware {
   const hintingOf = perRun((): Hinting => ({ refused: 0, isForced: false }));
   return {
     name: 'errorHints',
-    onError: 'fail',
-    on: {
-      'pre-reasoning'(event, _control, context) {
-        if (!event.tools.length) return;
-        const { isForced } = hintingOf(context);
-        const hint = hintFor(newestResults(context.messages), isForced);
-        if (hint === undefined) return;
-        const about = { id: `${event.runId}:hint:${event.iteration}`, now: () => event.at };
-        return { ...event, messages: [...event.messages, asOwn(userMessage(hint, about))] };
-      },
-      'post-reasoning': {
-        // Runs after other hooks, so that it checks the reply that they return.
-        priority: 10_000,
-        handle: (event, control, context) =>
-          refuseText(hintingOf(context), event, control, context),
-      },
+    wrapRequest: (next) => (draft, context, steps) => {
+      if (draft.limit || !draft.tools.length) return next(draft, context);
+      const hint = hintFor(newestResults(context.messages), hintingOf(context).isForced);
+      if (hint === undefined) return next(draft, context);
+      const messages = [...draft.messages, steps.message('user', hint)];
+      return next({ ...draft, messages }, context);
+    },
+    wrapReply: (next) => async (reply, context, steps) => {
+      const made = await next(reply, context);
+      const hinting = hintingOf(context);
+      hinting.isForced =
+        isNewAnswer(made) &&
+        !toolUsesOf(reply.message).length &&
+        context.toolSchemas.length > 0 &&
+        hinting.refused < mostRefused &&
+        newestResults(context.messages).some(isError);
+      if (!hinting.isForced) return made;
+      hinting.refused += 1;
+      await steps.emit('step-reset', { reason: 'error-hints' });
+      return { to: 'model', isAsked: true };
     },
   };
 }
 
 const mostRefused = 2;
-
-function refuseText(
-  hinting: Hinting,
-  event: EventOf<'post-reasoning'>,
-  control: ControlOf<'post-reasoning'>,
-  { messages, toolSchemas }: RunContext,
-): EventOf<'post-reasoning'> | undefined {
-  const { message } = event;
-  const hasFailed = newestResults(messages).some(isError);
-  hinting.isForced =
-    hasFailed &&
-    toolSchemas.length > 0 &&
-    !toolUsesOf(message).length &&
-    hinting.refused < mostRefused;
-  if (!hinting.isForced) return undefined;
-  hinting.refused += 1;
-  control.gotoReasoning([]);
-  return { ...event, message: { ...message, content: [] } };
-}
 
 /**
  * Returns the tool results after the model's last message. Returns an empty list if a user's

@@ -4,6 +4,7 @@ import { arcReactor } from '../../preset/arc-reactor.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { structured } from '../output/structured.ts';
 import { tool } from '../../tool/tool.ts';
 import { reuseCalls, type ReuseCallsOptions } from './reuse-calls.ts';
 
@@ -54,4 +55,12 @@ test('reuseCalls() rejects invalid options', () => {
   expect(() => reuseCalls({ tools: [1 as never] })).toThrow(
     'reuseCalls(): tools must be an array of strings',
   );
+});
+
+test('after a repeated tool call, the model can still give a structured value', async () => {
+  const value: ScriptedReply = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
+  const { agent, model } = setUp([look('a'), look('a'), value]);
+  const output = structured({ type: 'object' });
+  expect(await agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
+  expect(model.requests[2]!.tools.map(({ name }) => name)).toEqual(['generate_response']);
 });

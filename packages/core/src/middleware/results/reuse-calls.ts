@@ -1,7 +1,5 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
-import { userMessage } from '../../message/create-message.ts';
-import { asOwn } from '../../message/metadata-keys.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
@@ -33,7 +31,13 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
   const reuseOf = perRun((): Reuse => ({ results: new Map(), hasRepeated: false }));
   return {
     name: 'reuseCalls',
-    onError: 'fail',
+    wrapRequest: (next) => (draft, context, steps) => {
+      if (draft.limit || !reuseOf(context).hasRepeated) return next(draft, context);
+      const messages = [...draft.messages, steps.message('user', hint)];
+      // The value of an `output` is no repeated call.
+      const left = draft.tools.filter(({ name }) => name === outputToolName);
+      return next({ ...draft, messages, tools: left }, context);
+    },
     wrapTool: (next) => async (call, about) => {
       const { toolUse } = call;
       if (!applies(toolUse.name)) return next(call, about);
@@ -47,17 +51,6 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
       const outcome = await next(call, about);
       if (isResult(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);
       return outcome;
-    },
-    on: {
-      'pre-reasoning'(event, _control, context) {
-        if (!reuseOf(context).hasRepeated) return;
-        const about = { id: `${event.runId}:reuse:${event.iteration}`, now: () => event.at };
-        return {
-          ...event,
-          tools: [],
-          messages: [...event.messages, asOwn(userMessage(hint, about))],
-        };
-      },
     },
   };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { clearToolResults } from '../context/clear-tool-results.ts';
+import { contextPolicy } from '../context/context-policy.ts';
 import { lastTurns } from '../context/history-views.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
@@ -155,3 +156,26 @@ test.each([{ prompt: 5 }, { description: [] }, 'x'])(
     );
   },
 );
+
+test('context policies after todoList() count the list that they make necessary', async () => {
+  const sizes: number[] = [];
+  const { agent, model } = setUp(
+    [write(first), 'done', 'done'],
+    {},
+    {
+      use: [
+        lastTurns(0),
+        contextPolicy({
+          fit({ messages, beside = [] }) {
+            sizes.push(beside.length);
+            return { messages, removed: 0, before: 0, after: 0 };
+          },
+        }),
+      ],
+    },
+  );
+  await agent.call('Go');
+  await agent.call('And?');
+  expect(sizes).toEqual([0, 1, 1]);
+  expect(model.requests[2]!.messages.filter(({ id }) => id.startsWith('todos'))).toHaveLength(1);
+});

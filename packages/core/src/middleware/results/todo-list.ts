@@ -10,8 +10,9 @@ import type { Msg } from '../../message/msg.ts';
 import { asOwn } from '../../message/metadata-keys.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import { tool } from '../../tool/tool.ts';
-import { addToSystemPrompt } from '../../agent/run-context.ts';
+import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
 import type { Middleware } from '../../agent/middleware.ts';
+import { isNext } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 
 /** One entry of a to-do list. */
@@ -42,10 +43,18 @@ export interface TodoListOptions {
 export function todoList(options: TodoListOptions = {}): Middleware {
   checkOptions('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
   const { prompt = usualPrompt, description = usualDescription } = options;
-  const keepingOf = perRun((): { list?: List | undefined } => ({}));
+  const readOf = perRun((): { last?: Msg | undefined; list?: List | undefined } => ({}));
+  /** Returns the newest list. Reads only the messages that are new since the last call. */
+  const newestIn = (context: RunContext): List | undefined => {
+    const read = readOf(context);
+    const { messages } = context;
+    const from = read.last ? messages.lastIndexOf(read.last) + 1 : 0;
+    read.list = listOf(messages.slice(from)) ?? read.list;
+    read.last = messages.at(-1);
+    return read.list;
+  };
   return {
     name: 'todoList',
-    onError: 'fail',
     tools: [
       tool({
         name: toolName,
@@ -68,23 +77,16 @@ export function todoList(options: TodoListOptions = {}): Middleware {
       addToSystemPrompt(context, prompt);
       return next(input, context);
     },
-    on: {
-      'pre-call': (_event, _control, context) => {
-        keepingOf(context).list = listOf(context.messages);
-      },
-      'post-acting': ({ result }, _control, context) => {
-        const list = readList(result);
-        if (list) keepingOf(context).list = list;
-      },
-      'pre-reasoning': (event, _control, context) => {
-        const { list } = keepingOf(context);
-        const isOpen = list?.todos.some(({ status }) => status !== 'completed');
-        if (!list || !isOpen || isShown(list, event.messages)) return;
-        const { messages } = event;
-        const head = messages.findIndex(({ role }) => role !== 'system');
-        const at = head < 0 ? messages.length : head;
-        return { ...event, messages: messages.toSpliced(at, 0, list.message) };
-      },
+    wrapRequest: (next) => async (draft, context) => {
+      const list = newestIn(context);
+      if (!list?.todos.some(({ status }) => status !== 'completed')) return next(draft, context);
+      const beside = [...draft.beside, list.message];
+      const made = await next({ ...draft, beside }, context);
+      if (isNext(made) || isShown(list, made.messages)) return made;
+      const { messages } = made;
+      const head = messages.findIndex(({ role }) => role !== 'system');
+      const at = head < 0 ? messages.length : head;
+      return { ...made, messages: messages.toSpliced(at, 0, list.message) };
     },
   };
 }

@@ -250,7 +250,8 @@ test('an abort or an interrupt ends the wait for a selector', async () => {
       return new Promise(() => {});
     };
     const { agent, model } = setUp(['never'], [remote('a')], { by });
-    const { reason } = await agent.call('Hi', { signal: controller.signal });
+    const { reason, iterations } = await agent.call('Hi', { signal: controller.signal });
+    expect(iterations).toBe(0);
     expect(reason).toBe(end === 'abort' ? 'aborted' : 'interrupted');
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
     expect(model.requests).toHaveLength(0);

@@ -81,35 +81,23 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   });
   return {
     name: 'selectTools',
-    onError: 'fail',
     wrapRun: (next) => (input, context) => {
       selectingIn(context);
       return next(input, context);
     },
-    on: {
-      'pre-call': {
-        // Runs after the hooks that change the input, because the final input determines the
-        // choice.
-        priority: 10_000,
-        // Chooses before the first request, because the request is then fitted to the model's
-        // window with these tools.
-        async handle({ input }, _control, context) {
-          const selecting = selectingIn(context);
-          selecting.selection.open = context.openCalls.map(({ toolUse }) => toolUse.name);
-          await select(context, selecting, options, lastOf(input) ?? askedIn(context.messages));
-        },
-      },
-      'pre-reasoning': {
-        // Runs before the hooks that change the tools, so that those hooks have the last word.
-        priority: -10_000,
-        async handle(event, _control, context) {
-          if (!event.tools.length) return;
-          const before = context.toolSchemas;
-          await select(context, selectingIn(context), options, askedIn(context.messages));
-          const tools = context.toolSchemas;
-          if (tools !== before) return { ...event, tools };
-        },
-      },
+    // Chooses before documents are retrieved, as Arc Reactor does. Open tool calls of an earlier
+    // run need all tools.
+    wrapSettle: (next) => async (input, context) => {
+      const asked = lastOf(input.messages) ?? askedIn(context.messages);
+      if (!context.openCalls.length) await select(context, selectingIn(context), options, asked);
+      return next(input, context);
+    },
+    wrapRequest: (next) => async (draft, context, steps) => {
+      if (!draft.tools.length) return next(draft, context);
+      await select(context, selectingIn(context), options, askedIn(context.messages));
+      return context.stopped
+        ? steps.endStopped()
+        : next({ ...draft, tools: context.toolSchemas }, context);
     },
   };
 }

@@ -11,8 +11,6 @@ export class ToolSelection {
   #chosen: readonly string[] | undefined;
   /** Text that identifies the question and the tools of the last choice. */
   key: string | undefined;
-  /** Names of further tools that can be called, because an earlier run left calls to them open. */
-  open: readonly string[] = [];
 
   constructor(set: ToolSet) {
     this.#set = set;
@@ -48,7 +46,7 @@ export class ToolSelection {
   }
 
   #refusal(name: string): string | undefined {
-    if (!this.#chosen || this.#chosen.includes(name) || this.open.includes(name)) return undefined;
+    if (!this.#chosen || this.#chosen.includes(name)) return undefined;
     return `Tool not available: ${name}. It is not among the tools of this request.`;
   }
 }

@@ -97,7 +97,6 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   });
   return {
     name: 'toolSourcing',
-    onError: 'fail',
     wrapRun: (next) => (input, context) => {
       if (context.tools.find(searchName)) {
         const message = `The agent has a tool named "${searchName}" already.`;
@@ -105,14 +104,13 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
       } else sourcedIn(context);
       return next(input, context);
     },
-    on: {
-      'pre-call': (_event, _control, context) => {
-        const sourced = sourcedIn(context);
-        if (!sourced) return;
-        const { messages, openCalls } = context;
-        sourced.add(messages.flatMap(foundIn));
-        sourced.open = openCalls.map(({ toolUse }) => toolUse.name);
-      },
+    wrapSettle: (next) => (input, context) => {
+      const sourced = sourcedIn(context);
+      if (sourced) {
+        sourced.add(context.messages.flatMap(foundIn));
+        sourced.open = context.openCalls.map(({ toolUse }) => toolUse.name);
+      }
+      return next(input, context);
     },
   };
 }

@@ -11,7 +11,7 @@ import { isAnswer } from '../../event/agent-result.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { AgentCall, Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
-import { replace, type StateKey } from '../../state/state-key.ts';
+import { ownPrefix, type StateKey } from '../../state/state-key.ts';
 
 // The key alone determines the types of its updates and its value.
 type AnyKey = StateKey<unknown, never>;
@@ -71,8 +71,6 @@ export interface StateMiddleware<K extends StateKeys> extends Middleware {
    */
   of(source: StateSource): SessionState<K>;
 }
-
-const ownPrefix = 'isoloop:';
 
 /**
  * Adds values to a session. Hooks, middleware and tools can read and write these values (Spring AI
@@ -134,21 +132,6 @@ export function stateKeys<const K extends StateKeys>(
         return result;
       }),
   };
-}
-
-/**
- * Returns the state of one value that the library itself keeps in a session. No `stateKeys()` can
- * use its name.
- */
-export function ownState<T>(
-  name: string,
-  initial: T,
-): StateMiddleware<{ readonly [name: string]: StateKey<T, T> }> {
-  return sessionStates({ [ownPrefix + name]: replace(initial) });
-}
-
-export function ownName(name: string): string {
-  return ownPrefix + name;
 }
 
 function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
