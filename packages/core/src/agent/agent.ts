@@ -115,14 +115,17 @@ export class Agent<const G extends GivenTools = GivenTools> {
     checkDefaults(use, fields);
     const options = withDefaults(given, use);
     checkAgent(options, fields);
-    const { name, presetPriority, generateId, now } = options;
+    const { name, tools = [], presetPriority, generateId, now } = options;
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
     this.memory = options.memory ?? new InMemoryMemory();
     const { state = {} } = this.memory;
     this.status = { calls: new Map(), state, runs: 0, interrupted: false };
     this.use = use;
-    this.tools = toolsOf(options.tools ?? [], use, presetPriority);
+    const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
+    const ownTools = set.fork({ presetPriority });
+    this.tools = withToolsOf(use, ownTools);
+    for (const tool of toolsIn(this.tools)) requireParts(use, tool);
     this.options = options;
     this.#given = given;
     this.#fields = fields;
@@ -131,6 +134,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
       sessionId: this.sessionId,
       options,
       memory: this.memory,
+      ownTools,
       tools: this.tools,
       status: this.status,
       systemMessage: toSystemMessage(options.systemPrompt ?? ''),
@@ -282,7 +286,10 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const kept = parts.filter((part) => this.use.includes(part));
     const options = withDefaults(this.#given, [...kept, ...added]);
     checkAgent(options, this.#fields);
-    return runSetup({ ...this.#setup, options, tools: withToolsOf(added, this.tools) }, parts);
+    return runSetup(
+      { ...this.#setup, options, tools: withToolsOf(parts, this.#setup.ownTools) },
+      parts,
+    );
   }
 
   /** Runs the loop when it is the turn of this agent call. */
@@ -335,21 +342,6 @@ function waiting({ run, input }: BegunCall, running: BegunCall): WaitingCall {
 function busy(name: string): AgentError {
   const message = `The agent "${name}" is busy. Await its call, or set whenBusy.`;
   return new AgentError('AGENT_BUSY', message);
-}
-
-/**
- * Returns the agent's own copy of its tools, after those of its middleware. Throws `CONFIGURATION`
- * for a tool that requires middleware which the agent does not have.
- */
-function toolsOf(
-  tools: GivenTools,
-  use: readonly Middleware[],
-  presetPriority: 'preset' | 'model',
-): ToolSet {
-  const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
-  const all = withToolsOf(use, set.fork({ presetPriority }));
-  for (const tool of toolsIn(all)) requireParts(use, tool);
-  return all;
 }
 
 /** Returns the tools of middleware, then the others. */

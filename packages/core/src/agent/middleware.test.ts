@@ -393,3 +393,17 @@ test("`context.options` has the options of features of an agent call, not the ke
   expect(seen).not.toHaveProperty('signal');
   expect(seen).not.toHaveProperty('temperature');
 });
+
+test('the `use` of an agent call replaces or removes a part together with its tools', async () => {
+  const note = (description: string): Middleware => ({
+    name: 'notes',
+    tools: [tool({ name: 'note', description, input: {}, execute: () => 'Noted.' })],
+  });
+  const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
+  const agent = new ReActAgent({ name: 'a', model, use: [note('agent')] });
+  await agent.call('Hi', { use: [note('call')] });
+  await agent.call('Hi', { use: [{ name: 'notes' }] });
+  await agent.call('Hi');
+  const offered = model.requests.map(({ tools }) => tools.map(({ description }) => description));
+  expect(offered).toEqual([['call'], [], ['agent']]);
+});

@@ -35,6 +35,8 @@ export interface AgentParts {
   readonly sessionId: string;
   readonly options: AgentSettings;
   readonly memory: Memory;
+  /** The agent's copy of the tools in its options, without those of middleware. */
+  readonly ownTools: ToolSet;
   readonly tools: ToolSet;
   readonly status: AgentStatus;
   /** The agent's own system prompt. */
