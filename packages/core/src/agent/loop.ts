@@ -26,7 +26,8 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
       if (!next) next = await settle(run, input);
       else if (isEnding(next)) return await finish(run, next);
       else {
-        next = next.to === 'model' ? await reason(run, next.isAsked) : await act(run);
+        if (next.to === 'model') next = await reason(run, next.isAsked);
+        else next = await act(run);
         if (isEnding(next) && !keepsCalls(next)) await closeCalls(run);
       }
     } catch (thrown) {

@@ -59,7 +59,7 @@ export function isEnding(value: object): value is Ending {
   return 'kind' in value;
 }
 
-/** Returns whether a step of the loop says what comes next, and made no model request. */
+/** Returns whether `wrapRequest` returned a `Next` in place of a model request. */
 export function isNext(value: object): value is Next {
   return 'to' in value || isEnding(value);
 }

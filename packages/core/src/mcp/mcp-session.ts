@@ -200,7 +200,7 @@ export class McpSession {
     return client;
   }
 
-  /** Returns the tool call to which a question of the server belongs. */
+  /** Returns the tool call that caused a question of the server. */
   #callOf(question: RequestId): OpenCall | undefined {
     const asker = this.#http.askedBy(question);
     if (asker !== undefined) return this.#openCalls.get(asker);

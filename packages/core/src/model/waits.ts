@@ -62,8 +62,8 @@ export class Waits {
   }
 
   /**
-   * Same as `code`, for a wrapper. `check` throws if the wrapper made a wrong value. Does not end before the inner wrappers and the steps of the run
-   * that they began have ended.
+   * Same as `code`, for a wrapper. `check` throws if the wrapper made a wrong value. Ends after the
+   * inner wrappers and the steps of the run that they began.
    */
   wrapper<T>(begin: () => Promise<T>, check: (made: T) => void): Promise<T> {
     this.#depth += 1;

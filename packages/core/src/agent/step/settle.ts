@@ -11,8 +11,8 @@ import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } 
 import type { Run } from '../run/run.ts';
 
 /**
- * Admits the input, adds it to the log and says what comes first. Without an input, the agent call
- * has ended before its turn.
+ * Admits the input, adds it to the log and says what comes first. `given` is
+ * `undefined` if the agent call has ended before its turn.
  */
 export async function settle(run: Run, given: CallInput | undefined): Promise<Next> {
   if (run.rejection) throw run.rejection;

@@ -161,8 +161,8 @@ export function toQuestions(requests: object): McpQuestions {
 }
 
 /**
- * Returns the questions of an error by which a server of revision 2025-11-25 asks a person to visit
- * pages before the tool call is repeated.
+ * Returns the questions in an error. With such an error, a server of revision 2025-11-25 asks a
+ * person to visit pages before the client repeats the tool call.
  */
 export function questionsInError(error: unknown): McpReply | undefined {
   const { code, data } = Object(error) as { readonly code?: unknown; readonly data?: unknown };

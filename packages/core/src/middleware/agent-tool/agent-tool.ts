@@ -161,10 +161,9 @@ async function make(
 ): Promise<ChildAgent> {
   const isNew = id === toolUseId;
   const isKnown = isNew || messages.some((message) => hasCall(message, id, toolName));
-  const made =
-    typeof factory === 'function' && isKnown
-      ? await factory({ sessionId: `${sessionId}:${id}` })
-      : undefined;
+  let made: ChildAgent | undefined;
+  if (typeof factory === 'function' && isKnown)
+    made = await factory({ sessionId: `${sessionId}:${id}` });
   if (made)
     checkFields('CONFIGURATION', `${toolName}: the value from its factory`, made, childFields);
   if (made && (isNew || (await made.messages()).length)) return made;

@@ -148,7 +148,8 @@ class ValueRun {
     next: Step<RequestDraft, ModelRequest | Next>,
   ): Promise<ModelRequest | Next> {
     const form = this.#form;
-    const given = draft.isAsked ? undefined : await form.readResults?.(this.#context.messages);
+    const read = draft.isAsked ? undefined : form.readResults?.(this.#context.messages);
+    const given = await read;
     if (given?.reading.ok) return this.#ending(given.reading.found, given.reply);
     if (given?.reading.ok === false) await this.#fail(given.reading);
     const beside = form.beside ? [...draft.beside, form.beside] : draft.beside;
