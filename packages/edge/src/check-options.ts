@@ -14,7 +14,7 @@ import {
  * limit that is not a number would limit nothing.
  */
 export function checkSettings(settings: HandlerSettings): void {
-  checkOptions('CONFIGURATION', where, settings, fields);
+  checkOptions(where, settings, fields);
   const { models, sessions, limits, cors, store, memory } = settings;
   if (!models.length) throw wrong('`models` is empty: name at least one model');
   if (store !== undefined && typeof Object(store).setMany !== 'function')
@@ -44,7 +44,7 @@ const maxHeartbeatMs = 60_000;
 const sessionFields = 'resumeAttempts,queuedTurns:whole expireAfterMs,heartbeatMs:positive';
 
 function checkSessions(sessions: SessionOptions): void {
-  checkOptions('CONFIGURATION', `${where}: sessions`, sessions, sessionFields);
+  checkOptions(`${where}: sessions`, sessions, sessionFields);
   if (sessions.heartbeatMs > maxHeartbeatMs)
     throw wrong(`sessions.heartbeatMs must be at most ${maxHeartbeatMs}`);
 }
@@ -53,7 +53,7 @@ function checkLimits(limits: EdgeLimits): void {
   const { afterDisconnectMs: _, ...positive } = defaultLimits;
   // With `afterDisconnectMs: 0`, a turn ends when its client disconnects.
   const limitFields = `${Object.keys(positive).join()}:positive afterDisconnectMs:count`;
-  checkOptions('CONFIGURATION', `${where}: limits`, limits, limitFields);
+  checkOptions(`${where}: limits`, limits, limitFields);
 }
 
 /**

@@ -75,7 +75,7 @@ interface JwtBySecret<Env> {
 export function jwt<Env extends object = object>(
   options: JwtOptions<Env>,
 ): (request: Request, env: Env) => Promise<Caller | null> {
-  checkOptions('CONFIGURATION', 'jwt()', options, fields);
+  checkOptions('jwt()', options, fields);
   const { issuer, audience, user = ({ sub }) => sub ?? null, clockTolerance = 5 } = options;
   if (!issuer || !audience)
     throw new AgentError(

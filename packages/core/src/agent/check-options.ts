@@ -44,11 +44,11 @@ export function checkDefaults(use: readonly Middleware[], fields: OptionFields):
 
 /** Throws `CONFIGURATION` for an option of the wrong type. */
 export function checkAgent(options: KernelOptions, fields: OptionFields): void {
-  checkOptions('CONFIGURATION', fields.of, options, fields.agent);
+  checkOptions(fields.of, options, fields.agent);
   const { model, limits = {}, generate = {}, tools } = options;
-  checkFields('CONFIGURATION', `${fields.of}: the model`, model, 'features:object');
-  checkOptions('CONFIGURATION', `${fields.of}: limits`, limits, fields.limits);
-  checkOptions('CONFIGURATION', `${fields.of}: generate`, generate, generateFields);
+  checkFields(`${fields.of}: the model`, model, 'features:object');
+  checkOptions(`${fields.of}: limits`, limits, fields.limits);
+  checkOptions(`${fields.of}: generate`, generate, generateFields);
   if (Array.isArray(tools)) tools.forEach(checkTool);
 }
 
@@ -68,7 +68,7 @@ export function requireParts(use: readonly Middleware[], tool: Tool): void {
 
 /** Throws `CONFIGURATION` for an entry of `use` with a wrong type or an unknown event. */
 export function checkUse(options: { readonly use?: UseList }, where: string): void {
-  checkFields('CONFIGURATION', `The options of ${where}`, options, 'use:array|?');
+  checkFields(`The options of ${where}`, options, 'use:array|?');
   const use: readonly unknown[] = options.use ?? [];
   for (const part of use.flat(Infinity)) checkPart(part as Middleware);
 }
@@ -78,9 +78,9 @@ export function checkUse(options: { readonly use?: UseList }, where: string): vo
  * would be missing without a sign.
  */
 function checkPart(part: Middleware): void {
-  checkFields('CONFIGURATION', 'A middleware', part, `${hookFields} ${partFields}`);
+  checkFields('A middleware', part, `${hookFields} ${partFields}`);
   const wrappers = Object.entries(part).filter(([key]) => /^wrap[A-Z]/.test(key));
-  checkOptions('CONFIGURATION', 'A middleware', Object.fromEntries(wrappers), partFields);
+  checkOptions('A middleware', Object.fromEntries(wrappers), partFields);
   checkHandlers(part);
 }
 
@@ -91,10 +91,10 @@ const partFields =
   'wrapReply,wrapRound,wrapTool:function|?';
 
 function checkHandlers({ on = {} }: AgentHook): void {
-  checkOptions('CONFIGURATION', 'on', on, eventNames);
+  checkOptions('on', on, eventNames);
   for (const [event, entry] of Object.entries(on)) {
     const handler = typeof entry === 'function' ? { handle: entry } : entry;
-    checkOptions('CONFIGURATION', `on: ${event}`, handler, 'handle:function priority:number|?');
+    checkOptions(`on: ${event}`, handler, 'handle:function priority:number|?');
   }
 }
 
@@ -102,7 +102,7 @@ function checkHandlers({ on = {} }: AgentHook): void {
  * Throws `CONFIGURATION` unless the value is a hook. Middleware with other fields belongs in `use`.
  */
 export function checkHook(hook: AgentHook): void {
-  checkOptions('CONFIGURATION', 'addHook()', hook, hookFields);
+  checkOptions('addHook()', hook, hookFields);
   checkHandlers(hook);
 }
 
@@ -111,5 +111,5 @@ export function checkHook(hook: AgentHook): void {
  * not have.
  */
 export function checkCall(options: KernelCallOptions, fields: OptionFields): void {
-  checkOptions('INVALID_INPUT', 'call()', options, fields.call, fields.agent);
+  checkOptions('call()', options, fields.call, 'INVALID_INPUT', fields.agent);
 }

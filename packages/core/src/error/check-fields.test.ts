@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkFields, checkOptions } from './check-fields.ts';
 
 const check = (value: unknown, kinds: string) => () =>
-  checkFields('INVALID_INPUT', 'Here', { field: value }, `field:${kinds} other`);
+  checkFields('Here', { field: value }, `field:${kinds} other`, 'INVALID_INPUT');
 
 test.each<[string, readonly unknown[], readonly unknown[], words: string]>([
   ['string', ['', 'x'], [5, null, undefined, ['x']], 'a string'],
@@ -54,7 +54,7 @@ test.each([null, undefined, 5, 'x'])(
   (value) => {
     const message = expect.stringMatching(/^Here must be an object; got /);
     const error = expect.objectContaining({ code: 'CONFIGURATION', message });
-    expect(() => checkFields('CONFIGURATION', 'Here', value, 'field')).toThrow(error);
+    expect(() => checkFields('Here', value, 'field')).toThrow(error);
   },
 );
 
@@ -67,10 +67,10 @@ test.each<[agentFields: string, advice: string]>([
   const message = `Here has no option \`color\`. ${advice}`;
   const error = expect.objectContaining({ code: 'CONFIGURATION', message });
   const given = { name: 'a', color: 'red' };
-  expect(() => checkOptions('CONFIGURATION', 'Here', given, fields, others)).toThrow(error);
+  expect(() => checkOptions('Here', given, fields, 'CONFIGURATION', others)).toThrow(error);
 });
 
 test('checkOptions() accepts an unknown option whose value is undefined', () => {
   const options = { name: 'a', color: undefined };
-  expect(() => checkOptions('CONFIGURATION', 'Here', options, 'name:string')).not.toThrow();
+  expect(() => checkOptions('Here', options, 'name:string')).not.toThrow();
 });

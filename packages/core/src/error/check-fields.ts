@@ -13,10 +13,10 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
  * optional field.
  */
 export function checkFields(
-  code: AgentErrorCode,
   where: string,
   value: unknown,
   fields: string,
+  code: AgentErrorCode = 'CONFIGURATION',
 ): void {
   if (typeof value !== 'object' || value === null)
     throw new AgentError(code, `${where} must be an object; got ${kindOf(value)}.`);
@@ -64,20 +64,20 @@ function fieldsIn(list: string): readonly Field[] {
  * unknown option in this list, the error says to set it on the agent.
  */
 export function checkOptions(
-  code: AgentErrorCode,
   where: string,
   options: object,
   fields: string,
+  code: AgentErrorCode = 'CONFIGURATION',
   agentFields = '',
 ): void {
-  checkFields(code, `The options of ${where}`, options, '');
+  checkFields(`The options of ${where}`, options, '', code);
   const key = unknownIn(options, fields);
   if (key !== undefined) {
     const isOfAgent = keysIn(agentFields).includes(key);
     const advice = isOfAgent ? 'Set it on the agent.' : adviceFor(key, keysIn(fields));
     throw new AgentError(code, `${where} has no option \`${key}\`. ${advice}`);
   }
-  checkFields(code, where, options, fields);
+  checkFields(where, options, fields, code);
 }
 
 /** Returns the first option that is not in `fields`. An `undefined` option counts as not set. */

@@ -43,7 +43,7 @@ export type ErrorMessageResolver = (error: unknown, options?: ErrorMessageOption
  * an `AgentError` counts as `INTERNAL` (Arc Reactor: `ErrorMessageResolver`).
  */
 export function errorMessage(error: unknown, options: ErrorMessageOptions = {}): string {
-  checkOptions('INVALID_INPUT', 'errorMessage()', options, 'locale:string|? messages:object|?');
+  checkOptions('errorMessage()', options, 'locale:string|? messages:object|?', 'INVALID_INPUT');
   const { locale = 'en', messages = {} } = options;
   const language = String(locale).toLowerCase().split(/[-_]/, 1)[0]!;
   const ours = Object.hasOwn(languages, language)

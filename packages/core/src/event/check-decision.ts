@@ -22,9 +22,9 @@ export function checkDecision(
   code: AgentErrorCode = 'INVALID_INPUT',
 ): asserts value is Decision {
   const common = 'toolUseId:string name:string|? type:approve|edit|reject|result';
-  checkFields(code, where, value, common);
+  checkFields(where, value, common, code);
   const decision = value as Decision;
-  checkOptions(code, where, decision, common + fieldsOf[decision.type]);
+  checkOptions(where, decision, common + fieldsOf[decision.type], code);
   if (decision.type === 'edit' && !hasJsonForm(decision.input))
     throw new AgentError(code, `${where}: an \`edit\` needs \`input\` that has a JSON form.`);
   if (decision.type === 'result' && !isCompleteOutput(decision.output))

@@ -31,7 +31,7 @@ const checks: Readonly<Record<string, (value: unknown, before: unknown) => boole
   toolUse: (value) => isBlock(value) && value.type === 'tool_use' && typeof value.name === 'string',
   result: (value) => isToolResult(jsonForm(value, 'The result')),
   tools: Array.isArray,
-  options: (value) => checkOptions('HOOK_ERROR', 'options', value as object, generateFields),
+  options: (value) => checkOptions('options', value as object, generateFields, 'HOOK_ERROR'),
 };
 
 /** Throws `HOOK_ERROR` if middleware has made messages that a model cannot get. */

@@ -58,7 +58,7 @@ function wrongArgument(
 ): string | undefined {
   const given = { target: first, reason: name === 'reject' ? first : third };
   try {
-    checkFields('CONFIGURATION', `${name}()`, given, argumentsOf[name]);
+    checkFields(`${name}()`, given, argumentsOf[name]);
     return undefined;
   } catch (error) {
     return messageOf(error);

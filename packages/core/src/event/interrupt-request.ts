@@ -37,7 +37,7 @@ export function checkInterrupt(
   const request = (isAnswer ? { message: given } : given) as InterruptRequest;
   const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';
   const optional = request?.mode === 'inject' ? '' : '|?';
-  checkOptions('INVALID_INPUT', 'interrupt()', request, fields + optional);
+  checkOptions('interrupt()', request, fields + optional, 'INVALID_INPUT');
   if (request.mode === 'pause') return { mode: 'pause' };
   if (request.mode === 'inject')
     return { mode: 'inject', messages: toMessages(request.messages, context) };

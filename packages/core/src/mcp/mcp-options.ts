@@ -127,9 +127,9 @@ const reconnectFields = 'attempts,firstDelayMs,maxDelayMs:count|? sleep:function
 
 /** Throws `CONFIGURATION` for an option of the wrong kind, or for a server that is not allowed. */
 export function checkMcpOptions(options: McpToolsOptions): void {
-  checkOptions('CONFIGURATION', 'mcpTools()', options, optionFields);
+  checkOptions('mcpTools()', options, optionFields);
   const { url, reconnect = {}, prefix = '', headers } = options;
-  checkOptions('CONFIGURATION', 'mcpTools(): reconnect', reconnect, reconnectFields);
+  checkOptions('mcpTools(): reconnect', reconnect, reconnectFields);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw wrong(`url must be the URL of an HTTP server, not ${JSON.stringify(String(url))}.`);
   if (!/^[\w-]{0,32}$/.test(prefix))
@@ -154,7 +154,7 @@ export function serverName({ name, url }: McpToolsOptions): string {
  * The message does not contain the values of headers.
  */
 export function toHeaders(given: McpHeaders): Headers {
-  checkFields('CONFIGURATION', 'mcpTools(): headers', given, '');
+  checkFields('mcpTools(): headers', given, '');
   try {
     for (const value of Object.values(given))
       if (typeof value !== 'string') throw new TypeError('no text');

@@ -66,7 +66,7 @@ function inputOf(
       const own = schema(given);
       const where = 'mcpTools(): the result of schema()';
       const fields = 'validate:function jsonSchema:object';
-      checkFields('CONFIGURATION', where, own['~standard'], fields);
+      checkFields(where, own['~standard'], fields);
       return own;
     }
   } catch (error) {

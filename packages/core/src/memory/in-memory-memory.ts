@@ -26,7 +26,7 @@ export class InMemoryMemory implements Memory {
   #log = new MessageLog();
 
   constructor(messages: readonly Msg[] = [], options: InMemoryOptions = {}) {
-    checkOptions('CONFIGURATION', 'InMemoryMemory', options, 'openCalls');
+    checkOptions('InMemoryMemory', options, 'openCalls');
     this.openCalls = options.openCalls ?? 'interrupt';
     for (const message of messages) this.#log.append(message);
   }

@@ -27,8 +27,8 @@ export async function listSessions(
   store: KeyValueStore,
   options: { readonly startsWith?: string } = {},
 ): Promise<readonly SessionInfo[]> {
-  checkFields('INVALID_INPUT', 'listSessions(): the store', store, 'keys,getMany:function');
-  checkOptions('INVALID_INPUT', 'listSessions()', options, 'startsWith:string|?');
+  checkFields('listSessions(): the store', store, 'keys,getMany:function', 'INVALID_INPUT');
+  checkOptions('listSessions()', options, 'startsWith:string|?', 'INVALID_INPUT');
   // `encodeURIComponent` cannot encode half a surrogate pair at the end.
   const start = (options.startsWith ?? '').replace(/[\ud800-\udbff]$/, '');
   // The encoded beginning of an id is a beginning of the key.

@@ -109,7 +109,7 @@ export class SessionMemory implements Memory {
   ) {
     const fields = `durability:step|turn|? ${memoryFields}`;
     // A subclass with a log of its own has checked its options.
-    if (!makeLog) checkOptions('CONFIGURATION', 'SessionMemory', options, fields);
+    if (!makeLog) checkOptions('SessionMemory', options, fields);
     const {
       durability = 'step',
       generateId = shortId,

@@ -30,9 +30,9 @@ export interface UnstorageStoreOptions {
  */
 export function unstorageStore(driver: Driver, options: UnstorageStoreOptions = {}): KeyValueStore {
   const functions = 'getItem,setItem,removeItem,getKeys,hasItem:function';
-  checkFields('CONFIGURATION', 'unstorageStore(): the driver', driver, functions);
+  checkFields('unstorageStore(): the driver', driver, functions);
   const fields = 'singleProcess:boolean|? maxValueBytes:count|?';
-  checkOptions('CONFIGURATION', 'unstorageStore()', options, fields);
+  checkOptions('unstorageStore()', options, fields);
   return new UnstorageStore(driver, options);
 }
 

@@ -17,9 +17,9 @@ export interface ModelMiddleware {
  * const summarizer = wrapModel(model, retry(), modelTimeout({ totalMs: 30_000 }));
  */
 export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddleware[]): ChatModel {
-  checkFields('CONFIGURATION', 'wrapModel(): the model', model, 'stream:function features:object');
+  checkFields('wrapModel(): the model', model, 'stream:function features:object');
   return middleware.reduceRight((next, one) => {
-    checkFields('CONFIGURATION', 'wrapModel(): the middleware', one, 'wrapModel:function');
+    checkFields('wrapModel(): the middleware', one, 'wrapModel:function');
     return one.wrapModel(next);
   }, model);
 }

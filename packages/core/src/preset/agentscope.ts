@@ -20,7 +20,7 @@ import { errorResult } from '../tool/tool-result.ts';
  * minutes. AgentScope also rejects new input while tool calls are open.
  */
 export function agentscope(options: Readonly<Record<string, never>> = {}): readonly Middleware[] {
-  checkOptions('CONFIGURATION', 'agentscope()', options, '');
+  checkOptions('agentscope()', options, '');
   return presetOf([
     {
       name: 'agentscope',

@@ -33,7 +33,7 @@ import { finalWithoutTools } from './final-without-tools.ts';
  * by default, and so does this preset. Add them to the list to use them.
  */
 export function arcReactor(options: Readonly<Record<string, never>> = {}): readonly Middleware[] {
-  checkOptions('CONFIGURATION', 'arcReactor()', options, '');
+  checkOptions('arcReactor()', options, '');
   return presetOf([
     {
       name: 'arcReactor',

@@ -11,7 +11,7 @@ import type { Middleware } from '../agent/middleware.ts';
  * stays. Throws `CONFIGURATION` if `words` is neither a string nor a function.
  */
 export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
-  checkFields('CONFIGURATION', 'friendlyErrors()', { words }, 'words:string|function');
+  checkFields('friendlyErrors()', { words }, 'words:string|function');
   const withWords = (result: AgentResult): AgentResult => {
     const { reason, error, text: said, message } = result;
     if (reason !== 'error' || !error || said) return result;

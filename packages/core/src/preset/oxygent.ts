@@ -155,13 +155,13 @@ const fields =
   'order,reflect:function|? friendlyErrorText:string|function|? protocol,promptVariables';
 
 function checkOxygent(options: OxygentOptions): void {
-  checkOptions('CONFIGURATION', where, options, fields);
+  checkOptions(where, options, fields);
   const { protocol = {}, promptVariables: template = {} } = options;
   if (template !== false)
-    checkFields('CONFIGURATION', where, { promptVariables: template }, 'promptVariables:object');
+    checkFields(where, { promptVariables: template }, 'promptVariables:object');
   if (protocol === false) return;
-  checkFields('CONFIGURATION', where, { protocol }, 'protocol:object');
-  checkOptions('CONFIGURATION', `${where}: protocol`, protocol, protocolFields);
+  checkFields(where, { protocol }, 'protocol:object');
+  checkOptions(`${where}: protocol`, protocol, protocolFields);
 }
 
 /** Returns the middleware for tool calls and for the correction of answers. */
@@ -182,14 +182,14 @@ function earlierSteps(options: OxygentOptions): Middleware {
 /** Adds OxyGent's own variables to the given variables. */
 function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
   const what = `${where}: promptVariables`;
-  checkOptions('CONFIGURATION', what, options, promptFields);
+  checkOptions(what, options, promptFields);
   const { variables = {} } = options;
   return {
     toolsVariable: 'tools_description',
     ...options,
     async variables(call) {
       const given = await (typeof variables === 'function' ? variables(call) : variables);
-      checkFields('INVALID_INPUT', what, { variables: given }, 'variables:object');
+      checkFields(what, { variables: given }, 'variables:object', 'INVALID_INPUT');
       return { additional_prompt: '', query: userText(call.input), ...given };
     },
   };

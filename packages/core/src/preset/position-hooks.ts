@@ -51,7 +51,7 @@ export function positionHooks(
   hooks: readonly PositionHook[],
   options: { readonly priority?: number } = {},
 ): Middleware {
-  checkOptions('CONFIGURATION', 'positionHooks()', options, 'priority:number|?');
+  checkOptions('positionHooks()', options, 'priority:number|?');
   const { priority = 100 } = options;
   checkPositionHooks('positionHooks()', hooks);
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
@@ -128,14 +128,14 @@ function endsCall(run: RunOfCall, { messages }: RunContext, message: Msg): boole
 
 /** Throws `CONFIGURATION` for invalid hooks. The message names the function `where`. */
 export function checkPositionHooks(where: string, hooks: readonly PositionHook[]): void {
-  checkFields('CONFIGURATION', where, { hooks }, 'hooks:array');
+  checkFields(where, { hooks }, 'hooks:array');
   const names = new Set<string>();
   for (const hook of hooks) {
     const subject = `${where}: each of hooks`;
-    checkFields('CONFIGURATION', subject, hook, hookFields);
+    checkFields(subject, hook, hookFields);
     // An object of a class may have other values. A function of another name would never run.
     const functions = Object.entries(hook).filter(([, value]) => typeof value === 'function');
-    checkOptions('CONFIGURATION', subject, Object.fromEntries(functions), positions);
+    checkOptions(subject, Object.fromEntries(functions), positions);
     if (names.has(hook.name))
       throw new AgentError('CONFIGURATION', `${where}: two hooks are named "${hook.name}".`);
     names.add(hook.name);

@@ -174,7 +174,7 @@ function checkServed(use: readonly Middleware[], options: AgentOptions): void {
 
 /** Returns the options for the kernel, with the features of the call as its middleware. */
 function withParts(options: CallOptions, agentUse: readonly Middleware[]): KernelCallOptions {
-  checkOptions('INVALID_INPUT', 'call()', options, callFields, fields.agent);
+  checkOptions('call()', options, callFields, 'INVALID_INPUT', fields.agent);
   if (options.returnDirect) requirePart(agentUse, 'directAnswers', 'The option `returnDirect`');
   const { claims, decisions, instructions: added, output, ...rest } = options;
   // What a client sent comes first, so that all guards judge it. Claims are no new messages.

@@ -57,7 +57,7 @@ export interface SpringAiAlibabaOptions {
 export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly Middleware[] {
   const fields =
     'hooks:array|? parallelToolExecution:boolean|? deferRound:boolean|? state:of()|? variables:object|function|?';
-  checkOptions('CONFIGURATION', 'springAiAlibaba()', options, fields);
+  checkOptions('springAiAlibaba()', options, fields);
   checkPositionHooks('springAiAlibaba()', options.hooks ?? []);
   const { hooks = [], parallelToolExecution = false, deferRound = true } = options;
   const { state, variables = {} } = options;

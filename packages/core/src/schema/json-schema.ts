@@ -52,7 +52,7 @@ export function jsonSchema<T = unknown>(
 ): StandardSchema<T, T> {
   if (!isRecord(schema) || Array.isArray(schema))
     throw new AgentError('CONFIGURATION', 'A JSON Schema must be an object.');
-  checkOptions('CONFIGURATION', 'jsonSchema()', options, 'draft');
+  checkOptions('jsonSchema()', options, 'draft');
   const draft = draftOf(schema['$schema'], options.draft);
   const known = compiled.get(schema) ?? new Map<SchemaDraft, Compiled>();
   const found = known.get(draft) ?? compile(schema, draft);

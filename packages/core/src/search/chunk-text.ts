@@ -34,7 +34,7 @@ const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．
  * `CONFIGURATION` for an invalid option.
  */
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
-  checkOptions('CONFIGURATION', 'chunkText()', options, 'maxTokens,overlap:count|?');
+  checkOptions('chunkText()', options, 'maxTokens,overlap:count|?');
   const { maxTokens = 400, overlap = 50 } = options;
   if (maxTokens < 1) throw wrong('maxTokens must be 1 or more');
   if (overlap >= maxTokens / 2) throw wrong('overlap must be less than half of maxTokens');

@@ -85,10 +85,10 @@ class KeywordMemory implements LongTermMemory {
   constructor(options: KeywordMemoryOptions) {
     const fields =
       'store:object namespace:string|? maxRecords:natural|Infinity|? stopWords:iterator()|? onError,generateId,now:function|?';
-    checkOptions('CONFIGURATION', 'keywordMemory()', options, fields);
+    checkOptions('keywordMemory()', options, fields);
     const { store, namespace = 'default', maxRecords = 2_000, onError } = options;
     const methods = 'get,getMany,set,delete,keys:function';
-    checkFields('CONFIGURATION', 'keywordMemory(): store', store, methods);
+    checkFields('keywordMemory(): store', store, methods);
     this.#options = options;
     this.#maxRecords = maxRecords;
     const index = new RecordIndex(searchTerms({ stopWords: options.stopWords }));

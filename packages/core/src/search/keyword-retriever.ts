@@ -84,7 +84,7 @@ export function keywordRetriever(
   options: KeywordRetrieverOptions = {},
 ): KeywordRetriever {
   const fields = 'chunks:object|? stopWords:iterator()|? onError,now:function|?';
-  checkOptions('CONFIGURATION', 'keywordRetriever()', options, fields);
+  checkOptions('keywordRetriever()', options, fields);
   const { chunks, stopWords } = options;
   const index = new DocumentIndex(searchTerms({ stopWords }), chunks);
   if (!Array.isArray(source)) return storedRetriever(source as StoredDocuments, index, options);
@@ -118,7 +118,7 @@ function storedRetriever(
   index: DocumentIndex,
   { onError, now = Date.now }: KeywordRetrieverOptions,
 ): KeywordRetriever {
-  checkOptions('CONFIGURATION', 'keywordRetriever()', source, 'store:getMany() namespace:string|?');
+  checkOptions('keywordRetriever()', source, 'store:getMany() namespace:string|?');
   const { store, namespace = 'default' } = source;
   const stored = new StoredEntries<SearchDocument>({
     store,
@@ -175,7 +175,7 @@ function checked(documents: readonly SearchDocument[]): readonly SearchDocument[
     throw new AgentError('INVALID_INPUT', 'documents must be an array');
   for (const [index, document] of documents.entries()) {
     const where = `documents[${index}]`;
-    checkFields('INVALID_INPUT', where, document, documentFields);
+    checkFields(where, document, documentFields, 'INVALID_INPUT');
     if (!document.id) throw new AgentError('INVALID_INPUT', `${where}: id must not be empty`);
   }
   return documents;

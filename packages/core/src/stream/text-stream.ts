@@ -38,12 +38,12 @@ export interface TextStream extends AsyncIterable<string> {
  * text.
  */
 export function textStream(stream: TextSource, options: TextStreamOptions = {}): TextStream {
-  checkFields('INVALID_INPUT', 'textStream()', stream, 'batches:function cancel:function');
+  checkFields('textStream()', stream, 'batches:function cancel:function', 'INVALID_INPUT');
   checkOptions(
-    'INVALID_INPUT',
     'textStream()',
     options,
     'errors:throw|in-band|? errorText:function|?',
+    'INVALID_INPUT',
   );
   return {
     [Symbol.asyncIterator]: () => texts(stream, options),

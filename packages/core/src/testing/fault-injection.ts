@@ -92,7 +92,7 @@ export async function injectFaults(
   options: FaultOptions,
 ): Promise<FaultReport> {
   const fields = 'makeHost:function points,again:function|?';
-  checkOptions('CONFIGURATION', 'injectFaults()', options, fields);
+  checkOptions('injectFaults()', options, fields);
   const {
     makeHost,
     points = (count) => Array.from({ length: count }, (_, index) => index),

@@ -24,7 +24,7 @@ export function memoryConformance(
   open: (sessionId: string) => Awaitable<Memory>,
   options: MemoryConformanceOptions = {},
 ): void {
-  checkOptions('CONFIGURATION', 'memoryConformance()', options, 'persistent:boolean|?');
+  checkOptions('memoryConformance()', options, 'persistent:boolean|?');
   const { persistent = false } = options;
   const setUp = async (): Promise<{ memory: Memory; sessionId: string }> => {
     const sessionId = `conformance-${crypto.randomUUID()}`;

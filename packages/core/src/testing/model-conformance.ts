@@ -91,7 +91,7 @@ export function modelConformance(
   const fields = isHttp
     ? 'model,wire:function wireError:function|? maxSplits:count|?'
     : 'modelWith:function';
-  checkOptions('CONFIGURATION', 'modelConformance()', target, fields);
+  checkOptions('modelConformance()', target, fields);
   const modelWith = isHttp ? answering(target) : target.modelWith;
   framework.describe(`${name} is a ChatModel`, () => {
     replyTests(framework, modelWith);

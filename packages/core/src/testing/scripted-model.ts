@@ -79,7 +79,7 @@ export class ScriptedModel implements ChatModel {
   constructor(replies: readonly ScriptedReply[], options: ScriptedModelOptions = {}) {
     this.#replies = replies;
     const fields = 'features:object|? modelId:string|?';
-    checkOptions('CONFIGURATION', 'ScriptedModel', options, fields);
+    checkOptions('ScriptedModel', options, fields);
     this.modelId = options.modelId ?? 'scripted';
     this.features = { tools: true, media: ['image'], ...options.features };
   }

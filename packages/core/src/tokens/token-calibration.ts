@@ -53,7 +53,7 @@ export class TokenCalibration {
    */
   constructor(options: TokenCalibrationOptions = {}) {
     const fields = 'profile:countText()|? weight:number|? ratios:object|?';
-    checkOptions('CONFIGURATION', 'TokenCalibration', options, fields);
+    checkOptions('TokenCalibration', options, fields);
     const { profile = arc, weight = 0.3, ratios = {} } = options;
     if (!(weight > 0 && weight <= 1))
       throw wrong(`The weight must be above 0 and at most 1, not ${weight}.`);

@@ -251,7 +251,7 @@ export function tool<
   options: ToolOptions<S, Name, Output, Data, Preset>,
   { presetPriority = 'preset' }: ForkOptions = {},
 ): TypedTool<Name, InputWithout<InferInput<S>, Preset>, Output, Data> {
-  checkOptions('CONFIGURATION', 'tool()', options, toolFields);
+  checkOptions('tool()', options, toolFields);
   return makeTool(options as unknown as ToolOptions<S>, presetPriority) as Tool as TypedTool<
     Name,
     InputWithout<InferInput<S>, Preset>,
@@ -271,7 +271,7 @@ const toolFields =
 /** Throws `CONFIGURATION` for a value that is not a tool, such as the options of `tool()`. */
 export function checkTool(value: unknown): void {
   const fields = 'name:string schema:object input:validate()';
-  checkFields('CONFIGURATION', 'A tool made without tool()', value, fields);
+  checkFields('A tool made without tool()', value, fields);
 }
 
 function makeTool<const S extends SchemaLike>(
@@ -298,7 +298,7 @@ function makeTool<const S extends SchemaLike>(
     fork(changes) {
       const priority = changes.presetPriority ?? presetPriority;
       if (priority === presetPriority && !changes.preset) return this;
-      checkFields('CONFIGURATION', 'tool()', changes, 'preset:object|?');
+      checkFields('tool()', changes, 'preset:object|?');
       const changed = { ...this, input: options.input, ...changes };
       return makeTool(changed as unknown as typeof options, priority);
     },

@@ -78,7 +78,7 @@ function locationOf({ status, headers }: Response): string | null {
  */
 function checkPublicOptions(options: PublicFetchOptions): void {
   const fields = 'fetch:function|? hosts:array|? http:boolean|? redirects:whole|?';
-  checkOptions('CONFIGURATION', 'publicFetch()', options, fields);
+  checkOptions('publicFetch()', options, fields);
   const { hosts = [] } = options;
   for (const host of hosts) {
     if (typeof host === 'string' && isHostName(host.replace(/^\*\./, ''))) continue;

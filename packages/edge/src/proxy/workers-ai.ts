@@ -37,8 +37,8 @@ export interface WorkersAiOptions {
  */
 export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): ChatModel {
   const fields = 'model:string gateway,features:object|? timeoutMs:count|?';
-  checkOptions('CONFIGURATION', 'workersAi()', options, fields);
-  checkOptions('CONFIGURATION', 'workersAi()', { binding: ai }, 'binding:run()');
+  checkOptions('workersAi()', options, fields);
+  checkOptions('workersAi()', { binding: ai }, 'binding:run()');
   const { model, gateway, features, timeoutMs } = options;
   const send = async (_url: string, { body, signal }: RequestInit): Promise<Response> => {
     const inputs = toInputs(JSON.parse(String(body)) as WireRequest);

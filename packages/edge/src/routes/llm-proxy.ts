@@ -19,7 +19,7 @@ import { modelsRoute } from './models-route.ts';
 export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy<Env> {
   const fields =
     'models:array upstream:function maxTokens:natural|? fields:array|? timeoutMs:positive|?';
-  checkOptions('CONFIGURATION', 'llmProxy()', options, fields);
+  checkOptions('llmProxy()', options, fields);
   // The routes get the bindings without their type.
   const llm = options as unknown as LlmOptions;
   return {

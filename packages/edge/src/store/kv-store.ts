@@ -50,7 +50,7 @@ export class KvStore implements KeyValueStore {
   /** Throws `CONFIGURATION` for an `expirationTtl` of less than 60 seconds. */
   constructor(kv: KVNamespace, options: KvStoreOptions = {}) {
     // Accepts the options of `KvMemory`, which passes all of its options.
-    checkOptions('CONFIGURATION', 'KvStore', options, `${storeFields} ${echoFields}`);
+    checkOptions('KvStore', options, `${storeFields} ${echoFields}`);
     const { expirationTtl, retryDelayMs = 1100, sleep = wait, random = Math.random } = options;
     if (expirationTtl !== undefined && !(expirationTtl >= minTtl)) {
       throw new AgentError(

@@ -68,7 +68,7 @@ export interface BrowserModelOptions {
  */
 export function browserModel(options: BrowserModelOptions = {}): ChatModel {
   const fields = 'languages:array|? onDownload:function|? api';
-  checkOptions('CONFIGURATION', 'browserModel()', options, fields);
+  checkOptions('browserModel()', options, fields);
   const { languages, onDownload, api } = options;
   const expected = languages && [{ type: 'text' as const, languages }];
   const kinds: LanguageModelOptions = expected

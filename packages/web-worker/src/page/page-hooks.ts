@@ -44,7 +44,7 @@ export function pageHooks(
   hooks: readonly Hook<undefined>[],
   options: PageHooksOptions = {},
 ): PagePart {
-  checkOptions('CONFIGURATION', 'pageHooks()', options, 'timeoutMs:count|?');
+  checkOptions('pageHooks()', options, 'timeoutMs:count|?');
   const { timeoutMs = 30_000 } = options;
   return pagePart<HookQuestion>(
     { kind: 'hooks', hooks: hooks.map(toOffer), timeoutMs },

@@ -67,7 +67,7 @@ export type ToolProgress =
  */
 export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}): PagePart {
   const fields = 'context:iterator()|? anyVisibleTab:array|?';
-  checkOptions('CONFIGURATION', 'pageTools()', options, fields);
+  checkOptions('pageTools()', options, fields);
   const { context = [], anyVisibleTab = [] } = options;
   const offers = tools.map((tool) => ({
     ...toOffer(tool),

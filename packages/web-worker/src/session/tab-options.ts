@@ -32,7 +32,7 @@ export type Tabs = Required<TabsOptions>;
 export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
   if (options === false) return undefined;
   const fields = 'scope:string|? attempts,stalledAfterMs:number|?';
-  checkOptions('CONFIGURATION', 'exposeAgent(): tabs', options, fields);
+  checkOptions('exposeAgent(): tabs', options, fields);
   const { scope = 'isoloop', attempts = 3, stalledAfterMs = 10_000 } = options;
   const isFit =
     Number.isSafeInteger(attempts) &&

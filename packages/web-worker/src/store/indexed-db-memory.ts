@@ -13,7 +13,7 @@ export interface IndexedDbMemoryOptions {
  */
 export class IndexedDbMemory extends SessionMemory {
   constructor(sessionId: string, options: IndexedDbMemoryOptions = {}) {
-    checkOptions('CONFIGURATION', 'IndexedDbMemory', options, 'store:get()|?');
+    checkOptions('IndexedDbMemory', options, 'store:get()|?');
     super(options.store ?? new IndexedDbStore(), sessionId, { durability: 'step' });
   }
 }

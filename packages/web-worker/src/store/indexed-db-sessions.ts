@@ -59,7 +59,7 @@ export class IndexedDbSessions {
   readonly #longTerm: Required<IndexedDbSessionsOptions>['longTerm'];
 
   constructor(options: IndexedDbSessionsOptions = {}) {
-    checkOptions('CONFIGURATION', 'IndexedDbSessions', options, 'store:get()|? longTerm:array|?');
+    checkOptions('IndexedDbSessions', options, 'store:get()|? longTerm:array|?');
     const { store = new IndexedDbStore(), longTerm = [] } = options;
     this.#store = store;
     this.#longTerm = longTerm;
@@ -108,7 +108,7 @@ export class IndexedDbSessions {
    * nothing.
    */
   async import(exported: unknown, options: ImportOptions = {}): Promise<string> {
-    checkOptions('INVALID_INPUT', 'import()', options, 'sessionId:string|? replace:boolean|?');
+    checkOptions('import()', options, 'sessionId:string|? replace:boolean|?', 'INVALID_INPUT');
     const { sessionId, replace = false } = options;
     const {
       format: given,

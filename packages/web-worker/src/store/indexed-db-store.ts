@@ -42,7 +42,7 @@ export class IndexedDbStore implements KeyValueStore {
   #evicted = false;
 
   constructor(options: IndexedDbStoreOptions = {}) {
-    checkOptions('CONFIGURATION', 'IndexedDbStore', options, 'database:string|?');
+    checkOptions('IndexedDbStore', options, 'database:string|?');
     this.#database = options.database ?? 'isoloop';
   }
 

@@ -72,7 +72,7 @@ export function exposeAgent(
   factory: AgentFactory<never> | AgentFactories<never>,
   options: ExposeOptions = {},
 ): ExposedAgent {
-  checkOptions('CONFIGURATION', 'exposeAgent()', options, 'outputs:object|? tabs');
+  checkOptions('exposeAgent()', options, 'outputs:object|? tabs');
   const { outputs = {}, tabs } = options;
   if (exposed)
     throw new AgentError(

@@ -18,8 +18,8 @@ export interface AttachOptions {
  * its run starts.
  */
 export function attach(agent: Agent, options: AttachOptions = {}): AgentStream | null {
-  checkFields('INVALID_INPUT', 'attach(): the agent', agent, 'stream:function');
-  checkOptions('INVALID_INPUT', 'attach()', options, 'runId:string|? afterSeq:number|?');
+  checkFields('attach(): the agent', agent, 'stream:function', 'INVALID_INPUT');
+  checkOptions('attach()', options, 'runId:string|? afterSeq:number|?', 'INVALID_INPUT');
   const driver = lastDrivers.get(agent);
   if (!driver || driver.paced || (options.runId ?? driver.runId) !== driver.runId) return null;
   return new AgentStream(driver, options.afterSeq);

@@ -106,7 +106,7 @@ function wrapped<Inner, Outer>(
     const wrap = part[key] as ((next: Inner) => Outer) | undefined;
     if (!wrap) return next;
     const result = wrap.call(part, next);
-    checkFields('CONFIGURATION', `${key}()`, { result }, `result:${kind}`);
+    checkFields(`${key}()`, { result }, `result:${kind}`);
     return bound(result);
   }, inner);
 }
@@ -150,7 +150,7 @@ function checkMade(key: WrapperName, made: unknown): void {
   const next = to === undefined ? endFields : 'to:model|tools';
   const isNext = key === 'wrapRequest' && (to ?? kind) !== undefined;
   const fields = isNext ? next : (madeFields[key] ?? next);
-  checkFields('CONFIGURATION', `The result of ${key}()`, made, fields);
+  checkFields(`The result of ${key}()`, made, fields);
 }
 
 function boundedTool(made: RunCall): RunCall {

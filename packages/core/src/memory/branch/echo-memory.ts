@@ -84,7 +84,7 @@ export class EchoMemory extends SessionMemory {
 
   /** Throws the same errors as `SessionMemory`, and `CONFIGURATION` for invalid secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: EchoMemoryOptions = {}) {
-    checkOptions('CONFIGURATION', 'EchoMemory', options, echoFields);
+    checkOptions('EchoMemory', options, echoFields);
     const {
       secrets,
       echo,

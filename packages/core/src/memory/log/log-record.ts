@@ -90,7 +90,7 @@ const fieldsOf: Readonly<Record<LogRecord['kind'], string>> = {
  * checksum instead.
  */
 export function checkRecords(records: readonly LogRecord[]): void {
-  checkFields('INVALID_STATE', 'A session', { records }, 'records:array');
+  checkFields('A session', { records }, 'records:array', 'INVALID_STATE');
   for (const record of records) checkRecord(record);
   try {
     parseMessages(messagesIn(records));
@@ -102,7 +102,7 @@ export function checkRecords(records: readonly LogRecord[]): void {
 
 function checkRecord(record: LogRecord): void {
   const check = (what: string, value: unknown, fields: string): void =>
-    checkFields('INVALID_STATE', what, value, fields);
+    checkFields(what, value, fields, 'INVALID_STATE');
   const checkToolUse = (toolUse: ToolUse | undefined): void => {
     if (toolUse) check('A tool call', toolUse, 'id,name:string');
   };

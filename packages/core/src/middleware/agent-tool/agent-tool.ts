@@ -86,9 +86,8 @@ interface Child {
  * digits.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
-  checkOptions('CONFIGURATION', 'agentTool()', options, toolFields);
-  if (typeof agent !== 'function')
-    checkFields('CONFIGURATION', 'agentTool(): the agent', agent, childFields);
+  checkOptions('agentTool()', options, toolFields);
+  if (typeof agent !== 'function') checkFields('agentTool(): the agent', agent, childFields);
   const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
   const toolName = `call_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
   if (!/[a-z\d]/i.test(toolName.slice(5))) {
@@ -164,8 +163,7 @@ async function make(
   let made: ChildAgent | undefined;
   if (typeof factory === 'function' && isKnown)
     made = await factory({ sessionId: `${sessionId}:${id}` });
-  if (made)
-    checkFields('CONFIGURATION', `${toolName}: the value from its factory`, made, childFields);
+  if (made) checkFields(`${toolName}: the value from its factory`, made, childFields);
   if (made && (isNew || (await made.messages()).length)) return made;
   throw new Error(
     `There is no session "${id}" of ${toolName}. Leave session_id out to begin a new one.`,

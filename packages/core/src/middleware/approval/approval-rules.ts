@@ -72,7 +72,7 @@ function toRule(key: string, rule: boolean | string | ApprovalRule): ApprovalRul
   if (typeof rule === 'boolean') return { when: () => rule };
   if (typeof rule === 'string') return { description: rule };
   const about = `${where}.${key}: a rule other than a boolean or a string`;
-  checkOptions('CONFIGURATION', about, rule, 'description:string|? when:function|?');
+  checkOptions(about, rule, 'description:string|? when:function|?');
   return rule;
 }
 

@@ -58,7 +58,7 @@ export interface ApprovalsOptions {
  * of the agent. A pattern may match no tool.
  */
 export function approvals(options: ApprovalsOptions = {}): Middleware {
-  checkOptions('CONFIGURATION', 'approvals()', options, optionFields);
+  checkOptions('approvals()', options, optionFields);
   const { approvalOn, decide, deferRound, timeoutMs, onError } = options;
   const rules = approvalRules(approvalOn ?? {});
   const deferred = deferredRounds(async (call, context) => {

@@ -26,7 +26,7 @@ export async function decideForMessage(
   { memory, tools, status }: Pick<Agent, 'memory' | 'tools' | 'status'>,
   options: DecideForMessageOptions = {},
 ): Promise<readonly Decision[]> {
-  checkOptions('INVALID_INPUT', 'decideForMessage()', options, 'given:array|? isGone:function|?');
+  checkOptions('decideForMessage()', options, 'given:array|? isGone:function|?', 'INVALID_INPUT');
   const { given = [], isGone = () => false } = options;
   const open = openCalls(await memory.read());
   if (!open.length) return [];

@@ -21,7 +21,7 @@ export interface PatchToolCallsOptions {
  * for an option of the wrong kind.
  */
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {
-  checkOptions('CONFIGURATION', 'patchToolCalls()', options, 'words:function|?');
+  checkOptions('patchToolCalls()', options, 'words:function|?');
   const { words = usual } = options;
   return {
     name: 'patchToolCalls',

@@ -46,7 +46,7 @@ export interface ClearToolResultsOptions {
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextMiddleware {
   const fields =
     'above:count|? keep:whole|Infinity|? clearAtLeast:count|? clearToolInputs:boolean|? placeholder:string|? exclude:names|? profile:countText()|?';
-  checkOptions('CONFIGURATION', 'clearToolResults()', options, fields);
+  checkOptions('clearToolResults()', options, fields);
   const { above = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
   const { placeholder = '[cleared]', exclude = [], profile = arc } = options;
   const countGiven = requestCounter(profile);

@@ -88,7 +88,7 @@ export interface ContextMiddleware extends Middleware, ContextPolicy {}
 export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>>(
   policy: P,
 ): P & ContextMiddleware {
-  checkFields('CONFIGURATION', 'A context policy', policy, 'fit:function');
+  checkFields('A context policy', policy, 'fit:function');
   return {
     ...policy,
     wrapRequest: (next) => async (draft, context, steps) =>
@@ -109,7 +109,7 @@ async function fitDraft(
   const { messages, head, tools, beside } = draft;
   const about = { promptId, model, sessionId, run: context, beside, signal: stopSignal };
   const result = await policy.fit({ messages, head, tools, ...about }, context);
-  checkFields('CONFIGURATION', 'The result of a context policy', result, resultFields);
+  checkFields('The result of a context policy', result, resultFields);
   const { removed, before, after, usage } = result;
   const error = result.error?.toJSON();
   context.addUsage(usage);

@@ -39,7 +39,7 @@ export interface FitContextOptions extends WindowOptions {
  */
 export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
   const fields = `step:count|? reference:boolean|? ${windowFields}`;
-  checkOptions('CONFIGURATION', 'fitContext()', options, fields);
+  checkOptions('fitContext()', options, fields);
   const { reference = false, profile = arc } = options;
   const meter = new RequestMeter(
     'fitContext()',

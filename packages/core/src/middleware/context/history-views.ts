@@ -19,7 +19,7 @@ export function successfulTurns(): ContextMiddleware {
  * `count` is a whole number of 0 or more.
  */
 export function lastTurns(count: number): ContextMiddleware {
-  checkFields('CONFIGURATION', 'lastTurns()', { count }, 'count:whole');
+  checkFields('lastTurns()', { count }, 'count:whole');
   return turnView('lastTurns', (turns) => (count ? turns.slice(-count) : []));
 }
 

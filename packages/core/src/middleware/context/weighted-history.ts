@@ -68,7 +68,7 @@ interface Piece {
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMiddleware {
   const fields =
     'shortWeight:count|? reactWeight:count|? order:function|? max:count|? unit:characters|tokens|? profile:countText()|?';
-  checkOptions('CONFIGURATION', 'weightedHistory()', options, `${fields} reference:boolean|?`);
+  checkOptions('weightedHistory()', options, `${fields} reference:boolean|?`);
   const {
     shortWeight = 5,
     reactWeight = 1,

@@ -25,7 +25,7 @@ export interface AnswerFromObservationsOptions {
  * the value of that `output` instead. That request contains the whole conversation.
  */
 export function answerFromObservations(options: AnswerFromObservationsOptions = {}): OnLimit {
-  checkOptions('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
+  checkOptions('answerFromObservations()', options, 'prompt:string|?');
   const { prompt = ownPrompt } = options;
   return summarize({
     messages({ systemPrompt, options: { limits }, messages, request, promptId }, steps) {

@@ -19,7 +19,7 @@ import type { Release, Semaphore } from './semaphore.ts';
  * if `semaphore` is not a semaphore.
  */
 export function concurrency(semaphore: Semaphore): Middleware {
-  checkFields('CONFIGURATION', 'concurrency()', { semaphore }, 'semaphore:acquire()');
+  checkFields('concurrency()', { semaphore }, 'semaphore:acquire()');
   return {
     name: 'concurrency',
     wrapRun: (next) => async (input, context, steps) => {

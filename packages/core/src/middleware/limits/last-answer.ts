@@ -176,7 +176,7 @@ export interface SummarizeOptions {
  * that names the limit.
  */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
-  checkOptions('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
+  checkOptions('summarize()', options, 'prompt:string|? messages:function|?');
   const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
     options;
   return async (context, steps) => {
@@ -211,7 +211,7 @@ export interface SummaryFallbackOptions {
  * guards, hooks, stores and limits. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function summaryFallback(options: SummaryFallbackOptions = {}): Middleware {
-  checkOptions('CONFIGURATION', 'summaryFallback()', options, 'text:string|function|?');
+  checkOptions('summaryFallback()', options, 'text:string|function|?');
   const { text } = options;
   return {
     name: 'summaryFallback',

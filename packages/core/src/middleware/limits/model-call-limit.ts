@@ -9,7 +9,7 @@ import type { Middleware } from '../../agent/middleware.ts';
  * cancels counts. Throws `CONFIGURATION` without a limit.
  */
 export function modelCallLimit(options: CallLimitOptions): Middleware {
-  checkOptions('CONFIGURATION', 'modelCallLimit()', options, limitFields);
+  checkOptions('modelCallLimit()', options, limitFields);
   const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);
   return {
     name: 'modelCallLimit',

@@ -36,7 +36,7 @@ export interface RunLimits {
  * override these field by field. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function runLimits(usual: RunLimits = {}): Middleware {
-  checkOptions('CONFIGURATION', 'runLimits()', usual, 'toolCalls,tokens:count|?');
+  checkOptions('runLimits()', usual, 'toolCalls,tokens:count|?');
   /** The tool calls of each run so far. */
   const callsOf = perRun(() => ({ count: 0 }));
   const maxCalls = ({ options }: RunContext): number =>

@@ -29,12 +29,7 @@ export class Semaphore {
 
   /** Throws `CONFIGURATION` unless `size` is a whole number of 1 or more, or `Infinity`. */
   constructor(size: number, options: SemaphoreOptions = {}) {
-    checkOptions(
-      'CONFIGURATION',
-      'Semaphore',
-      { ...options, size },
-      'size:natural|Infinity queue:count|?',
-    );
+    checkOptions('Semaphore', { ...options, size }, 'size:natural|Infinity queue:count|?');
     this.size = size;
     this.#queue = options.queue ?? Infinity;
   }

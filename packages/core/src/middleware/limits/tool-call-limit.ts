@@ -22,7 +22,7 @@ export interface ToolCallLimitOptions extends CallLimitOptions {
  * is set without `tool`. To limit all tools in a run, use the agent's `limits.toolCalls`.
  */
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
-  checkOptions('CONFIGURATION', 'toolCallLimit()', options, `${limitFields} tool:string|?`);
+  checkOptions('toolCallLimit()', options, `${limitFields} tool:string|?`);
   const { tool, run } = options;
   if (tool === undefined && run !== undefined) {
     const message =

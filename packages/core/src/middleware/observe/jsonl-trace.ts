@@ -81,10 +81,10 @@ export function jsonlTrace(
   options: JsonlTraceOptions = {},
 ): JsonlTrace {
   const where = 'jsonlTrace()';
-  checkFields('CONFIGURATION', where, { sink }, 'sink:getWriter()');
+  checkFields(where, { sink }, 'sink:getWriter()');
   const kinds =
     'chunks:boolean|? requests:boolean|? mask:function|? maxWaiting:count|? onError:function|?';
-  checkOptions('CONFIGURATION', where, options, kinds);
+  checkOptions(where, options, kinds);
   if (sink.locked)
     throw new AgentError('CONFIGURATION', `${where}: the sink is locked by another writer.`);
   const { chunks = false, requests = false, mask = withoutSecrets } = options;

@@ -125,8 +125,8 @@ export function metrics(
   recorder: Metrics,
   given: MetricsOptions = {},
 ): Middleware & ModelMiddleware {
-  checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
-  checkOptions('CONFIGURATION', 'metrics()', given, 'now:function|?');
+  checkFields('metrics()', { recorder }, 'recorder:object');
+  checkOptions('metrics()', given, 'now:function|?');
   const { now = Date.now } = given;
   /** Ids of tool calls after `pre-acting` whose tool was not called yet. */
   const waitingIn = perRun((): Set<string> => new Set());

@@ -32,13 +32,8 @@ export interface OpenTelemetryOptions {
  * option of the wrong kind.
  */
 export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMiddleware {
-  checkOptions(
-    'CONFIGURATION',
-    'openTelemetry()',
-    given,
-    'api:object tracer:startSpan()|? content:boolean|?',
-  );
-  checkFields('CONFIGURATION', 'openTelemetry(): api', given.api, 'trace:setSpan() context:with()');
+  checkOptions('openTelemetry()', given, 'api:object tracer:startSpan()|? content:boolean|?');
+  checkFields('openTelemetry(): api', given.api, 'trace:setSpan() context:with()');
   const { api, tracer = api.trace.getTracer('isoloop'), content = false } = given;
   const tracing = { api, tracer, content };
   const known = perRun((): { spans?: RunSpans } => ({}));

@@ -47,12 +47,7 @@ export function jsonMode<const S extends SchemaLike>(
   options?: JsonModeOptions,
 ): OutputMode<InferOutput<S>>;
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
-  checkOptions(
-    'CONFIGURATION',
-    'jsonMode()',
-    options,
-    'attempts:natural|? responseSchema:boolean|?',
-  );
+  checkOptions('jsonMode()', options, 'attempts:natural|? responseSchema:boolean|?');
   const { attempts = 2, responseSchema } = options;
   const read = schemaOf('jsonMode()', schema);
   return textMode({
@@ -83,7 +78,7 @@ export function yamlMode<const S extends SchemaLike>(
 ): OutputMode<InferOutput<S>>;
 export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMode<JsonValue>;
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
-  checkOptions('CONFIGURATION', 'yamlMode()', options, 'parse:function attempts:natural|?');
+  checkOptions('yamlMode()', options, 'parse:function attempts:natural|?');
   const { parse, attempts = 2 } = options;
   const read = schemaOf('yamlMode()', schema);
   const format = yamlText(parse);

@@ -52,7 +52,7 @@ export function structured<const S extends SchemaLike>(
   source: S,
   options: StructuredOptions = {},
 ): OutputMode<InferOutput<S>> {
-  checkOptions('CONFIGURATION', 'structured()', options, optionFields);
+  checkOptions('structured()', options, optionFields);
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   const schema = readSchema('structured()', source);
   return valueMode({

@@ -42,10 +42,10 @@ export function attachment(
 ): MediaBlock {
   const limits = 'maxImagePixels:count|? maxVideoBytes:count|? maxFileBytes:count|?';
   checkOptions(
-    'INVALID_INPUT',
     'attachment()',
     options,
     `name:string|? mediaType:string|? ${limits}`,
+    'INVALID_INPUT',
   );
   const { mediaType: said } = options;
   if (said !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(said))

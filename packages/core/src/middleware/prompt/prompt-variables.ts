@@ -68,7 +68,7 @@ interface Rendered {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function promptVariables(options: PromptVariablesOptions): Middleware {
-  checkOptions('CONFIGURATION', 'promptVariables()', options, promptFields);
+  checkOptions('promptVariables()', options, promptFields);
   const renderer = new PromptRenderer(options);
   const stateOf = perRun((): { rendered?: Rendered | undefined } => ({}));
   return {
@@ -109,8 +109,8 @@ class PromptRenderer {
     const { token = callVariables, toolsVariable } = this.#options;
     const own = toolContext.get(token);
     const given = await variablesOf(this.#options.variables, callOf(context, input), stopSignal);
-    checkFields('INVALID_INPUT', 'The result of `variables`', given, '');
-    if (own !== undefined) checkFields('INVALID_INPUT', "The call's own prompt variables", own, '');
+    checkFields('The result of `variables`', given, '', 'INVALID_INPUT');
+    if (own !== undefined) checkFields("The call's own prompt variables", own, '', 'INVALID_INPUT');
     // Text that other middleware added after the agent's own prompt is not a template. An example
     // is the tools of a text protocol.
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;

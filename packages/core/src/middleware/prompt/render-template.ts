@@ -32,10 +32,10 @@ export function renderTemplate(
   options: TemplateOptions = {},
 ): string {
   checkOptions(
-    'INVALID_INPUT',
     'renderTemplate()',
     { ...options, text, variables },
     'text:string variables:object form:${}|{}|? missing:keep|fail|?',
+    'INVALID_INPUT',
   );
   const { form = '${}', missing: whenMissing = 'keep' } = options;
   const missing = new Set<string>();

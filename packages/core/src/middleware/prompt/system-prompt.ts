@@ -34,7 +34,6 @@ export interface SystemPromptOptions {
  */
 export function systemPrompt(options: SystemPromptOptions): string {
   checkOptions(
-    'CONFIGURATION',
     'systemPrompt()',
     options,
     'base:string context:string|array|? sections:object|? format:json|yaml|? schema:object|function|?',
@@ -44,7 +43,7 @@ export function systemPrompt(options: SystemPromptOptions): string {
     throw new AgentError('CONFIGURATION', 'systemPrompt(): a schema needs a format.');
   if (typeof context !== 'string')
     for (const document of context)
-      checkFields('CONFIGURATION', 'systemPrompt(): each of context', document, documentFields);
+      checkFields('systemPrompt(): each of context', document, documentFields);
   if (Symbol.iterator in sections)
     throw new AgentError('CONFIGURATION', 'systemPrompt(): sections must have names.');
   const names = Object.keys(sections);

@@ -60,7 +60,7 @@ const clientErrors: readonly AgentErrorCode[] = [
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
   const kinds = 'failures:count|? openMs:count|? onStateChange:function|? now:function|?';
-  checkOptions('CONFIGURATION', 'circuitBreaker()', options, kinds);
+  checkOptions('circuitBreaker()', options, kinds);
   const circuit = new Circuit(options);
   return {
     name: 'circuitBreaker',

@@ -94,12 +94,11 @@ export function fallback(
 const where = 'fallback()';
 
 function checkFallback(models: readonly ChatModel[], options: FallbackOptions): void {
-  checkFields('CONFIGURATION', where, { models }, 'models:array');
+  checkFields(where, { models }, 'models:array');
   if (!models.length) throw new AgentError('CONFIGURATION', 'fallback() needs a model.');
   for (const model of models)
-    checkFields('CONFIGURATION', `${where}: a model`, model, 'stream:function features:object');
+    checkFields(`${where}: a model`, model, 'stream:function features:object');
   checkOptions(
-    'CONFIGURATION',
     where,
     options,
     'when:function|? request:function|? afterFirstDelta:boolean|? onFallback:function|?',
@@ -136,7 +135,7 @@ function requestFor(
 ): ModelRequest {
   const adapted = adapt(given, model);
   const what = `${where}: the result of \`request\``;
-  checkFields('CONFIGURATION', what, adapted, 'messages:array tools:array');
+  checkFields(what, adapted, 'messages:array tools:array');
   return withoutForeignTools(adapted, model);
 }
 

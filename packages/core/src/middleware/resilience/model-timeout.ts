@@ -30,7 +30,6 @@ export interface ModelTimeoutOptions {
 export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
   const where = 'modelTimeout()';
   checkOptions(
-    'CONFIGURATION',
     where,
     options,
     'firstDeltaMs:count|? silenceMs:count|? totalMs:count|? now:function|?',

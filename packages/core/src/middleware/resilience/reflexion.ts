@@ -24,6 +24,6 @@ export interface ReflexionOptions {
  * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reflexion(options: ReflexionOptions = {}): Middleware {
-  checkOptions('CONFIGURATION', 'reflexion()', options, 'reflect:function|?');
+  checkOptions('reflexion()', options, 'reflect:function|?');
   return { name: 'reflexion', wrapReply: corrections(options) };
 }

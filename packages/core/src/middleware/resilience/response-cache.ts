@@ -82,13 +82,12 @@ export function responseCache(options: ResponseCacheOptions = {}): ModelMiddlewa
   const where = 'responseCache()';
   const kinds = 'scope:function|? onLookup:function|? onError:function|? now:function|?';
   checkOptions(
-    'CONFIGURATION',
     where,
     options,
     `store:object|? ttlMs:count|? maxTemperature:count|? toolCalls:boolean|? ${kinds}`,
   );
   const { store = memoryResponses() } = options;
-  checkFields('CONFIGURATION', `${where}: store`, store, 'get:function set:function');
+  checkFields(`${where}: store`, store, 'get:function set:function');
   const cache = { ...options, store };
   return {
     name: 'responseCache',
@@ -200,12 +199,12 @@ const fields: Readonly<Partial<Record<ModelDelta['type'], string>>> = {
 /** Checks a reply from the store, which may contain invalid data. */
 function checked(reply: CachedReply | null | undefined): CachedReply | undefined {
   if (reply === undefined || reply === null) return undefined;
-  checkFields('INVALID_STATE', 'A cached reply', reply, 'key:string expiresAt:number deltas:array');
+  checkFields('A cached reply', reply, 'key:string expiresAt:number deltas:array', 'INVALID_STATE');
   for (const delta of reply.deltas) {
-    checkFields('INVALID_STATE', 'A cached delta', delta, `type:${Object.keys(fields).join('|')}`);
-    checkFields('INVALID_STATE', 'A cached delta', delta, fields[delta.type]!);
+    checkFields('A cached delta', delta, `type:${Object.keys(fields).join('|')}`, 'INVALID_STATE');
+    checkFields('A cached delta', delta, fields[delta.type]!, 'INVALID_STATE');
   }
-  checkFields('INVALID_STATE', "A cached reply's end", reply.deltas.at(-1), 'type:finish');
+  checkFields("A cached reply's end", reply.deltas.at(-1), 'type:finish', 'INVALID_STATE');
   return reply;
 }
 

@@ -31,7 +31,7 @@ export interface ResponseStore {
  * least recently used reply is removed. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function memoryResponses(options: { readonly maxEntries?: number } = {}): ResponseStore {
-  checkOptions('CONFIGURATION', 'memoryResponses()', options, 'maxEntries:count|?');
+  checkOptions('memoryResponses()', options, 'maxEntries:count|?');
   const { maxEntries = 1000 } = options;
   const replies = new RecentMap<string, CachedReply>(maxEntries);
   return {
@@ -48,8 +48,8 @@ export function storedResponses(
   store: KeyValueStore,
   options: { readonly prefix?: string } = {},
 ): ResponseStore {
-  checkFields('CONFIGURATION', 'storedResponses(): the store', store, 'get:function set:function');
-  checkOptions('CONFIGURATION', 'storedResponses()', options, 'prefix:string|?');
+  checkFields('storedResponses(): the store', store, 'get:function set:function');
+  checkOptions('storedResponses()', options, 'prefix:string|?');
   const { prefix = 'reply:' } = options;
   return {
     async get(key) {

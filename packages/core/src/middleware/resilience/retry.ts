@@ -18,7 +18,7 @@ export interface RetryOptions extends BackoffOptions {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function retry(options: RetryOptions = {}): ModelMiddleware {
-  checkOptions('CONFIGURATION', 'retry()', options, `${backoffFields} afterFirstDelta:boolean|?`);
+  checkOptions('retry()', options, `${backoffFields} afterFirstDelta:boolean|?`);
   const wait = backoff(options);
   const { afterFirstDelta = false } = options;
   return {

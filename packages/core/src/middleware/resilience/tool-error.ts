@@ -47,7 +47,7 @@ export interface ToolErrorOptions {
  */
 export function toolError(options: ToolErrorOptions = {}): Middleware {
   const fields = 'tools:names|? format:function|? rethrow:function|? onError:function|?';
-  checkOptions('CONFIGURATION', 'toolError()', options, fields);
+  checkOptions('toolError()', options, fields);
   const { tools, format = usual, rethrow = never, onError } = options;
   return {
     name: 'toolError',
@@ -65,12 +65,7 @@ export function toolError(options: ToolErrorOptions = {}): Middleware {
       try {
         if (!rethrow(error, failed)) {
           output = format(error, failed);
-          checkFields(
-            'CONFIGURATION',
-            'toolError(): the result of format',
-            { output },
-            'output:string',
-          );
+          checkFields('toolError(): the result of format', { output }, 'output:string');
         }
       } catch (failure) {
         reportFailure(

@@ -25,7 +25,7 @@ export interface ToolRetryOptions extends BackoffOptions {
  * wrong kind.
  */
 export function toolRetry(options: ToolRetryOptions = {}): Middleware {
-  checkOptions('CONFIGURATION', 'toolRetry()', options, `${backoffFields} tools:names|?`);
+  checkOptions('toolRetry()', options, `${backoffFields} tools:names|?`);
   const { tools, isTransient = isMarked } = options;
   const wait = backoff({
     ...options,

@@ -61,10 +61,10 @@ export interface LargeResultEviction extends Middleware {
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
   const fields =
     'store maxTokens:count|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? onError:function|?';
-  checkOptions('CONFIGURATION', 'evictLargeResults()', options, fields);
+  checkOptions('evictLargeResults()', options, fields);
   const parts =
     'features:object get:function getMany:function setMany:function delete:function keys:function';
-  checkFields('CONFIGURATION', 'evictLargeResults(): store', options.store, parts);
+  checkFields('evictLargeResults(): store', options.store, parts);
   const { maxTokens = usualTokens, exclude = [], profile = arc, onError } = options;
   const store = new LargeResultStore(options.store);
   const kept = [readToolName, ...exclude];

@@ -24,7 +24,7 @@ interface Reuse {
  * arguments. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
-  checkOptions('CONFIGURATION', 'reuseCalls()', options, 'tools:names|?');
+  checkOptions('reuseCalls()', options, 'tools:names|?');
   const { tools } = options;
   const applies = (name: string): boolean =>
     name !== outputToolName && (tools?.includes(name) ?? true);

@@ -41,7 +41,7 @@ export interface TodoListOptions {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function todoList(options: TodoListOptions = {}): Middleware {
-  checkOptions('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
+  checkOptions('todoList()', options, 'prompt:string|? description:string|?');
   const { prompt = usualPrompt, description = usualDescription } = options;
   const readOf = perRun((): { last?: Msg | undefined; list?: List | undefined } => ({}));
   /** Returns the newest list. Reads only the messages that are new since the last call. */

@@ -48,13 +48,8 @@ export interface ToolEmulationOptions {
 export function toolEmulation(options: ToolEmulationOptions): Middleware {
   const fields =
     'model:stream() tools:names|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?';
-  checkOptions('CONFIGURATION', 'toolEmulation()', options, fields);
-  checkOptions(
-    'CONFIGURATION',
-    'toolEmulation(): generate',
-    options.generate ?? {},
-    generateFields,
-  );
+  checkOptions('toolEmulation()', options, fields);
+  checkOptions('toolEmulation(): generate', options.generate ?? {}, generateFields);
   const { tools, onFailure = 'run', onError } = options;
   const emulates = ({ name }: Tool, { addedTools }: RunContext): boolean =>
     tools ? tools.includes(name) : !addedTools.some((other) => other.name === name);

@@ -24,11 +24,11 @@ export interface ToolCategory {
  * any tool name.
  */
 export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
-  checkFields('CONFIGURATION', 'byKeyword()', { categories }, 'categories:array');
+  checkFields('byKeyword()', { categories }, 'categories:array');
   for (const category of categories)
-    checkFields('CONFIGURATION', 'byKeyword(): a category', category, 'keywords:array tools:array');
+    checkFields('byKeyword(): a category', category, 'keywords:array tools:array');
   for (const text of categories.flatMap(({ keywords, tools }) => [...keywords, ...tools])) {
-    checkFields('CONFIGURATION', 'byKeyword(): a category', { text }, 'text:string');
+    checkFields('byKeyword(): a category', { text }, 'text:string');
   }
   const known = categories.map(({ keywords, tools }) => ({
     keywords: keywords.map(fold).filter(Boolean),

@@ -41,8 +41,8 @@ export interface ByModelOptions {
 export function byModel(options: ByModelOptions): ToolSelector {
   const fields =
     'model:stream() maxTools:whole|Infinity|? alwaysInclude:names|? prompt:string|? generate:object|? timeoutMs:count|?';
-  checkOptions('CONFIGURATION', 'byModel()', options, fields);
-  checkOptions('CONFIGURATION', 'byModel(): generate', options.generate ?? {}, generateFields);
+  checkOptions('byModel()', options, fields);
+  checkOptions('byModel(): generate', options.generate ?? {}, generateFields);
   const { model, maxTools = 10, prompt = instruction, generate, timeoutMs = 30_000 } = options;
   const isIncluded = nameMatcher('byModel(): alwaysInclude', options.alwaysInclude);
   const isFixed = ({ name }: ToolSchema): boolean => isIncluded(name);

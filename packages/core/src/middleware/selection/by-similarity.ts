@@ -43,7 +43,6 @@ const mostKept = 2_000;
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   checkOptions(
-    'CONFIGURATION',
     'bySimilarity()',
     options,
     'embed:function threshold:number|? limit:whole|Infinity|? evenWhenFew:boolean|?',

@@ -19,12 +19,7 @@ export interface ByWordsOptions {
  * finds synonyms too. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
-  checkOptions(
-    'CONFIGURATION',
-    'byWords()',
-    options,
-    'limit:whole|Infinity|? evenWhenFew:boolean|?',
-  );
+  checkOptions('byWords()', options, 'limit:whole|Infinity|? evenWhenFew:boolean|?');
   const { limit = 10, evenWhenFew = false } = options;
   const search = toolSearch();
   return (question, tools) => {

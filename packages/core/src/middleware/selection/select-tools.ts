@@ -67,7 +67,6 @@ export type ToolSelector = (
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkOptions(
-    'CONFIGURATION',
     'selectTools()',
     options,
     'by:function|? maxTools:whole|Infinity|? local:names|? onError:function|?',
@@ -157,7 +156,7 @@ async function select(
     try {
       const choosing = by(question, others, { signal, run: context, onUsage });
       const names = await abortable(Promise.resolve(choosing), signal);
-      checkFields('INVALID_INPUT', 'selectTools(): the result of by', { names }, 'names:names');
+      checkFields('selectTools(): the result of by', { names }, 'names:names', 'INVALID_INPUT');
       chosen = names.filter((name) => chosen.includes(name));
     } catch (error) {
       if (context.stopped) return;

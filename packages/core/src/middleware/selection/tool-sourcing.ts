@@ -73,7 +73,7 @@ export interface ToolSourcingOptions {
 export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const fields =
     'alwaysInclude:names|? subAgents:boolean|? limit,maxTools:whole|Infinity|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
-  checkOptions('CONFIGURATION', 'toolSourcing()', options, fields);
+  checkOptions('toolSourcing()', options, fields);
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
   const search = searchOf(options);
   const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
@@ -125,7 +125,7 @@ function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): Tool
 /** Returns the tools that a search found, each once. Throws `INVALID_INPUT` for other values. */
 function schemasOf(names: unknown, tools: readonly ToolSchema[]): readonly ToolSchema[] {
   const where = 'The result of a search for tools';
-  checkFields('INVALID_INPUT', where, { names }, 'names:names');
+  checkFields(where, { names }, 'names:names', 'INVALID_INPUT');
   const wanted = [...new Set(names as readonly string[])];
   return wanted.flatMap((name) => tools.find((schema) => schema.name === name) ?? []);
 }

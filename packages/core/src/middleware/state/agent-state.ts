@@ -161,7 +161,7 @@ export function checkIdle(agent: Agent): void {
 
 /** Throws `INVALID_INPUT` if the value is not an agent. */
 export function checkAgent(agent: Agent): void {
-  checkFields('INVALID_INPUT', 'The agent', agent, 'messages:function');
+  checkFields('The agent', agent, 'messages:function', 'INVALID_INPUT');
 }
 
 function busy({ name }: Agent): AgentError {

@@ -85,10 +85,10 @@ export function stateKeys<const K extends StateKeys>(
   keys: K,
   options: StateKeysOptions<K> = {},
 ): StateMiddleware<K> {
-  checkFields('CONFIGURATION', 'stateKeys()', { keys }, 'keys:object');
-  checkOptions('CONFIGURATION', 'stateKeys()', options, 'inputKey:string|? outputKey:string|?');
+  checkFields('stateKeys()', { keys }, 'keys:object');
+  checkOptions('stateKeys()', options, 'inputKey:string|? outputKey:string|?');
   for (const [name, key] of Object.entries(keys)) {
-    checkFields('CONFIGURATION', `stateKeys(): ${name}`, key, 'reduce:function is:function');
+    checkFields(`stateKeys(): ${name}`, key, 'reduce:function is:function');
     if (name === '__proto__' || name.startsWith(ownPrefix))
       throw new AgentError('CONFIGURATION', `"${name}" cannot be a state key.`);
   }
@@ -189,7 +189,7 @@ function sessionState<K extends StateKeys>(keys: K, values: () => Values): Sessi
     read: (name) => read(name as string) as never,
     all: () => Object.fromEntries(Object.keys(keys).map((name) => [name, read(name)])) as never,
     write(updates) {
-      checkFields('INVALID_INPUT', 'The updates', updates, '');
+      checkFields('The updates', updates, '', 'INVALID_INPUT');
       const changes = Object.entries(updates).map(([name, update]) =>
         changeOf(keyOf(keys, name), name, toJson(name, update)),
       );

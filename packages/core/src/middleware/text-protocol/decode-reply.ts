@@ -155,20 +155,15 @@ function usesIn(
 
 function checked(given: ParsedReply): ParsedReply {
   const where = 'The result of parse';
-  checkFields('CONFIGURATION', where, given, 'type:answer|calls|invalid');
+  checkFields(where, given, 'type:answer|calls|invalid');
   const fields = {
     answer: 'text:string',
     calls: 'calls:array text:string|?',
     invalid: 'message:string',
   };
-  checkFields('CONFIGURATION', where, given, fields[given.type]);
+  checkFields(where, given, fields[given.type]);
   for (const call of given.type === 'calls' ? given.calls : []) {
-    checkFields(
-      'CONFIGURATION',
-      `${where}: a call`,
-      call,
-      'name:string think:string|? returnDirect:boolean|?',
-    );
+    checkFields(`${where}: a call`, call, 'name:string think:string|? returnDirect:boolean|?');
     try {
       JSON.stringify(call.arguments);
     } catch (cause) {

@@ -52,7 +52,7 @@ export function textToolCalls(
   options: TextToolCallsOptions = {},
 ): Middleware & { wrapModel(model: ChatModel): ChatModel } {
   const where = 'textToolCalls()';
-  checkOptions('CONFIGURATION', where, options, protocolFields);
+  checkOptions(where, options, protocolFields);
   const { parse = parseToolCalls, reflect, parallel = true, prompt = toolsPrompt } = options;
   return {
     name: 'textToolCalls',

@@ -38,7 +38,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
       `fromAiSdk() takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,
     );
   }
-  checkOptions('CONFIGURATION', 'fromAiSdk()', options, 'features:object|? timeoutMs:count|?');
+  checkOptions('fromAiSdk()', options, 'features:object|? timeoutMs:count|?');
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   return {
     provider: model.provider,

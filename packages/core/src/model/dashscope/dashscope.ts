@@ -56,7 +56,6 @@ const history = { headerOn: 'first', names: 'always' } as const;
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
   checkOptions(
-    'CONFIGURATION',
     'dashscope()',
     options,
     `${httpFields} features:object|? endpoint:text|multimodal|? enableThinking:boolean|? ` +
@@ -94,5 +93,5 @@ function checkThinking({ enableThinking, thinkingBudget }: DashScopeOptions): vo
       'CONFIGURATION',
       'A thinkingBudget needs thinking, but enableThinking is false',
     );
-  checkFields('CONFIGURATION', 'dashscope()', { thinkingBudget }, 'thinkingBudget:natural');
+  checkFields('dashscope()', { thinkingBudget }, 'thinkingBudget:natural');
 }

@@ -35,7 +35,7 @@ interface Merged {
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
-  checkOptions('CONFIGURATION', 'multiAgent()', { ...options, model }, fields);
+  checkOptions('multiAgent()', { ...options, model }, fields);
   const merge: Merge = {
     header:
       'The conversation so far is between the history tags. An indented line continues the message above it.',

@@ -48,7 +48,6 @@ export interface OpenAiOptions extends HttpModelOptions {
  */
 export function openai(options: OpenAiOptions): ChatModel {
   checkOptions(
-    'CONFIGURATION',
     'openai()',
     options,
     `${httpFields} features:object|? maxTokensField,sendThinking,includeUsage`,

@@ -59,7 +59,6 @@ export interface OpenAiResponsesOptions extends HttpModelOptions {
  */
 export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
   checkOptions(
-    'CONFIGURATION',
     'openaiResponses()',
     options,
     `${httpFields} features:object|? reasoning:object|? builtInTools:array|? ` +

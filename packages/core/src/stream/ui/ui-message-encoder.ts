@@ -46,7 +46,7 @@ export interface UiMessageEncoder {
  */
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
   const fields = 'messageId:string|? events,reasoning:boolean|?';
-  checkOptions('CONFIGURATION', 'createUiMessageEncoder()', options, fields);
+  checkOptions('createUiMessageEncoder()', options, fields);
   const encoder = new Encoder(options);
   return {
     encode: (batch) => {

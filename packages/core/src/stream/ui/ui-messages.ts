@@ -111,7 +111,7 @@ export function toUiMessages(
   messages: readonly Msg[],
   options: { readonly pending?: readonly PendingCall[] } = {},
 ): UiMessage[] {
-  checkOptions('INVALID_INPUT', 'toUiMessages()', options, 'pending:array|?');
+  checkOptions('toUiMessages()', options, 'pending:array|?', 'INVALID_INPUT');
   const { pending = [] } = options;
   const asked = new Map(pending.map((call) => [call.toolUseId, call]));
   const results = new Map(

@@ -17,8 +17,7 @@ import { toolsIn } from './tool-set.ts';
 export function joinTools<const G extends readonly GivenTools[]>(
   ...sources: G
 ): ToolSet<ToolsOf<G[number]>> {
-  for (const source of sources)
-    checkFields('CONFIGURATION', 'joinTools()', { source }, 'source:array|schemas()');
+  for (const source of sources) checkFields('joinTools()', { source }, 'source:array|schemas()');
   const sets = sources.map((source) => (Symbol.iterator in source ? new ToolList(source) : source));
   const names = new Set<string>();
   for (const { name } of sets.flatMap((set) => set.schemas())) {

@@ -25,7 +25,7 @@ interface MetaInput {
  * any other set of tools throws `CONFIGURATION`.
  */
 export function metaTool(options: MetaToolOptions = {}): Tool {
-  checkOptions('CONFIGURATION', 'metaTool()', options, 'name:string|?');
+  checkOptions('metaTool()', options, 'name:string|?');
   return metaToolOf(options.name ?? 'switch_tool_groups', undefined);
 }
 

@@ -53,8 +53,8 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
   constructor(tools: Iterable<T | Tool> = [], options: ToolkitOptions = {}) {
     const fields =
       'tools:iterator() groups:array|? allowDeletion:boolean|? context:iterator()|? presetPriority:preset|model|?';
-    checkFields('CONFIGURATION', 'Toolkit', options, '');
-    checkOptions('CONFIGURATION', 'Toolkit', { ...options, tools }, fields);
+    checkFields('Toolkit', options, '');
+    checkOptions('Toolkit', { ...options, tools }, fields);
     this.#options = options;
     this.context = [...(options.context ?? [])];
     for (const group of options.groups ?? []) this.createGroup(group);
@@ -110,12 +110,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
 
   /** Creates a group. Throws `CONFIGURATION` if the name is blank or another group has it. */
   createGroup(options: ToolGroupOptions): void {
-    checkOptions(
-      'CONFIGURATION',
-      'A tool group',
-      options,
-      'name:string description:string active:boolean|?',
-    );
+    checkOptions('A tool group', options, 'name:string description:string active:boolean|?');
     const { name, description, active = true } = options;
     if (!name.trim()) throw new AgentError('CONFIGURATION', 'A tool group needs a name.');
     if (this.#groups.has(name))
@@ -137,7 +132,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
    * nothing then.
    */
   updateGroups(names: readonly string[], active: boolean): void {
-    checkFields('INVALID_INPUT', 'updateGroups()', { active }, 'active:boolean');
+    checkFields('updateGroups()', { active }, 'active:boolean', 'INVALID_INPUT');
     this.#checkGroups(names);
     this.#setGroups(
       this.groups().map((group) => (names.includes(group.name) ? { ...group, active } : group)),
@@ -158,7 +153,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
    * lacks one of the parameters.
    */
   updatePreset(toolName: string, values: JsonObject): void {
-    checkFields('INVALID_INPUT', 'updatePreset()', values, '');
+    checkFields('updatePreset()', values, '', 'INVALID_INPUT');
     const tool = this.#get(toolName);
     const preset = { ...tool.preset, ...values };
     const changed = tool.fork?.({ preset }, this);
@@ -201,7 +196,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     names: readonly string[],
     code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT',
   ): void {
-    checkFields(code, 'The tool groups', { names }, 'names:names');
+    checkFields('The tool groups', { names }, 'names:names', code);
     const unknown = names.find((name) => !this.#groups.has(name));
     if (unknown === undefined) return;
     const known = [...this.#groups.keys()].join(', ') || 'none';

@@ -108,8 +108,8 @@ export interface HistorySummarizer extends ContextMiddleware {
  * besides `reserveOutput` and `summaryTokens`.
  */
 export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
-  checkOptions('CONFIGURATION', where, options, summaryFields);
-  checkOptions('CONFIGURATION', `${where}: generate`, options.generate ?? {}, generateFields);
+  checkOptions(where, options, summaryFields);
+  checkOptions(`${where}: generate`, options.generate ?? {}, generateFields);
   const settings = settingsOf(options);
   const summarizer = new Summarizer(settings);
   return contextPolicy({

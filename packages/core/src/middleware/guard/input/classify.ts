@@ -24,8 +24,8 @@ export type Classify = (
  * of the input. It returns `pass`, a category or a rejection.
  */
 export function classify(classifier: Classify, options: InputGuardOptions = {}): InputGuard {
-  checkFields('CONFIGURATION', 'classify()', { classifier }, 'classifier:function');
-  checkOptions('CONFIGURATION', 'classify()', options, inputGuardFields);
+  checkFields('classify()', { classifier }, 'classifier:function');
+  checkOptions('classify()', options, inputGuardFields);
   const { name = 'classify' } = options;
   const check = async (input: readonly Msg[], context: RunContext) => {
     const text = [...textsOf(input), ...addressesOf(input)].join('\n');
@@ -48,8 +48,8 @@ export function permission(
   allows: (context: RunContext, input: readonly Msg[]) => Awaitable<boolean>,
   options: InputGuardOptions = {},
 ): InputGuard {
-  checkFields('CONFIGURATION', 'permission()', { allows }, 'allows:function');
-  checkOptions('CONFIGURATION', 'permission()', options, inputGuardFields);
+  checkFields('permission()', { allows }, 'allows:function');
+  checkOptions('permission()', options, inputGuardFields);
   const { name = 'permission' } = options;
   const check = async (input: readonly Msg[], context: RunContext) => {
     const allowed: unknown = await allows(context, input);

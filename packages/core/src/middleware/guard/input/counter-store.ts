@@ -40,7 +40,7 @@ export interface CounterStore {
  * `maxKeys` counters (default 10,000), the counter with the oldest window is removed.
  */
 export function memoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
-  checkOptions('CONFIGURATION', 'memoryCounters()', options, 'maxKeys:count|?');
+  checkOptions('memoryCounters()', options, 'maxKeys:count|?');
   const { maxKeys = 10_000 } = options;
   const counts = new Map<string, Count>();
   return {
@@ -75,14 +75,9 @@ export function storedCounters(
   store: KeyValueStore,
   options: StoredCountersOptions = {},
 ): CounterStore {
-  checkFields('CONFIGURATION', 'storedCounters()', { store }, 'store:object');
-  checkFields('CONFIGURATION', 'The store of storedCounters()', store, 'get:function set:function');
-  checkOptions(
-    'CONFIGURATION',
-    'storedCounters()',
-    options,
-    'prefix:string|? sleep,random:function|?',
-  );
+  checkFields('storedCounters()', { store }, 'store:object');
+  checkFields('The store of storedCounters()', store, 'get:function set:function');
+  checkOptions('storedCounters()', options, 'prefix:string|? sleep,random:function|?');
   const { prefix = 'guard:' } = options;
   const busy = new Map<string, Promise<Count>>();
   return {
@@ -157,9 +152,9 @@ export interface CounterOptions extends InputGuardOptions {
  */
 export function checkCounterOptions(where: string, options: CounterOptions, fields: string): void {
   const all = `${fields} key,now:function|? store ${inputGuardFields}`;
-  checkOptions('CONFIGURATION', where, options, all);
+  checkOptions(where, options, all);
   if (options.store !== undefined)
-    checkFields('CONFIGURATION', `The store of ${where}`, options.store, 'add:function');
+    checkFields(`The store of ${where}`, options.store, 'add:function');
 }
 
 /** A user's count, and the time until its window ends. */

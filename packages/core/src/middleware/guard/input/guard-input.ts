@@ -60,8 +60,8 @@ export function guardInput(
   check: InputCheck,
   options: GuardOptions = {},
 ): InputGuard {
-  checkFields('CONFIGURATION', 'guardInput()', { name, check }, 'name:string check:function');
-  checkOptions('CONFIGURATION', 'guardInput()', options, guardFields);
+  checkFields('guardInput()', { name, check }, 'name:string check:function');
+  checkOptions('guardInput()', options, guardFields);
   return inputGuard(name, check, options);
 }
 

@@ -47,7 +47,7 @@ export interface InjectionOptions extends InputGuardOptions {
  * `DefaultInjectionDetectionStage`).
  */
 export function injection(options: InjectionOptions = {}): InputGuard {
-  checkOptions('CONFIGURATION', 'injection()', options, `patterns:array|? ${inputGuardFields}`);
+  checkOptions('injection()', options, `patterns:array|? ${inputGuardFields}`);
   const { patterns: given = injectionPatterns(), name = 'injection' } = options;
   const patterns = given.map(toPattern);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {

@@ -28,7 +28,7 @@ export interface InputLengthOptions extends InputGuardOptions {
  */
 export function inputLength(options: InputLengthOptions = {}): InputGuard {
   const fields = `min:count|? max:count|? ${inputGuardFields}`;
-  checkOptions('CONFIGURATION', 'inputLength()', options, fields);
+  checkOptions('inputLength()', options, fields);
   const { min = 1, max = 5_000, name = 'inputLength' } = options;
   if (min > max)
     throw new AgentError('CONFIGURATION', `inputLength(): min ${min} is more than max ${max}.`);

@@ -76,11 +76,10 @@ export function outputGuards(
   rules: readonly OutputRule[],
   options: OutputGuardOptions = {},
 ): Middleware {
-  checkFields('CONFIGURATION', 'outputGuards()', { rules }, 'rules:array');
-  checkOptions('CONFIGURATION', 'outputGuards()', options, outputFields);
+  checkFields('outputGuards()', { rules }, 'rules:array');
+  checkOptions('outputGuards()', options, outputFields);
   for (const rule of rules) {
     checkFields(
-      'CONFIGURATION',
       'A rule of outputGuards()',
       rule,
       'name:string find:function|? withheldFrom:function|? review:function|? releaseAtMost:count|?',

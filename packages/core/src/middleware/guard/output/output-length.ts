@@ -47,7 +47,6 @@ export interface LengthViolation {
 /** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
 export function outputLength(options: OutputLengthOptions): OutputRule {
   checkOptions(
-    'CONFIGURATION',
     'outputLength()',
     options,
     'min:count|? max:count|? mode:warn|retry|fail|? mark:string|? onViolation:function|?',

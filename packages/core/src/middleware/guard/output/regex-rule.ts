@@ -26,7 +26,6 @@ export function regexRule(
   options: RegexRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find'>> {
   checkOptions(
-    'CONFIGURATION',
     'regexRule()',
     options,
     'pattern action:mask|reject|? replacement:string|? name:string|?',

@@ -38,7 +38,7 @@ export interface MaskPiiOptions {
 export function maskPii(
   options: MaskPiiOptions = {},
 ): OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>> {
-  checkOptions('CONFIGURATION', 'maskPii()', options, piiFields);
+  checkOptions('maskPii()', options, piiFields);
   return piiRule('maskPii()', options);
 }
 

@@ -40,7 +40,7 @@ export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
  */
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   const fields = `input,output,toolResults:boolean|? ${piiFields} ${outputFields}`;
-  checkOptions('CONFIGURATION', 'piiGuard()', options, fields);
+  checkOptions('piiGuard()', options, fields);
   const { input = true, output = false, toolResults = false, strategy } = options;
   const rule = piiRule('piiGuard()', options);
   const report = reporter(options);

@@ -89,8 +89,8 @@ const fields =
 
 /** Throws `CONFIGURATION` for an invalid option. */
 export function checkLongTermOptions(options: LongTermMemoryOptions): void {
-  checkOptions('CONFIGURATION', where, options, fields);
-  checkFields('CONFIGURATION', where, options, 'memory:record()');
+  checkOptions(where, options, fields);
+  checkFields(where, options, 'memory:record()');
 }
 
 /** Searches a long-term memory and checks its results. Reports invalid records. */

@@ -15,7 +15,7 @@ export type Rerank = (
  * the score.
  */
 export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
-  checkOptions('CONFIGURATION', 'keywordRerank()', options, 'weight:share|?');
+  checkOptions('keywordRerank()', options, 'weight:share|?');
   const { weight = 0.3 } = options;
   return (documents, { query }) => {
     const wanted = termsOf(query);
@@ -41,7 +41,7 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
  * words, in any language.
  */
 export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
-  checkOptions('CONFIGURATION', 'mmrRerank()', options, 'lambda:share|?');
+  checkOptions('mmrRerank()', options, 'lambda:share|?');
   const { lambda = 0.5 } = options;
   return (documents, { topK }) => {
     const left = documents.map((document, index) => ({

@@ -99,7 +99,7 @@ export function checkRetrievalOptions(options: RetrievalOptions): void {
   const kinds =
     'retriever:retrieve() topK,candidates:natural|? threshold:number|? mode:auto|tool|both|? maxTokens:positive|? profile:countText()|? filters:object|function|? query:function|? ' +
     'generateId:function|? now:function|? rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:positive|? onError:function|?';
-  checkOptions('CONFIGURATION', where, options, kinds);
+  checkOptions(where, options, kinds);
   const { filters, threshold = 0 } = options;
   const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `${where}: ${what}`);
   if (Array.isArray(filters)) throw wrong('filters must be an object or a function.');

@@ -72,7 +72,7 @@ export function retrieval(options: RetrievalOptions): Middleware {
  * newest last. Use it if users ask follow-up questions such as "And in winter?".
  */
 export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query']> {
-  checkFields('CONFIGURATION', 'recentQuestions()', { turns }, 'turns:natural');
+  checkFields('recentQuestions()', { turns }, 'turns:natural');
   return (_input, { messages }) =>
     messages
       .filter((message) => message.role === 'user' && !isOwn(message))
