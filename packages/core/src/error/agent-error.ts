@@ -49,6 +49,7 @@ import type { JsonObject } from '../message/json/json.ts';
  *   `details` contains `retryAfterMs`.
  * - `SESSION_CONFLICT`: two clients continued from the same state of a session; both branches stay
  *   readable. Also: another writer took over the session, so writes of this writer are refused.
+ * - `SESSION_MOVED`: the session belongs to another place; `details.movedTo` is its name.
  * - `CREDENTIALS_REQUIRED`: a key is missing. Only functions of the program throw this code, such
  *   as a function that creates an agent.
  * - `WORKER_TERMINATED`: the worker was ended. `WORKER_FAILED`: the script of the worker crashed or
@@ -96,6 +97,7 @@ export type AgentErrorCode =
   | 'STORAGE_FAILED'
   | 'SESSION_STALE'
   | 'SESSION_CONFLICT'
+  | 'SESSION_MOVED'
   | 'CREDENTIALS_REQUIRED'
   | 'WORKER_TERMINATED'
   | 'WORKER_FAILED'

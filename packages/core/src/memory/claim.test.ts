@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import { listSessions } from './list-sessions.ts';
+import { parseHead } from './log/stored-head.ts';
 import { SessionMemory } from './session-memory.ts';
 import { MemoryStore } from './memory-store.ts';
 
@@ -76,4 +77,20 @@ test('a claim with `now: false` takes effect at the first write, and is lost if 
   await fourth.claim();
   await expect(third.append([userMessage('five')])).rejects.toMatchObject(conflict);
   expect((await fourth.read()).map(textOf)).toEqual(['one', 'two', 'three']);
+});
+
+test('each claim writes the next epoch, and a late claim of a lower epoch is refused', async () => {
+  const store = new MemoryStore();
+  const epoch = async (): Promise<number | undefined> =>
+    parseHead((await store.get('s:s:head'))!, 's:s:head').owner?.epoch;
+  const [first, second, late] = [1, 2, 3].map(() => new SessionMemory(store, 's'));
+  await first!.claim();
+  expect(await epoch()).toBe(1);
+  await late!.claim({ now: false });
+  await second!.claim();
+  await second!.append([userMessage('one')]);
+  expect(await epoch()).toBe(2);
+  await expect(late!.append([userMessage('two')])).rejects.toMatchObject(conflict);
+  await late!.claim();
+  expect(await epoch()).toBe(3);
 });

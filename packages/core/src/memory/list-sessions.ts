@@ -6,7 +6,7 @@ import { keyPrefix } from './storage-keys.ts';
 /** A session as `listSessions` returns it. */
 export interface SessionInfo {
   readonly sessionId: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** Time of the first write, in milliseconds since 1970. */
   readonly createdAt: number;
   /** Time of the last write, in milliseconds since 1970. */
@@ -46,7 +46,7 @@ function sessionInfo(key: string, text: string): SessionInfo {
   const sessionId = decodeURIComponent(encoded);
   try {
     const { title, createdAt, updatedAt, version } = parseHead(text, key);
-    return { sessionId, createdAt, updatedAt, version, ...(title !== undefined && { title }) };
+    return { sessionId, createdAt, updatedAt, version, title };
   } catch {
     return { sessionId, createdAt: 0, updatedAt: 0, version: -1 };
   }

@@ -257,10 +257,8 @@ export class SessionMemory implements Memory {
     return this.run(async () => {
       (await this.#load()).checkWhole();
       const { flushes } = this.#log;
-      if (flushes) return flushes;
-      const message =
-        'This memory has no checkpoints, because reads of its store may lag behind writes.';
-      throw new AgentError('CONFIGURATION', message);
+      if (!flushes) throw lagging('checkpoints');
+      return flushes;
     });
   }
 
@@ -290,15 +288,15 @@ export class SessionMemory implements Memory {
 
   /**
    * Makes this memory the owner of the session and reads the log again. Later writes of an earlier
-   * owner reject with `SESSION_CONFLICT`. Memories that never claimed the session can still write.
+   * owner reject with `SESSION_CONFLICT`. Rejects with `SESSION_MOVED` if the session belongs to
+   * another place. Memories that never claimed the session can still write.
    * With `now: false`, the claim takes effect at this memory's first write. Use that only if no
    * earlier owner is active. Drops pending records that were refused before. Reliable only in
    * stores with `compareAndSet`.
    */
   claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
     return this.run(async () => {
-      const message = 'This memory has no owner, because reads of its store may lag behind writes.';
-      if (!this.#log.claim) throw new AgentError('CONFIGURATION', message);
+      if (!this.#log.claim) throw lagging('owner');
       this.#show(await this.#log.claim());
       if (now) await this.#flush(true);
     });
@@ -444,6 +442,12 @@ export class SessionMemory implements Memory {
     this.#queue = result.catch(() => {});
     return result;
   }
+}
+
+/** Returns the error for what only a log in a consistent store has. */
+function lagging(what: string): AgentError {
+  const message = `This memory has no ${what}, because reads of its store may lag behind writes.`;
+  return new AgentError('CONFIGURATION', message);
 }
 
 /** Returns a random name for written records. */

@@ -17,6 +17,7 @@ const statusOf: Readonly<Record<AgentErrorCode, number>> = {
   NOT_FOUND: 404,
   AGENT_BUSY: 409,
   SESSION_CONFLICT: 409,
+  SESSION_MOVED: 409,
   PENDING_TOOL_CALLS: 409,
   PAYLOAD_TOO_LARGE: 413,
   LIMIT_EXCEEDED: 429,

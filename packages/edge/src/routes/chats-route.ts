@@ -28,7 +28,7 @@ export async function chatsRoute(
   if (limit < 1 || limit > maxLimit)
     throw invalidField('limit', `must be a number from 1 to ${maxLimit}`);
   const before = count(c, 'before');
-  const page = { limit, ...(before !== undefined && { before }) };
+  const page = { limit, before };
   const ask = askerOf(c, '');
   if (ask) return ask({ type: 'list', ...page });
   const { kv, chats: all } = await chatsInKv(c, settings);

@@ -43,7 +43,7 @@ export async function interruptRoute(
       'NEEDS_DURABLE_OBJECT',
       'Only a session in a Durable Object can be interrupted: bind CHAT_SESSION.',
     );
-  return ask({ type: 'interrupt', mode, ...(reason !== undefined && { reason }) });
+  return ask({ type: 'interrupt', mode, reason });
 }
 
 function isReason(reason: unknown): reason is string {

@@ -12,7 +12,7 @@ import { checkSession, echoHeader, echoOf, openMemory } from '../turn/session.ts
 
 interface Conversation {
   readonly messages: readonly UiMessage[];
-  readonly echo?: string;
+  readonly echo: string | undefined;
 }
 
 /**
@@ -50,8 +50,8 @@ export async function branchesRoute(
   const { yours, theirs } = await memory.branches();
   const show = ({ messages, echo }: SessionBranch): Conversation => toConversation(messages, echo);
   return Response.json({
-    ...(yours && { yours: show(yours) }),
-    ...(theirs && { theirs: show(theirs) }),
+    yours: yours && show(yours),
+    theirs: theirs && show(theirs),
   });
 }
 
@@ -75,5 +75,5 @@ function toConversation(
   const messages = toUiMessages(stored, { pending });
   const last = messages.at(-1);
   if (last && echo !== undefined) last.metadata = { ...last.metadata, echo };
-  return { messages, ...(echo !== undefined && { echo }) };
+  return { messages, echo };
 }

@@ -3,7 +3,7 @@ import { listSessions, type KeyValueStore } from '@isoloop/core';
 /** Entry of a conversation in the list. Times are in milliseconds since 1970. */
 export interface ChatInfo {
   readonly sessionId: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -18,7 +18,7 @@ export interface ChatListOptions {
    * Time in milliseconds since 1970. The page has only conversations that were last changed before
    * this time. Default: all conversations.
    */
-  readonly before?: number;
+  readonly before?: number | undefined;
 }
 
 /**
@@ -44,7 +44,7 @@ export class ChatIndex {
     return [...this.#storage.sql.exec<Row>(query, before, limit)].map(
       ({ session_id, title, created_at, updated_at }) => ({
         sessionId: session_id,
-        ...(title !== null && { title }),
+        title: title ?? undefined,
         createdAt: created_at,
         updatedAt: updated_at,
       }),

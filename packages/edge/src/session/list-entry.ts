@@ -52,7 +52,7 @@ export class ListEntry {
           sessionId: identity.sessionId,
           createdAt: identity.createdAt,
           updatedAt: changedAt(),
-          ...(title && { title }),
+          title,
         };
         await this.#tell({ type: 'put-in-list', chat });
         this.#told = changes;

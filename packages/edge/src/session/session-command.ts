@@ -20,8 +20,16 @@ export interface SessionRequest {
 
 export type SessionCommand =
   | { readonly type: 'turn'; readonly turn: NewTurn; readonly face: TurnFace }
-  | { readonly type: 'stream'; readonly lastEventId?: string; readonly face: StreamFace }
-  | { readonly type: 'interrupt'; readonly mode: InterruptMode; readonly reason?: string }
+  | {
+      readonly type: 'stream';
+      readonly lastEventId: string | undefined;
+      readonly face: StreamFace;
+    }
+  | {
+      readonly type: 'interrupt';
+      readonly mode: InterruptMode;
+      readonly reason: string | undefined;
+    }
   | { readonly type: 'messages' }
   | { readonly type: 'rename'; readonly title: string }
   | { readonly type: 'delete' }

@@ -47,9 +47,9 @@ export async function openMemory(
     SESSION_SECRET_OLD: old,
   } = (setup.env ?? {}) as Bindings;
   if (!kv) {
-    const advice =
-      'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `store` or `memory` to createAgentHandler.';
-    throw new AgentError('CONFIGURATION', `There is no place to keep conversations. ${advice}`);
+    const message =
+      'No place for conversations. Bind CHAT_KV in wrangler.toml, or pass `store` or `memory` to createAgentHandler.';
+    throw new AgentError('CONFIGURATION', message);
   }
   // Caches stored batches in the isolate, because the next turn of a session often reaches the same
   // isolate.

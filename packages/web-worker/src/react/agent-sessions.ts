@@ -1,7 +1,7 @@
 /** Stored conversation. Times are in milliseconds since 1970. */
 export interface AgentSessionEntry {
   readonly sessionId: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
 }

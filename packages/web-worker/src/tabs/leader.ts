@@ -59,7 +59,7 @@ export class Leader {
       post({
         type: 'lead',
         term: runs.id,
-        ...(to !== undefined && { to }),
+        to,
         run: readers.mirror.soFar,
       });
   }

@@ -54,7 +54,7 @@ export interface Asker {
    * Name of the Web Lock that the page's worker holds until it ends. Absent if the browser has no
    * locks.
    */
-  readonly lock?: string;
+  readonly lock?: string | undefined;
 }
 
 /** Description of a tool that runs on the page. The page also validates its input. */

@@ -87,7 +87,7 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
   | {
       readonly type: 'lead';
       readonly term: string;
-      readonly to?: string;
+      readonly to?: string | undefined;
       readonly run: RunSoFar | undefined;
     }
   | { readonly type: 'pong'; readonly term: string }

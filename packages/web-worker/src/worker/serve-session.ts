@@ -51,7 +51,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
   const session = sessions.enter(connect);
   const { pages } = session;
   const page = crypto.randomUUID();
-  const asker = { page, ...(pages.lock !== undefined && { lock: pages.lock }) };
+  const asker = { page, lock: pages.lock };
   const leavePages = pages.enter(connect.offers, pagePorts, { page });
   const runs = new PageRuns(later);
 

@@ -6,6 +6,7 @@ import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
+import { checkHere } from '../log/session-owner.ts';
 import { makeTurnRef } from '../log/session-keys.ts';
 import { SessionStore, type SealedBatch } from '../log/session-store.ts';
 import { formatVersion, type Batch } from '../log/stored-batch.ts';
@@ -110,7 +111,8 @@ export class BranchLog implements Log {
 
   /**
    * Returns all records. Rejects with `SESSION_STALE` or `SESSION_CONFLICT`, or with
-   * `INVALID_INPUT` if the echo belongs to another session.
+   * `INVALID_INPUT` if the echo belongs to another session, or `SESSION_MOVED` if the session
+   * belongs to another place.
    */
   async load(): Promise<Flushes> {
     if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
@@ -119,13 +121,14 @@ export class BranchLog implements Log {
         ? this.#begin()
         : this.#goOn(await this.#signer.verify(this.#given)));
     this.#isLoaded = true;
+    checkHere(this.#branch?.head);
     return this.#records();
   }
 
   async flush(context: FlushContext): Promise<void> {
     if (this.#pending.length === 0) return;
     await this.load();
-    if (this.#looks && (await this.#catchUp())) context.onReread(this.#records());
+    if (this.#looks && (await this.#catchUp())) context.onReread(await this.load());
     if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
     if (this.#unsure.length === maxAttempts)
@@ -276,15 +279,15 @@ export class BranchLog implements Log {
     this.#seen = seen;
     this.#left = this.#left.filter(([id]) => !branch?.names.has(id));
     const base = branch?.tip;
-    this.#echo = await this.#sign({ at, ...(base && { base }), turnId: this.#turnId });
+    this.#echo = await this.#sign({ at, base, turnId: this.#turnId });
   }
 
   #sign(echo: Echo, over: readonly Tip[] = this.#over): Promise<string> {
     const left = this.#left;
     return this.#signer.sign({
       ...echo,
-      ...(left.length && { left }),
-      ...(over.length && { over }),
+      left: left.length ? left : undefined,
+      over: over.length ? over : undefined,
     });
   }
 

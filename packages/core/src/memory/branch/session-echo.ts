@@ -16,13 +16,13 @@ export interface Echo {
   /** Time at which the client learned this state, in milliseconds since 1970. */
   readonly at: number;
   /** State that the client continues from. Absent if the client's turn began the session. */
-  readonly base?: Tip;
+  readonly base?: Tip | undefined;
   /** Id of the client's turn, if the client has not seen its outcome. */
   readonly turnId?: string;
   /** Ids of earlier turns that the client left, each with a time in milliseconds since 1970. */
-  readonly left?: readonly (readonly [turnId: string, at: number])[];
+  readonly left?: readonly (readonly [turnId: string, at: number])[] | undefined;
   /** Branches that the client has decided against. */
-  readonly over?: readonly Tip[];
+  readonly over?: readonly Tip[] | undefined;
 }
 
 /** Maximum length of an echo, in characters. Longer echoes are refused. */

@@ -5,6 +5,7 @@ import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { seal } from './seal.ts';
 import { makeRef } from './session-keys.ts';
+import { checkHere, type SessionOwner } from './session-owner.ts';
 import { newestSnapshot, SessionStore, type SealedBatch } from './session-store.ts';
 import { StoreReads } from './store-reads.ts';
 import { flushesOf, formatVersion, inOrder, replacedBy, type Batch } from './stored-batch.ts';
@@ -83,10 +84,10 @@ export class SessionLog {
    * read.
    */
   #wantsSnapshot = false;
-  /** Whether this writer owns the session. An owner can't write after another writer claims it. */
-  #ownership: 'none' | 'claimed' | 'lost' = 'none';
-  /** The previous owner, until this writer's first write. */
-  #before: string | undefined;
+  /** The owner that this writer puts into the head. Default: the owner in the head. */
+  #claimed: SessionOwner | undefined;
+  /** Whether another writer has claimed the session after this one, or this one gave it up. */
+  #isLost = false;
 
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
     this.#store = new SessionStore(store, sessionId);
@@ -105,23 +106,27 @@ export class SessionLog {
   }
 
   /**
-   * Makes this writer the owner of the session. The next flush writes its id to the head. Drops
-   * pending records that were refused before.
+   * Makes this writer the owner of the session. The next flush writes its id and the next epoch to
+   * the head. Drops pending records that were refused before.
    */
   async claim(): Promise<Flushes> {
-    if (this.#ownership === 'lost') {
+    if (this.#isLost) {
       this.#pending.length = 0;
       this.#unsure.clear();
     }
-    this.#ownership = 'claimed';
     const records = await this.load();
-    this.#before = this.#head?.owner;
+    this.#isLost = false;
+    this.#claim();
     return records;
+  }
+
+  #claim(): void {
+    this.#claimed = { owner: this.#writer, epoch: (this.#head?.owner?.epoch ?? 0) + 1 };
   }
 
   /** Gives up the session. This writer can no longer write. */
   release(): void {
-    this.#ownership = 'lost';
+    this.#isLost = true;
   }
 
   /** Adds records that the next flush writes. */
@@ -132,7 +137,8 @@ export class SessionLog {
 
   /**
    * Returns all records: first the stored records, then the pending records. With `errors`, adds
-   * the errors of damaged batches to `errors` and reads the rest of the log.
+   * the errors of damaged batches to `errors` and reads the rest of the log. Without `errors`,
+   * rejects with `SESSION_MOVED` if the session belongs to another place.
    */
   async load(errors?: AgentError[]): Promise<Flushes> {
     const found = await this.#reads.take(() => this.#read(errors && []));
@@ -157,6 +163,7 @@ export class SessionLog {
     this.#seen = text;
     this.#batches = batches;
     if (isNew) this.#report(this.#store.lostWrite(), errors);
+    if (!errors) checkHere(this.#head);
     return [...flushesOf(batches, unread), [...this.#pending]];
   }
 
@@ -195,7 +202,7 @@ export class SessionLog {
       if (attempt > 0) await pause(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());
-        if (takesOver) this.#before = this.#head?.owner;
+        if (takesOver && this.#claimed) this.#claim();
         this.#checkOwner();
       }
       if ((this.#isIdle && !takesOver) || (await this.#write(context))) return;
@@ -228,15 +235,10 @@ export class SessionLog {
   }
 
   #checkOwner(): void {
-    const { owner } = this.#head ?? {};
-    if (
-      this.#ownership === 'claimed' &&
-      owner !== undefined &&
-      owner !== this.#writer &&
-      owner !== this.#before
-    )
-      this.#ownership = 'lost';
-    if (this.#ownership === 'lost')
+    const { owner, epoch = 0 } = this.#head?.owner ?? {};
+    if (this.#claimed && owner !== this.#writer && epoch >= this.#claimed.epoch)
+      this.#isLost = true;
+    if (this.#isLost)
       throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', {
         retryable: true,
       });
@@ -343,7 +345,6 @@ export class SessionLog {
     await this.#settle(text, (each) => each === ref);
     this.#head = head;
     this.#seen = text;
-    this.#before = undefined;
     if (replaces) await this.#forget(replaces);
     this.#batches.set(ref, batch);
     return true;
@@ -356,23 +357,22 @@ export class SessionLog {
     title: string | undefined,
   ): SealedBatch & { readonly batch: Batch; readonly head: Head } {
     const before = this.#head;
-    const next = nextHead(before, { ...this.#options, writer: this.#writer, title });
+    const owner = this.#claimed ?? before?.owner;
+    const next = nextHead(before, { ...this.#options, writer: this.#writer, title, owner });
     const refs = replaces ? [] : next.refs;
     const index = fullLevels(refs, levelWidth);
-    const owner = this.#ownership === 'none' ? before?.owner : this.#writer;
-    const owned = owner !== undefined && { owner };
     const batch: Batch = {
       v: formatVersion,
       prev: before?.hash ?? '',
       records,
       ...(index.length > 0 && { index }),
-      ...(replaces && { replaces }),
-      ...owned,
+      replaces,
+      owner,
     };
     const name = makeRef(next.version, this.#options.generateId());
     const sealed = this.#store.seal(name, batch);
     const { ref } = sealed;
-    const head = { ...next, ...owned, hash: ref, refs: takeOver(refs, index, ref) };
+    const head = { ...next, hash: ref, refs: takeOver(refs, index, ref) };
     return { ...sealed, batch, head };
   }
 

@@ -271,7 +271,6 @@ export class SessionStore {
     const batches = new Map<string, Batch>();
     const unread = await this.findBatches(tips, { batches, unread: [] });
     const found = [...batches.keys(), ...unread.map(({ ref }) => ref)].toSorted();
-    const owner = batches.get(last)?.owner;
     return {
       v: formatVersion,
       version,
@@ -282,7 +281,7 @@ export class SessionStore {
       refs: [[...found, ...missingRefs(found, batches)].toSorted()],
       createdAt: 0,
       updatedAt: 0,
-      ...(owner !== undefined && { owner }),
+      owner: batches.get(last)?.owner,
     };
   }
 }

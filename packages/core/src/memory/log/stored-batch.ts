@@ -4,6 +4,7 @@ import { joinValue } from '../split-value.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { checkSeal } from './seal.ts';
 import { suffixOf, type SessionKeys } from './session-keys.ts';
+import type { SessionOwner } from './session-owner.ts';
 import type { Head } from './stored-head.ts';
 
 /** The records of one flush (one write), as they are stored. */
@@ -15,14 +16,14 @@ export interface Batch {
   /** Names of earlier batches, which the head no longer contains. See `fullLevels`. */
   readonly index?: readonly string[];
   /** In a snapshot: the names of the batches that the snapshot replaces. */
-  readonly replaces?: readonly string[];
+  readonly replaces?: readonly string[] | undefined;
   /**
    * The head after this batch, without its hash and with the refs of the previous head. Only in a
    * log with echoes (signed session tokens of clients).
    */
   readonly head?: Omit<Head, 'hash'>;
-  /** Id of the writer that owned the session. See `Head`. */
-  readonly owner?: string;
+  /** Owner of the session, for a head that has to be rebuilt. See `Head`. */
+  readonly owner?: SessionOwner | undefined;
 }
 
 /** A batch from the store. */
@@ -35,7 +36,7 @@ export interface StoredBatch extends Batch {
  * Version of the stored format. Other formats are refused. Another format must keep the checksum as
  * its last field, or have no checksum.
  */
-export const formatVersion = 5;
+export const formatVersion = 6;
 
 /** Parses a named batch from its values. Throws the errors of `parseSealed`. */
 export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): StoredBatch {

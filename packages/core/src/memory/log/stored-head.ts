@@ -1,3 +1,4 @@
+import type { SessionOwner } from './session-owner.ts';
 import { formatVersion, parseSealed } from './stored-batch.ts';
 
 /** The value that names the batches of a session. The only value that is overwritten. */
@@ -19,9 +20,9 @@ export interface Head {
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  readonly title?: string;
-  /** Id of the writer that has claimed the session. Writers without a claim copy this field. */
-  readonly owner?: string;
+  readonly title?: string | undefined;
+  /** Who may write. Absent until a writer claims the session. Other writers copy this field. */
+  readonly owner?: SessionOwner | undefined;
 }
 
 /** Parses a head. Throws `STORAGE_FAILED` if the head is damaged or has another format. */
@@ -34,6 +35,8 @@ export function parseHead(text: string, key: string): Head {
 export interface Writing {
   readonly writer: string;
   readonly title: string | undefined;
+  /** Default: the owner in the head before. */
+  readonly owner?: SessionOwner | undefined;
   readonly generateId: () => string;
   readonly now: () => number;
 }
@@ -41,7 +44,7 @@ export interface Writing {
 /** Returns the head after `before`. Its refs are still those of `before`. */
 export function nextHead(
   before: Head | undefined,
-  { writer, title, generateId, now }: Writing,
+  { writer, title, owner = before?.owner, generateId, now }: Writing,
 ): Omit<Head, 'hash'> {
   const at = now();
   return {
@@ -53,7 +56,8 @@ export function nextHead(
     createdAt: before?.createdAt || at,
     // `updatedAt` must not decrease when the clock moves back.
     updatedAt: Math.max(at, before?.updatedAt ?? 0),
-    ...(title !== undefined && { title }),
+    title,
+    owner,
   };
 }
 

@@ -42,7 +42,6 @@ export function objectHost(
       const { turn, face } = request;
       return ask({ type: 'turn', turn, face });
     },
-    reconnect: (face, lastEventId) =>
-      ask({ type: 'stream', face, ...(lastEventId !== undefined && { lastEventId }) }),
+    reconnect: (face, lastEventId) => ask({ type: 'stream', face, lastEventId }),
   };
 }

@@ -29,7 +29,7 @@ export class EndedRuns {
    */
   add(work: string, answer?: string): void {
     const others = this.#runs.filter((run) => run.work !== work);
-    const run = { work, ...(answer !== undefined && { answer }) };
+    const run = { work, answer };
     this.#runs = [run, ...others].slice(0, keptRuns);
   }
 

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { Memory, SessionMemory } from '@isoloop/core';
+import type { JsonObject, Memory, SessionMemory } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 import type { Asker } from '../../wire/protocol.ts';
 
@@ -30,7 +30,7 @@ export interface NotedRun {
 export interface EarlierRun {
   readonly work: string;
   /** Id of the answer's message. Absent if the run failed. */
-  readonly answer?: string;
+  readonly answer?: string | undefined;
 }
 
 /**
@@ -68,18 +68,10 @@ export function claimableJournal(memory: Memory): Journal | undefined {
  * Stores the data about a run in the log, with the next write of the run. With `now`, writes at
  * once.
  */
-export function noteRun(
-  journal: Journal,
-  { output, asker, earlier = [], ...rest }: NotedRun,
-  now = false,
-): Promise<void> {
-  const noted = {
-    ...rest,
-    ...(output !== undefined && { output }),
-    ...(asker && { asker: { ...asker } }),
-    ...(earlier.length > 0 && { earlier: earlier.map((run) => ({ ...run })) }),
-  };
-  return journal.note([{ kind: 'state', state: { tabs: noted } }], { now });
+export function noteRun(journal: Journal, run: NotedRun, now = false): Promise<void> {
+  // Leaves out fields without a value, which are no JSON.
+  const tabs = JSON.parse(JSON.stringify(run)) as JsonObject;
+  return journal.note([{ kind: 'state', state: { tabs } }], { now });
 }
 
 export function notedRun({ state }: SessionView): NotedRun | undefined {
