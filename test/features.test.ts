@@ -84,6 +84,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   toolEmulation: middleware.toolEmulation({ model }),
   evictLargeResults: middleware.evictLargeResults({ store }),
   keepDataParts: keepDataParts(),
+  handOff: middleware.handOff({ to: [{ name: 'b', description: '', systemPrompt: '' }] }),
   selectTools: selectTools(),
   toolSourcing: toolSourcing(),
   promptVariables: promptVariables({ variables: {} }),

@@ -32,6 +32,14 @@ export type {
   SummarizeOptions,
   SummaryFallbackOptions,
 } from './middleware/limits/last-answer.ts';
+export { handOff } from './middleware/hand-off/hand-off.ts';
+export type { HandOffOptions } from './middleware/hand-off/hand-off.ts';
+export type {
+  HandOff,
+  HandOffAgent,
+  HandOffFilter,
+  HandOffTarget,
+} from './middleware/hand-off/hand-off-agent.ts';
 export { steering } from './middleware/steering/steering.ts';
 export { checkNew } from './event/call-input.ts';
 export type { CallInput } from './event/call-input.ts';

@@ -159,6 +159,10 @@ const entries: Readonly<Record<string, Entry>> = {
       errorMessage: (wrong) => middleware.errorMessage(new Error('x'), wrong),
       evictLargeResults: (wrong) => middleware.evictLargeResults(given({ store }, wrong)),
       fallback: (wrong) => middleware.fallback([model], wrong),
+      handOff: (wrong) =>
+        middleware.handOff(
+          given({ to: [{ name: 'b', description: '', systemPrompt: '' }] }, wrong),
+        ),
       memoryResponses: (wrong) => middleware.memoryResponses(wrong),
       modelCallLimit: (wrong) => middleware.modelCallLimit(given({ run: 1 }, wrong)),
       modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),

@@ -83,7 +83,11 @@ export type AgentDefaults = KernelDefaults & FeatureOptions;
 
 /** Options that a middleware may set, completed with the defaults of middleware and kernel. */
 export type CompletedOptions = Partial<AgentDefaults> &
-  KernelDefaults & { readonly limits: Required<KernelLimits> };
+  KernelDefaults & {
+    readonly limits: Required<KernelLimits>;
+    /** Names of the tools that the agent call may use, for middleware that brings its own tools. */
+    readonly allowTools?: readonly string[];
+  };
 
 /** The options of an agent, completed with the defaults of middleware and kernel. */
 export type AgentSettings = KernelOptions &

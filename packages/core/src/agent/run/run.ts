@@ -328,9 +328,9 @@ export class Run extends Haltable implements RunContext {
   }
 }
 
-/** Returns the options among those of an agent call that the kernel does not know. */
+/** Returns the options of an agent call that middleware reads. */
 function featureOptions(call: KernelCallOptions): Partial<KernelCallOptions> {
-  const known = keysIn(kernelFields.call);
+  const known = keysIn(kernelFields.call).filter((key) => key !== 'allowTools');
   return Object.fromEntries(Object.entries(call).filter(([key]) => !known.includes(key)));
 }
 

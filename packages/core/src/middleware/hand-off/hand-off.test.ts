@@ -1,0 +1,412 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import type { Middleware } from '../../agent/middleware.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { MemoryStore } from '../../memory/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { outputText, textOf, toolResultsOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ModelRequest } from '../../model/chat-model.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import { historyFaults } from '../../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { maskPii } from '../guard/pii/mask-pii.ts';
+import { outputGuards } from '../guard/output/output-guards.ts';
+import { structured } from '../output/structured.ts';
+import { retry } from '../resilience/retry.ts';
+import { todoList } from '../results/todo-list.ts';
+import { selectTools } from '../selection/select-tools.ts';
+import { handOff, type HandOffOptions } from './hand-off.ts';
+import type { HandOffAgent } from './hand-off-agent.ts';
+
+const own = (name: string, result = `${name} done`, more: object = {}) =>
+  tool({ name, description: `Does ${name}`, input: {}, execute: () => result, ...more });
+
+const billing: HandOffAgent = {
+  name: 'billing',
+  description: 'Invoices and refunds.',
+  systemPrompt: 'You are billing.',
+  tools: [own('refund'), own('look', 'invoice 7')],
+};
+const support: HandOffAgent = {
+  name: 'support',
+  description: 'Technical problems.',
+  systemPrompt: 'You are support.',
+};
+
+const calls = (...names: readonly string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name })),
+});
+const toBilling = calls('transfer_to_billing');
+
+function setUp(
+  replies: readonly ScriptedReply[],
+  given: Partial<HandOffOptions> = {},
+  more: Partial<AgentOptions> = {},
+) {
+  const model = new ScriptedModel(replies);
+  const { use = [], ...rest } = more;
+  const agent = new ReActAgent({
+    name: 'reception',
+    systemPrompt: 'You are the reception.',
+    model,
+    tools: [own('look', 'a visitor')],
+    ...rest,
+    use: [...use, handOff({ to: [billing, support], ...given })],
+  });
+  return { agent, model };
+}
+
+const promptsOf = ({ requests }: ScriptedModel) =>
+  requests.map(({ messages }) => textOf(messages[0]!));
+const toolsOf = ({ tools }: ModelRequest) => tools.map(({ name }) => name);
+const namesOf = (messages: readonly Msg[]) =>
+  messages.filter(({ role }) => role === 'assistant').map(({ name }) => name);
+const resultsOf = (messages: readonly Msg[]) =>
+  messages.flatMap(toolResultsOf).map(({ state, output }) => `${state}: ${outputText(output)}`);
+
+test('the model passes the conversation to an agent, which answers with its own prompt and tools', async () => {
+  const { agent, model } = setUp([calls('look'), toBilling, calls('look'), 'Invoice 7.', 'Sure.']);
+  const { text, message } = await agent.call('My invoice?');
+  expect(text).toBe('Invoice 7.');
+  expect(message.name).toBe('billing');
+  expect(promptsOf(model)).toEqual([
+    'You are the reception.',
+    'You are the reception.',
+    'You are billing.',
+    'You are billing.',
+  ]);
+  expect(toolsOf(model.requests[0]!)).toEqual([
+    'transfer_to_billing',
+    'transfer_to_support',
+    'look',
+  ]);
+  expect(toolsOf(model.requests[2]!)).toEqual([
+    'transfer_to_reception',
+    'transfer_to_support',
+    'refund',
+    'look',
+  ]);
+  const messages = await agent.messages();
+  expect(namesOf(messages)).toEqual(['reception', 'reception', 'billing', 'billing']);
+  expect(resultsOf(messages)).toEqual([
+    'success: a visitor',
+    'success: The agent "billing" leads the conversation now.',
+    'success: invoice 7',
+  ]);
+  // The next question goes to the same agent.
+  await agent.call('And a refund?');
+  expect(promptsOf(model).at(-1)).toBe('You are billing.');
+  expect(model.requests.at(-1)!.messages).toHaveLength(10);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});
+
+test('an agent hands the conversation back, and on to a third agent', async () => {
+  const { agent, model } = setUp(
+    [toBilling, calls('transfer_to_reception'), calls('transfer_to_support'), 'Try again.'],
+    { own: { description: 'Knows everybody.' } },
+  );
+  expect((await agent.call('Hi')).message.name).toBe('support');
+  expect(promptsOf(model)).toEqual([
+    'You are the reception.',
+    'You are billing.',
+    'You are the reception.',
+    'You are support.',
+  ]);
+  expect(model.requests[1]!.tools[0]!.description).toBe(
+    'Passes the conversation to the agent "reception". Knows everybody.',
+  );
+});
+
+test('the list `to` of an agent limits to whom it hands off', async () => {
+  const { agent, model } = setUp(
+    [toBilling, calls('transfer_to_reception'), calls('transfer_to_support'), 'Try again.'],
+    {
+      to: [
+        { ...billing, to: ['support'] },
+        { ...support, to: [] },
+      ],
+    },
+  );
+  await agent.call('Hi');
+  expect(toolsOf(model.requests[1]!)).toEqual(['transfer_to_support', 'refund', 'look']);
+  expect(resultsOf(await agent.messages())[1]).toBe(
+    'error: Error: "billing" cannot hand off to "reception".',
+  );
+  expect(toolsOf(model.requests[3]!)).toEqual([]);
+});
+
+test('an agent with its own model is asked through the middleware around the model', async () => {
+  const busy = new ScriptedModel([{ error: new Error('busy') }, 'Invoice 7.'], {
+    modelId: 'cheap',
+  });
+  const seen: string[] = [];
+  const count: Middleware = {
+    wrapModel: (next) => ({
+      ...next,
+      stream: (request, context) =>
+        next.stream(request, { ...context, onModel: ({ modelId }) => void seen.push(modelId) }),
+    }),
+  };
+  const { agent, model } = setUp(
+    [toBilling],
+    { to: [{ ...billing, model: busy }] },
+    { use: [count, retry({ sleep: async () => {}, isTransient: () => true })] },
+  );
+  expect((await agent.call('My invoice?')).text).toBe('Invoice 7.');
+  expect([model.requests.length, busy.requests.length]).toEqual([1, 2]);
+  expect(seen).toContain('cheap');
+});
+
+test('an input filter decides what part of the history the agent sees, and later messages follow', async () => {
+  const { agent, model } = setUp(
+    [
+      calls('look'),
+      calls('look', 'transfer_to_billing'),
+      calls('refund'),
+      'Done.',
+      'Bye.',
+      calls('transfer_to_reception'),
+      'Here again.',
+    ],
+    {
+      to: [
+        {
+          ...billing,
+          inputFilter: (history, { from, to }) => {
+            expect([from, to]).toEqual(['reception', 'billing']);
+            return history.filter(({ role }) => role === 'user').slice(-1);
+          },
+        },
+      ],
+    },
+  );
+  await agent.call('First');
+  await agent.call('Second');
+  await agent.call('Third');
+  const seen = model.requests.map(({ messages }) => messages.slice(1).map(({ role }) => role[0]));
+  expect(seen.slice(2, 5).map((roles) => roles.join(''))).toEqual(['u', 'uat', 'uatau']);
+  // The agent without a filter sees everything.
+  expect(seen.at(-1)!.join('')).toBe('uatattatauauat');
+});
+
+test('of two hand-offs in one reply the first one counts, and other tool calls run', async () => {
+  const { agent, model } = setUp([
+    calls('look', 'transfer_to_support', 'transfer_to_billing'),
+    'Try again.',
+  ]);
+  expect((await agent.call('Hi')).message.name).toBe('support');
+  expect(resultsOf(model.requests[1]!.messages)).toEqual([
+    'success: a visitor',
+    'success: The agent "support" leads the conversation now.',
+    'error: Error: Only the first hand-off of a reply counts, which is the call "call_2".',
+  ]);
+});
+
+test('at the limit the agent in charge answers, and the next question counts anew', async () => {
+  const back = calls('transfer_to_reception');
+  const { agent, model } = setUp([toBilling, back, toBilling, 'Enough.', toBilling, 'Yes?'], {
+    limit: 2,
+  });
+  expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'Enough.' });
+  expect(toolsOf(model.requests[1]!)).toContain('transfer_to_reception');
+  expect(toolsOf(model.requests[2]!)).toEqual(['look']);
+  expect(resultsOf(await agent.messages()).at(-1)).toBe(
+    'error: Error: The conversation has been handed off 2 times since the last question. Answer it yourself.',
+  );
+  expect((await agent.call('Again')).message.name).toBe('billing');
+});
+
+test('a run that suspends after a hand-off resumes in a new agent with the right tools', async () => {
+  const store = new MemoryStore();
+  const pay = (of: string) => own('pay', `${of} paid`, { needsApproval: true });
+  const build = (replies: readonly ScriptedReply[]) =>
+    setUp(
+      replies,
+      { to: [{ ...billing, tools: [pay('billing')] }, support] },
+      { memory: new SessionMemory(store, 's'), tools: [pay('reception')] },
+    );
+  const { agent } = build([toBilling, calls('pay')]);
+  const first = await agent.call('Pay');
+  expect(first).toMatchObject({ reason: 'suspended', pending: [{ name: 'pay' }] });
+  const { agent: second, model } = build(['Paid.']);
+  const decision = { toolUseId: first.pending[0]!.toolUseId, type: 'approve' } as const;
+  expect((await second.call([decision])).message.name).toBe('billing');
+  expect(resultsOf(await second.messages()).at(-1)).toBe('success: billing paid');
+  expect(promptsOf(model)).toEqual(['You are billing.']);
+});
+
+test('a tool call beside a hand-off that waits for approval runs with the tools of its own agent', async () => {
+  const store = new MemoryStore();
+  const pay = (of: string) => own('pay', `${of} paid`, { needsApproval: true });
+  const build = (replies: readonly ScriptedReply[]) =>
+    setUp(
+      replies,
+      { to: [{ ...billing, tools: [pay('billing')] }, support] },
+      { memory: new SessionMemory(store, 's'), tools: [pay('reception')] },
+    );
+  const { agent } = build([calls('pay', 'transfer_to_billing')]);
+  const first = await agent.call('Pay');
+  expect(first).toMatchObject({ reason: 'suspended', pending: [{ name: 'pay' }] });
+  const { agent: second, model } = build(['Paid.']);
+  const decision = { toolUseId: first.pending[0]!.toolUseId, type: 'approve' } as const;
+  expect((await second.call([decision])).message.name).toBe('billing');
+  expect(resultsOf(await second.messages())).toContain('success: reception paid');
+  expect(promptsOf(model)).toEqual(['You are billing.']);
+});
+
+test('a process that dies after a hand-off leaves the conversation with the right agent', async () => {
+  const store = new MemoryStore();
+  const build = (replies: readonly ScriptedReply[]) =>
+    setUp(replies, {}, { memory: new SessionMemory(store, 's') });
+  const { agent } = build([toBilling, { error: new Error('gone') }]);
+  await agent.call('Hi', { throwOnError: false });
+  const { agent: second, model } = build(['Invoice 7.']);
+  expect((await second.call()).message.name).toBe('billing');
+  expect(promptsOf(model)).toEqual(['You are billing.']);
+  // A finished answer of another agent needs no answer.
+  await expect(second.call()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test('without the messages of a hand-off, the agent before it leads again', async () => {
+  const { agent, model } = setUp([toBilling, 'Invoice 7.', 'Hello.']);
+  await agent.call('Hi');
+  const messages = await agent.messages();
+  await agent.memory.delete(messages.slice(1).map(({ id }) => id));
+  expect((await agent.call('Hi again')).message.name).toBe('reception');
+  expect(promptsOf(model).at(-1)).toBe('You are the reception.');
+});
+
+test('a typed value and tools of middleware serve the agent that took over', async () => {
+  const schema = z.object({ invoice: z.number() });
+  const { agent, model } = setUp(
+    [toBilling, { toolCalls: [{ name: 'generate_response', input: { invoice: 7 } }] }],
+    {},
+    { use: [todoList()] },
+  );
+  const result = await agent.call('My invoice?', { output: structured(schema) });
+  expect(toolsOf(model.requests[1]!)).toEqual(expect.arrayContaining(['write_todos', 'refund']));
+  expect(promptsOf(model)[1]).toMatch(/^You are billing\.\n\nFor a task/);
+  expect(result.output).toEqual({ invoice: 7 });
+});
+
+test('`allowTools` of an agent call also holds for the tools of the other agents', async () => {
+  const { agent, model } = setUp([toBilling, calls('refund', 'transfer_to_support'), 'Hm.']);
+  await agent.call('Hi', { allowTools: ['look', 'transfer_to_billing'] });
+  expect(model.requests.map(toolsOf)).toEqual([
+    ['transfer_to_billing', 'look'],
+    ['look'],
+    ['look'],
+  ]);
+  expect(resultsOf(await agent.messages()).slice(1)).toEqual([
+    'error: Error: Tool not allowed: refund.',
+    'error: Error: Tool not allowed: transfer_to_support.',
+  ]);
+});
+
+test('`selectTools` after `handOff` chooses among the tools of the agent in charge', async () => {
+  const model = new ScriptedModel([toBilling, 'Invoice 7.']);
+  const agent = new ReActAgent({
+    name: 'reception',
+    model,
+    tools: [own('look'), own('write')],
+    use: [
+      handOff({ to: [billing] }),
+      selectTools({ by: (_question, tools) => tools.slice(0, 1).map(({ name }) => name) }),
+    ],
+  });
+  await agent.call('Hi');
+  expect(model.requests.map(toolsOf)).toEqual([
+    ['transfer_to_billing', 'look'],
+    ['transfer_to_reception', 'refund'],
+  ]);
+});
+
+test('with `returnDirect` for all tools, a hand-off is no answer', async () => {
+  const { agent } = setUp([toBilling, 'Invoice 7.']);
+  expect((await agent.call('Hi', { returnDirect: true })).text).toBe('Invoice 7.');
+});
+
+test('the arguments of a hand-off reach `onHandOff`, and its exception keeps the agent', async () => {
+  const told: unknown[] = [];
+  const { agent, model } = setUp(
+    [
+      { toolCalls: [{ name: 'to_billing', input: { reason: 'angry' } }] },
+      { toolCalls: [{ name: 'to_billing', input: { reason: 'invoice' } }] },
+      'Invoice 7.',
+    ],
+    {
+      to: [{ ...billing, toolName: 'to_billing', input: z.object({ reason: z.string() }) }],
+      onHandOff: (given, { sessionId }) => {
+        if ((given.input as { reason: string }).reason === 'angry') throw new Error('Calm down');
+        told.push([given, typeof sessionId]);
+      },
+    },
+  );
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream('Hi')) events.push(event);
+  expect(promptsOf(model)[1]).toBe('You are the reception.');
+  expect(told).toEqual([
+    [{ from: 'reception', to: 'billing', input: { reason: 'invoice' } }, 'string'],
+  ]);
+  const chunk = { type: 'data-hand-off', data: { from: 'reception', to: 'billing' } };
+  expect(events.filter(({ type }) => type === 'acting-chunk')).toMatchObject([{ chunk }]);
+});
+
+test('a part of a reply and the answer at a limit have the name of the agent that wrote them', async () => {
+  const { agent } = setUp([toBilling, [{ text: 'First', hang: true }], 'Hello.']);
+  const stream = agent.stream('Hi');
+  for await (const event of stream)
+    if (event.type === 'reasoning-chunk') agent.interrupt('Stopped.');
+  const messages = await agent.messages();
+  expect(messages.slice(-2).map((one) => [one.name, textOf(one)])).toEqual([
+    ['billing', 'First'],
+    ['billing', 'Stopped.'],
+  ]);
+  const { agent: other } = setUp([toBilling, 'Sum.'], {}, { limits: { iterations: 1 } });
+  const { reason, message } = await other.call('Hi');
+  expect([reason, message.name, textOf(message)]).toEqual(['max-iterations', 'billing', 'Sum.']);
+  expect(namesOf(await other.messages())).toEqual(['reception', 'billing']);
+});
+
+test('output guards before `handOff` refuse a model that they would not check', async () => {
+  const part = handOff({ to: [{ ...billing, model: new ScriptedModel([]) }] });
+  const guards = outputGuards([maskPii()]);
+  const model = new ScriptedModel([toBilling, 'Write to ann@example.com']);
+  const build = (use: AgentOptions['use']) => new ReActAgent({ name: 'a', model, use: use! });
+  expect(() => build([part, guards])).toThrow('Put handOff() after outputGuards()');
+  const { text } = await build([guards, handOff({ to: [billing] })]).call('Hi');
+  expect(text).not.toContain('ann@example.com');
+});
+
+test('agents that share the middleware do not share who leads', async () => {
+  const part = handOff({ to: [billing] });
+  const one = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([toBilling, 'x']),
+    use: [part],
+  });
+  const two = new ReActAgent({ name: 'b', model: new ScriptedModel(['y']), use: [part] });
+  expect((await one.call('Hi')).message.name).toBe('billing');
+  expect((await two.call('Hi')).message.name).toBe('b');
+});
+
+test('wrong options, repeated names and unknown names are refused', async () => {
+  expect(() => handOff({ to: [] })).toThrow('handOff() needs an agent in `to`.');
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]) });
+  expect(() => handOff({ to: [agent as never] })).toThrow(/to\[0\] has no option/);
+  const failing: readonly [HandOffOptions, string][] = [
+    [{ to: [billing, { ...support, name: 'billing' }] }, 'two agents have the name "billing"'],
+    [{ to: [billing], own: { to: ['boss'] } }, '"reception" cannot hand off to "boss"'],
+    [{ to: [{ ...billing, name: '客服' }] }, 'The agent "客服" needs a `toolName`'],
+  ];
+  for (const [options, message] of failing)
+    await expect(setUp([], options).agent.call('Hi')).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(message) as string,
+    });
+  const { agent: taken } = setUp([], {}, { tools: [own('transfer_to_billing')] });
+  await expect(taken.call('Hi')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  expect(await taken.messages()).toEqual([]);
+});

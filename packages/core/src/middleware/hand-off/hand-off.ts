@@ -1,0 +1,144 @@
+import type { Middleware } from '../../agent/middleware.ts';
+import { isEnding } from '../../agent/next.ts';
+import { perRun } from '../../agent/per-run.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import { withStream } from '../../model/wrap-model.ts';
+import type { ChatModel, RunInfo } from '../../model/chat-model.ts';
+import type { ToolContext } from '../../tool/tool.ts';
+import {
+  checkAgents,
+  type HandOff,
+  type HandOffAgent,
+  type HandOffTarget,
+} from './hand-off-agent.ts';
+import { TeamTurn } from './team-turn.ts';
+import { Team } from './team.ts';
+
+/** The agents of `handOff()`, and how often they may pass the conversation on. */
+export interface HandOffOptions {
+  /** The agents that can take over. */
+  readonly to: readonly HandOffAgent[];
+  /** How the others see the agent that has `handOff()`. They can hand the conversation back to it. */
+  readonly own?: Partial<HandOffTarget>;
+  /**
+   * Maximum number of hand-offs between a question and its answer, over all runs that resume it.
+   * At the limit, the models get no more tools for hand-offs, so that the agent in charge answers.
+   * @default 5
+   */
+  readonly limit?: number;
+  /**
+   * Function that runs before a hand-off, with the arguments of the model as `input`. If it throws,
+   * the conversation stays with its agent, and the model gets an error result.
+   */
+  readonly onHandOff?: (
+    handOff: HandOff & { readonly input: unknown },
+    context: ToolContext,
+  ) => void | Promise<void>;
+}
+
+/**
+ * Creates middleware, for an agent's `use` list, with which several agents share one conversation. A
+ * model passes the conversation to another agent with a tool such as `transfer_to_billing`. The
+ * other agent then answers with its own system prompt, tools and model. It leads the conversation
+ * until it hands off itself, also in later agent calls. Messages have the name of the agent that
+ * wrote them.
+ *
+ * The session log has the hand-offs, so a resumed run continues with the right agent. If the log is
+ * truncated before a hand-off, the agent before it leads again. Of several hand-offs in one reply,
+ * the first one counts. Other tool calls of the reply run as usual.
+ *
+ * Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with `CONFIGURATION` if
+ * two agents have one name, or if the agent has a tool of the same name.
+ *
+ * @example
+ * const billing = {
+ *   name: 'billing',
+ *   description: 'Invoices and refunds.',
+ *   systemPrompt: 'You answer questions about invoices.',
+ *   tools: [refund],
+ * };
+ * new ReActAgent({ name: 'reception', model, use: [handOff({ to: [billing] })] });
+ */
+export function handOff(options: HandOffOptions): Middleware {
+  const fields = 'to:array own:object|? limit:whole|Infinity|? onHandOff:function|?';
+  checkOptions('handOff()', options, fields);
+  checkAgents(options.to, options.own ?? {});
+  const stateOf = perRun((): { turn?: TeamTurn; resumes?: string | undefined } => ({}));
+  return {
+    name: 'handOff',
+    on: {
+      'run-start': ({ resumes }, _control, context) => void (stateOf(context).resumes = resumes),
+      // Decisions are checked with the tools of the agent that made the calls.
+      'pre-call': (_event, _control, context) => stateOf(context).turn?.begin(),
+      // Answers such as a summary at a limit pass no wrapper.
+      'post-call': (event, _control, context) => {
+        const message = stateOf(context).turn?.named(event.message) ?? event.message;
+        return message === event.message ? event : { ...event, message };
+      },
+    },
+    wrapRun(next) {
+      let team: Team | undefined;
+      return async (input, context, steps) => {
+        const { presetPriority } = context.options;
+        team ??= new Team(context.agentPath.at(-1)!, options, { presetPriority });
+        const turn = new TeamTurn(context, steps, team, options);
+        stateOf(context).turn = turn;
+        try {
+          return await next(input, context);
+        } finally {
+          turn.end();
+        }
+      };
+    },
+    wrapSettle: (next) => async (input, context) => {
+      const { turn, resumes } = stateOf(context);
+      const { messages, decisions } = input;
+      const isEmpty = !messages.length && !decisions.length;
+      // The kernel would take the answer of another agent for a message to answer.
+      if (isEmpty && turn?.isAnswered(resumes))
+        throw new AgentError('INVALID_INPUT', 'The call needs an input.');
+      const made = await next(input, context);
+      if (!isEnding(made) && made.to === 'model') turn?.follow();
+      return made;
+    },
+    wrapRequest: (next) => (draft, context) =>
+      next(stateOf(context).turn?.filter(draft) ?? draft, context),
+    wrapModel(next) {
+      checkGuarded(next, options.to);
+      return leaderModel(next, (run) => stateOf(run).turn?.model);
+    },
+    wrapReply: (next) => (reply, context) => {
+      const message = stateOf(context).turn?.named(reply.message) ?? reply.message;
+      return next({ ...reply, message }, context);
+    },
+    wrapRound: (next) => async (round, context) => {
+      const { turn } = stateOf(context);
+      const calls = turn?.firstOnly(round.calls) ?? round.calls;
+      const made = await next({ ...round, calls }, context);
+      const isHandedOff = !isEnding(made) && made.to === 'model' && turn?.follow();
+      // The results of this round are no answer.
+      return isHandedOff ? { to: 'model', isAsked: true } : made;
+    },
+  };
+}
+
+/** Returns a model that asks the leader's model, if it has one of its own. */
+function leaderModel(next: ChatModel, modelOf: (run: RunInfo) => ChatModel | undefined): ChatModel {
+  return withStream(next, (request, context) => {
+    const model = context.run && modelOf(context.run);
+    if (!model) return next.stream(request, context);
+    context.onModel?.(model);
+    return model.stream(model.features.tools ? request : { ...request, tools: [] }, context);
+  });
+}
+
+/** Throws `CONFIGURATION` if guards check the model of the agent, but not those of all agents. */
+function checkGuarded({ features }: ChatModel, agents: readonly HandOffAgent[]): void {
+  const isOpen = agents.some(({ model }) => model && !model.features.guarded);
+  if (!features.guarded || !isOpen) return;
+  throw new AgentError(
+    'CONFIGURATION',
+    'Put handOff() after outputGuards() in the list. Otherwise the guards do not check the models of its agents.',
+  );
+}

@@ -1,0 +1,206 @@
+import type { OpenCall, RequestDraft } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
+import { errorResult } from '../../tool/tool-result.ts';
+import { resumptionOf } from '../../memory/log/resumption.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ChatModel } from '../../model/chat-model.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
+import type { HandOffOptions } from './hand-off.ts';
+import { TeamTools } from './team-tools.ts';
+import type { LoggedHandOff, Member, Team } from './team.ts';
+
+/** Who leads the conversation during one run. */
+export class TeamTurn {
+  readonly #context: RunContext;
+  readonly #steps: Steps;
+  readonly #team: Team;
+  readonly #options: HandOffOptions;
+  #leader: Member;
+  /** The system prompt of the agent that has `handOff()`, while another one leads. */
+  #ownPrompt = '';
+  /** What the newest `inputFilter` returned. */
+  #filtered: { readonly toolUseId: string; readonly history: readonly Msg[] } | undefined;
+
+  constructor(context: RunContext, steps: Steps, team: Team, options: HandOffOptions) {
+    this.#context = context;
+    this.#steps = steps;
+    this.#team = team;
+    this.#options = options;
+    this.#leader = team.own;
+    const shared = new Set(context.addedTools.map(({ name }) => name));
+    context.addTools(team.members.map((member) => this.#toolFor(member)));
+    const { limit = usualLimit } = options;
+    context.setTools(
+      new TeamTools({
+        team,
+        base: context.tools,
+        shared,
+        allowed: context.options.allowTools,
+        leader: () => this.#leader,
+        isFull: () => this.#countInTurn() >= limit,
+        limit,
+      }),
+    );
+    context.stopSignal.addEventListener('abort', this.#onStop, { once: true });
+  }
+
+  /** After a stop, the loop stores messages that pass no wrapper, such as a part of a reply. */
+  readonly #onStop = (): void => this.#steps.beforeEnd(() => this.#nameMessages());
+
+  end(): void {
+    this.#context.stopSignal.removeEventListener('abort', this.#onStop);
+  }
+
+  /** The model of the leader. `undefined`: that of the agent that has `handOff()`. */
+  get model(): ChatModel | undefined {
+    return this.#leader.model;
+  }
+
+  /** Follows the log: the agent whose tool calls are open leads, or else the last target. */
+  begin(): void {
+    const { messages, openCalls } = this.#context;
+    const reply = openCalls.length ? messages.findLastIndex(isReply) : messages.length;
+    this.#lead(messages.slice(0, reply));
+  }
+
+  /** Lets the target of the newest hand-off lead, before the model is asked. */
+  follow(): boolean {
+    return this.#lead(this.#context.messages);
+  }
+
+  /** Returns whether the log ends with an answer of the team. `openRun`: the run without an end. */
+  isAnswered(openRun: string | undefined): boolean {
+    const { messages } = this.#context;
+    const { type } = resumptionOf({ messages, openRun });
+    const last = messages.at(-1);
+    return type === 'nothing' && this.#team.members.some(({ name }) => name === last?.name);
+  }
+
+  /** Returns the message under the leader's name. Returns other messages unchanged. */
+  named(message: Msg): Msg {
+    const { name } = this.#leader;
+    const isRight = message.role !== 'assistant' || message.name === name;
+    return isRight || this.#leader === this.#team.own ? message : { ...message, name };
+  }
+
+  /** Gives each hand-off of a reply except the first one an error result. */
+  firstOnly(calls: readonly OpenCall[]): readonly OpenCall[] {
+    const reply = this.#context.messages.findLast(isReply);
+    const [first, ...more] = (reply ? toolUsesOf(reply) : [])
+      .filter(({ name }) => this.#team.targetOf(name))
+      .map(({ id }) => id);
+    if (!more.length) return calls;
+    return calls.map((call) => {
+      const { toolUse } = call;
+      if (!more.includes(toolUse.id)) return call;
+      const message = `Only the first hand-off of a reply counts, which is the call "${first}".`;
+      return { ...call, result: errorResult(toolUse, message) };
+    });
+  }
+
+  /** Returns the request with the part of the history that the leader sees. */
+  filter(draft: RequestDraft): RequestDraft {
+    const { inputFilter, name } = this.#leader;
+    const { messages, head } = draft;
+    const newest = inputFilter && this.#team.newestIn(messages);
+    if (!newest) return draft;
+    const { toolUseId } = newest;
+    const end = roundEnd(messages, toolUseId);
+    if (this.#filtered?.toolUseId !== toolUseId) {
+      const from = this.#leaderBefore(messages, newest).name;
+      const history = inputFilter(messages.slice(head, end), { from, to: name });
+      this.#filtered = { toolUseId, history };
+    }
+    const { history } = this.#filtered;
+    return {
+      ...draft,
+      messages: [...messages.slice(0, head), ...history, ...messages.slice(end)],
+    };
+  }
+
+  #leaderBefore(messages: readonly Msg[], { toolUseId }: LoggedHandOff): Member {
+    const reply = messages.findLastIndex((message) => hasCall(message, toolUseId));
+    return this.#team.newestIn(messages.slice(0, reply))?.to ?? this.#team.own;
+  }
+
+  #countInTurn(): number {
+    const { messages, promptId } = this.#context;
+    const start = messages.findLastIndex(({ id }) => id === promptId);
+    return this.#team.countIn(messages.slice(start + 1));
+  }
+
+  /** Returns whether another agent leads than before. */
+  #lead(messages: readonly Msg[]): boolean {
+    const { own } = this.#team;
+    const before = this.#leader;
+    const leader = this.#team.newestIn(messages)?.to ?? own;
+    if (leader === before) return false;
+    const context = this.#context;
+    if (before === own) this.#ownPrompt = context.systemPrompt;
+    this.#leader = leader;
+    context.setSystemPrompt(
+      leader.systemPrompt === undefined ? this.#ownPrompt : this.#promptOf(leader.systemPrompt),
+    );
+    return true;
+  }
+
+  /** Returns a prompt with the text that middleware added to the agent's own prompt. */
+  #promptOf(prompt: string): string {
+    const { agentPrompt } = this.#context;
+    const isKnown = this.#ownPrompt.startsWith(agentPrompt);
+    const added = isKnown ? this.#ownPrompt.slice(agentPrompt.length).trim() : '';
+    return added ? `${prompt}\n\n${added}` : prompt;
+  }
+
+  #toolFor(target: Member): Tool {
+    const { onHandOff } = this.#options;
+    const made = tool({
+      name: target.toolName,
+      description: `Passes the conversation to the agent "${target.name}". ${target.description}`,
+      input: target.input ?? { type: 'object', properties: {}, additionalProperties: false },
+      // A hand-off changes nothing but the log, unless somebody is told about it.
+      replay: onHandOff ? 'never' : 'safe',
+      execute: async (input, context) => {
+        const handOff = { from: this.#leader.name, to: target.name };
+        await onHandOff?.({ ...handOff, input }, context);
+        context.emit({ type: 'data-hand-off', data: handOff });
+        return `The agent "${target.name}" leads the conversation now.`;
+      },
+    });
+    return { ...made, alwaysOffered: true };
+  }
+
+  /** Sets the leader's name in replies of this run that passed no wrapper. */
+  async #nameMessages(): Promise<void> {
+    const { messages, promptId } = this.#context;
+    const start = messages.findLastIndex(
+      (message) => message.id === promptId || message.role === 'tool',
+    );
+    for (const message of messages.slice(start + 1)) {
+      const named = this.named(message);
+      if (named !== message) await this.#steps.replace(named);
+    }
+  }
+}
+
+/** Default of `limit`. */
+const usualLimit = 5;
+
+function isReply({ role }: Msg): boolean {
+  return role === 'assistant';
+}
+
+function hasCall(message: Msg, id: string): boolean {
+  return toolUsesOf(message).some((use) => use.id === id);
+}
+
+/** Returns the index after the results of the round that has this tool call. */
+function roundEnd(messages: readonly Msg[], toolUseId: string): number {
+  const result = messages.findLastIndex((message) =>
+    toolResultsOf(message).some((one) => one.toolUseId === toolUseId),
+  );
+  const next = messages.findIndex(({ role }, index) => index > result && role !== 'tool');
+  return next < 0 ? messages.length : next;
+}
