@@ -19,6 +19,14 @@ export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memo
 export type { StoreFeatures } from './memory/key-value-store.ts';
 export { BatchCache } from './memory/log/batch-cache.ts';
 export type { LogRecord, RunNote } from './memory/log/log-record.ts';
+export { changeOwner } from './memory/move/owner-change.ts';
+export type { StoredChange, StoredSession } from './memory/move/owner-change.ts';
+export { moveSession } from './memory/move/move-session.ts';
+export type { MoveOptions } from './memory/move/move-session.ts';
+export type { OwnerChange, SessionCopy, SessionPlace } from './memory/move/session-place.ts';
+export { storePlace } from './memory/move/store-place.ts';
+export type { StorePlaceOptions } from './memory/move/store-place.ts';
+export type { SessionOwner } from './memory/log/session-owner.ts';
 export { isCutOff, messagesBefore, resumptionOf } from './memory/log/resumption.ts';
 export type { LogEnd, Resumption } from './memory/log/resumption.ts';
 export type { SessionView } from './memory/log/session-view.ts';

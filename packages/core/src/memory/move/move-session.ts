@@ -1,0 +1,85 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { wait } from '../contention.ts';
+import { movedError } from '../log/session-owner.ts';
+import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
+
+export interface MoveOptions {
+  readonly from: SessionPlace;
+  readonly to: SessionPlace;
+  /**
+   * What to do with a session whose answer is not complete: `wait` for its end, `stop` it, or
+   * `refuse` to move with `AGENT_BUSY`. `stop` cuts off a run that does not end within 10 seconds.
+   * @default 'refuse'
+   */
+  readonly running?: 'wait' | 'stop' | 'refuse';
+  /** Ends the wait for a running session. The move itself is not aborted. */
+  readonly signal?: AbortSignal;
+  /** Waits for a time in milliseconds. Default: uses `setTimeout`. */
+  readonly sleep?: (ms: number) => Promise<void>;
+}
+
+const lookEveryMs = 250;
+const longestStopMs = 10_000;
+
+/**
+ * Moves a session to another place, where it continues with the same id. Also completes a move that
+ * was cut off. Resolves at once if the session is there already. Rejects with `NOT_FOUND` if there is
+ * no such session, with `AGENT_BUSY` if it is running, with `SESSION_MOVED` if it belongs to a third
+ * place, and with `SESSION_CONFLICT` if both places have continued it. After an error, one of both
+ * places owns the session: call this function again.
+ */
+export async function moveSession(sessionId: string, options: MoveOptions): Promise<void> {
+  const { from, to, running } = options;
+  const given = { sessionId, from, to, running };
+  const fields = 'sessionId:string from,to:object running:wait|stop|refuse|?';
+  checkFields('moveSession()', given, fields, 'INVALID_INPUT');
+  const copy = await atRest(sessionId, options);
+  const { owner: holder } = copy.owner;
+  if (holder === to.name) return finish(copy, copy.owner, options);
+  if (holder !== from.name) throw movedError(holder);
+  const { epoch, copyOf } = copy.owner;
+  const change = { owner: to.name, epoch: epoch + 1, copyOf };
+  await to.put(copy);
+  await from.own(sessionId, change);
+  await finish(copy, change, options);
+}
+
+type OwnedCopy = SessionCopy & { readonly owner: OwnerChange };
+
+/** Takes the session that was given to the new place. */
+async function finish(copy: OwnedCopy, change: OwnerChange, options: MoveOptions): Promise<void> {
+  const { from, to } = options;
+  const { sessionId } = copy;
+  try {
+    await to.own(sessionId, change);
+  } catch (error) {
+    const isOtherCopy = AgentError.is(error) && ['NOT_FOUND', 'SESSION_STALE'].includes(error.code);
+    if (!isOtherCopy) throw error;
+    const given = { ...change, owner: from.name, epoch: change.epoch - 1 };
+    await to.put({ ...copy, owner: given });
+    await to.own(sessionId, change);
+  }
+}
+
+/** Returns the session when no run is active. */
+async function atRest(
+  sessionId: string,
+  { from, running = 'refuse', signal, sleep = wait }: MoveOptions,
+): Promise<OwnedCopy> {
+  for (let waited = 0; ; waited += lookEveryMs) {
+    const copy = await from.read(sessionId);
+    if (!copy?.owner)
+      throw new AgentError('NOT_FOUND', `There is no session "${sessionId}" to move.`);
+    const isGone = copy.owner.owner !== from.name;
+    const isCutOff = running === 'stop' && waited >= longestStopMs;
+    if (!copy.isRunning || isGone || isCutOff) return copy as OwnedCopy;
+    if (running === 'refuse')
+      throw new AgentError('AGENT_BUSY', 'The session is running; wait for its end or stop it.', {
+        retryable: true,
+      });
+    if (waited === 0 && running === 'stop') await from.stop?.(sessionId);
+    signal?.throwIfAborted();
+    await sleep(lookEveryMs);
+  }
+}

@@ -1,0 +1,78 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { Awaitable } from '../../event/hook.ts';
+import type { KeyValueStore } from '../key-value-store.ts';
+import type { LogRecord } from '../log/log-record.ts';
+import { seal } from '../log/seal.ts';
+import { makeRef } from '../log/session-keys.ts';
+import type { SessionOwner } from '../log/session-owner.ts';
+import { SessionStore } from '../log/session-store.ts';
+import { LogFold, type SessionView } from '../log/session-view.ts';
+import { flushesOf, formatVersion, replacedBy, type Batch } from '../log/stored-batch.ts';
+import { nextHead, type Head } from '../log/stored-head.ts';
+import { titleKey } from '../storage-keys.ts';
+
+/** A session as a store has it, for a program that moves it. */
+export interface StoredSession {
+  readonly view: SessionView;
+  /** The shortest list of records that describes the session. */
+  readonly records: readonly LogRecord[];
+  /** Absent if no writer has claimed the session. */
+  readonly owner: SessionOwner | undefined;
+  /** Name of the last batch of the log. `undefined` if the store does not have the session. */
+  readonly tip: string | undefined;
+}
+
+/** What a program that moves sessions writes. */
+export interface StoredChange {
+  readonly owner: SessionOwner;
+  /** Records in place of the log. Default: the log stays. */
+  readonly records?: readonly LogRecord[];
+}
+
+/**
+ * Writes another owner in one step, and with `records` another content. `choose` gets the session,
+ * even if it belongs to another place, and returns the change or `undefined`. Rejects with
+ * `SESSION_CONFLICT`, and changes nothing, if another writer has written meanwhile. Rejects with
+ * `STORAGE_FAILED` if a part of the log can't be read, and with `CONFIGURATION` if the store has no
+ * `compareAndSet`.
+ */
+export async function changeOwner(
+  values: KeyValueStore,
+  key: string,
+  choose: (session: StoredSession) => Awaitable<StoredChange | undefined>,
+): Promise<void> {
+  const store = new SessionStore(values, key);
+  if (!store.isSafe)
+    throw new AgentError('CONFIGURATION', 'Only a store with compareAndSet can move sessions.');
+  const text = await store.head();
+  const head = await store.parseHead({ text });
+  const { batches, unread } = await store.readBatches(head?.refs.flat() ?? [], new Map());
+  if (unread[0]) throw unread[0].error;
+  const view = new LogFold().load(flushesOf(batches, []));
+  const records = view.records();
+  const change = await choose({ view, records, owner: head?.owner, tip: head?.hash });
+  if (!change) return;
+  const replaces = [...batches.keys()];
+  const written = snapshot(store, head, { records, ...change, replaces });
+  if (!(await store.write({ ...written, expected: text })))
+    throw new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.', {
+      retryable: true,
+    });
+  await store.deleteBatches([...replaces, ...replacedBy(batches)]);
+}
+
+/** Returns one batch of all records, and the head that names only this batch. */
+function snapshot(
+  store: SessionStore,
+  head: Head | undefined,
+  { owner, records, replaces }: Required<StoredChange> & Pick<Batch, 'replaces'>,
+): Pick<Parameters<SessionStore['write']>[0], 'entries' | 'head'> {
+  const generateId = (): string => crypto.randomUUID().slice(0, 18);
+  const title = new LogFold().add(records).state[titleKey] as string | undefined;
+  const writing = { writer: generateId(), title, owner, generateId, now: Date.now };
+  const next = nextHead(head, writing);
+  const batch: Batch = { v: formatVersion, prev: head?.hash ?? '', records, replaces, owner };
+  const { ref, entries } = store.seal(makeRef(next.version, generateId()), batch);
+  const { text } = seal({ ...next, hash: ref, refs: [[ref]] }, store.keys.head);
+  return { entries, head: text };
+}

@@ -1,0 +1,47 @@
+import type { LogRecord } from '../log/log-record.ts';
+import type { SessionOwner } from '../log/session-owner.ts';
+
+export const copyFormat = 'isoloop-session';
+export const copyVersion = 2;
+
+/** A whole session as plain JSON. */
+export interface SessionCopy {
+  readonly format: typeof copyFormat;
+  readonly version: typeof copyVersion;
+  readonly sessionId: string;
+  /** The shortest list of records that describes the session. */
+  readonly records: readonly LogRecord[];
+  /** Name of the place that owns the session. Absent in a backup: its new place owns it. */
+  readonly owner?: SessionOwner;
+  /** Whether a run is active or was cut off. */
+  readonly isRunning?: boolean;
+  /** Proof of the endpoint that made the copy. */
+  readonly signature?: string;
+}
+
+/** Change of the owner of a session. Steps 2 and 3 of a move. */
+export type OwnerChange = Required<SessionOwner>;
+
+/**
+ * A store of sessions between which a conversation can move. All methods can be repeated. See
+ * docs/moving-sessions.md.
+ */
+export interface SessionPlace {
+  /** Unique name with a colon, such as the address of an endpoint's chat route. */
+  readonly name: string;
+  /** Returns a session, or `undefined` if the place does not have it. */
+  read(sessionId: string): Promise<SessionCopy | undefined>;
+  /**
+   * Stores a copy. Rejects with `SESSION_CONFLICT`, and changes nothing, if the place has the
+   * session and the copy is not a later state of it.
+   */
+  put(copy: SessionCopy): Promise<void>;
+  /**
+   * Writes another owner. Gives the session away if `owner` is another place, and else takes it.
+   * Rejects with `SESSION_CONFLICT` if the session has changed since the copy, with `SESSION_STALE`
+   * if this place has another copy, and with `SESSION_MOVED` if the session belongs to a third place.
+   */
+  own(sessionId: string, change: OwnerChange): Promise<void>;
+  /** Asks the run of the session to end. Default: a run that does not end is cut off. */
+  stop?(sessionId: string): Promise<void>;
+}

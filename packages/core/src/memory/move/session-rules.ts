@@ -1,0 +1,96 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { Msg } from '../../message/msg.ts';
+import { messagesIn } from '../log/log-record.ts';
+import { checkHere, type SessionOwner } from '../log/session-owner.ts';
+import type { StoredSession } from './owner-change.ts';
+import { copyFormat, copyVersion, type OwnerChange, type SessionCopy } from './session-place.ts';
+
+/** Returns a stored session as a copy. `name`: name of its place. */
+export function copyOfSession(
+  sessionId: string,
+  name: string,
+  { view, records, owner, tip = '' }: StoredSession,
+): SessionCopy & { readonly owner: OwnerChange } {
+  const isHere = !owner?.owner.includes(':');
+  const epoch = owner?.epoch ?? 0;
+  return {
+    format: copyFormat,
+    version: copyVersion,
+    sessionId,
+    records,
+    owner: isHere
+      ? { owner: name, epoch, copyOf: tip }
+      : { owner: owner!.owner, epoch, copyOf: owner!.copyOf ?? '' },
+    isRunning: isRunning(view),
+  };
+}
+
+/** Returns whether the last run has not ended. It is active, or its host is gone. */
+function isRunning({ openRun, ended }: StoredSession['view']): boolean {
+  return openRun !== undefined && ended === undefined;
+}
+
+/**
+ * Throws `SESSION_CONFLICT` unless a place may replace its session by the copy: if it does not have
+ * the session, has only a copy, or has an older part of the same one.
+ */
+export function checkPut(
+  { records, owner }: SessionCopy,
+  { view, ...stored }: StoredSession,
+): void {
+  if (stored.tip === undefined) return;
+  const { epoch = 0, owner: holder } = stored.owner ?? {};
+  if (owner && epoch > owner.epoch) throw conflict('This place has a later owner of the session.');
+  if (holder?.includes(':')) return;
+  if (isRunning(view)) throw new AgentError('AGENT_BUSY', 'The session is running here.');
+  if (!isStart(view.messages, messagesIn(records)))
+    throw conflict('This place has messages of the session that the copy does not have.');
+}
+
+/**
+ * Returns the owner that a place writes for a change, or `undefined` if it has it already. Throws the
+ * errors of `SessionPlace.own`.
+ */
+export function ownerAfter(
+  change: OwnerChange,
+  name: string,
+  { owner, tip }: Pick<StoredSession, 'owner' | 'tip'>,
+): SessionOwner | undefined {
+  if (tip === undefined) throw new AgentError('NOT_FOUND', 'There is no such session.');
+  return change.owner === name ? taken(change, owner) : given(change, owner, tip);
+}
+
+function taken(
+  { epoch, copyOf }: OwnerChange,
+  stored: SessionOwner | undefined,
+): SessionOwner | undefined {
+  const isHere = !stored?.owner.includes(':');
+  const before = stored?.epoch ?? 0;
+  if (before >= epoch) {
+    checkHere({ owner: stored });
+    return undefined;
+  }
+  if (!isHere && before === epoch - 1 && stored?.copyOf === copyOf)
+    return { owner: crypto.randomUUID(), epoch };
+  throw new AgentError('SESSION_STALE', 'This place has another copy of the session.');
+}
+
+function given(
+  change: OwnerChange,
+  stored: SessionOwner | undefined,
+  tip: string,
+): SessionOwner | undefined {
+  if (stored?.owner === change.owner && stored.epoch === change.epoch) return undefined;
+  checkHere({ owner: stored });
+  if (change.epoch === (stored?.epoch ?? 0) + 1 && change.copyOf === tip) return change;
+  throw conflict('The session has changed since it was copied.');
+}
+
+/** Returns whether the messages begin with these ones. */
+function isStart(start: readonly Msg[], messages: readonly Msg[]): boolean {
+  return start.every((message, at) => JSON.stringify(message) === JSON.stringify(messages[at]));
+}
+
+function conflict(message: string): AgentError {
+  return new AgentError('SESSION_CONFLICT', message);
+}
