@@ -16,11 +16,7 @@ export interface SessionOwner {
 /** Throws `SESSION_MOVED` if the session belongs to another place, so that this is only a copy. */
 export function checkHere(head: { readonly owner?: SessionOwner | undefined } | undefined): void {
   const movedTo = head?.owner?.owner;
-  if (movedTo?.includes(':')) throw movedError(movedTo);
-}
-
-/** Returns the error for a session that belongs to another place. */
-export function movedError(movedTo: string): AgentError {
+  if (!movedTo?.includes(':')) return;
   const message = 'The session has moved to another place.';
-  return new AgentError('SESSION_MOVED', message, { details: { movedTo } });
+  throw new AgentError('SESSION_MOVED', message, { details: { movedTo } });
 }

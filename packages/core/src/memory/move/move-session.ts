@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { wait } from '../contention.ts';
-import { movedError } from '../log/session-owner.ts';
+import { checkHere } from '../log/session-owner.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
 
 export interface MoveOptions {
@@ -24,20 +24,22 @@ const longestStopMs = 10_000;
 
 /**
  * Moves a session to another place, where it continues with the same id. Also completes a move that
- * was cut off. Resolves at once if the session is there already. Rejects with `NOT_FOUND` if there is
- * no such session, with `AGENT_BUSY` if it is running, with `SESSION_MOVED` if it belongs to a third
- * place, and with `SESSION_CONFLICT` if both places have continued it. After an error, one of both
- * places owns the session: call this function again.
+ * was cut off. Does nothing if the session is there already. After an error, one of both places owns
+ * the session: call this function again. Rejects with:
+ *
+ * - `NOT_FOUND`: the old place has no such session.
+ * - `AGENT_BUSY`: the session is running, and `running` is `refuse`.
+ * - `SESSION_MOVED`: the session belongs to a third place.
+ * - `SESSION_CONFLICT`: both places have continued the session, or it changed during the move.
  */
 export async function moveSession(sessionId: string, options: MoveOptions): Promise<void> {
-  const { from, to, running } = options;
-  const given = { sessionId, from, to, running };
-  const fields = 'sessionId:string from,to:object running:wait|stop|refuse|?';
-  checkFields('moveSession()', given, fields, 'INVALID_INPUT');
+  const { from, to } = options;
+  const fields = 'from,to:own() running:wait|stop|refuse|? signal:object|? sleep:function|?';
+  checkOptions('moveSession()', options, fields, 'INVALID_INPUT');
   const copy = await atRest(sessionId, options);
   const { owner: holder } = copy.owner;
   if (holder === to.name) return finish(copy, copy.owner, options);
-  if (holder !== from.name) throw movedError(holder);
+  if (holder !== from.name) checkHere(copy);
   const { epoch, copyOf } = copy.owner;
   const change = { owner: to.name, epoch: epoch + 1, copyOf };
   await to.put(copy);

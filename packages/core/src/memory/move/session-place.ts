@@ -38,8 +38,11 @@ export interface SessionPlace {
   put(copy: SessionCopy): Promise<void>;
   /**
    * Writes another owner. Gives the session away if `owner` is another place, and else takes it.
-   * Rejects with `SESSION_CONFLICT` if the session has changed since the copy, with `SESSION_STALE`
-   * if this place has another copy, and with `SESSION_MOVED` if the session belongs to a third place.
+   * Rejects with:
+   *
+   * - `SESSION_CONFLICT`: the session has changed since it was copied.
+   * - `SESSION_STALE`, `NOT_FOUND`: this place has another copy, or none.
+   * - `SESSION_MOVED`: the session belongs to a third place.
    */
   own(sessionId: string, change: OwnerChange): Promise<void>;
   /** Asks the run of the session to end. Default: a run that does not end is cut off. */

@@ -31,8 +31,8 @@ function isRunning({ openRun, ended }: StoredSession['view']): boolean {
 }
 
 /**
- * Throws `SESSION_CONFLICT` unless a place may replace its session by the copy: if it does not have
- * the session, has only a copy, or has an older part of the same one.
+ * Throws `SESSION_CONFLICT` if a place has a session that the copy must not replace. It may replace
+ * another copy, and an older part of the same session.
  */
 export function checkPut(
   { records, owner }: SessionCopy,

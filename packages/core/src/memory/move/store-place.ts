@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';
@@ -24,6 +24,8 @@ export interface StorePlaceOptions {
 
 /** Returns the place of the sessions in a store with `compareAndSet`. */
 export function storePlace(options: StorePlaceOptions): SessionPlace {
+  const fields = 'name:string store:keys() keyOf,accept,stop:function|?';
+  checkOptions('storePlace()', options, fields);
   const { name, store, keyOf = (id: string) => id, accept, stop } = options;
   return {
     name,
