@@ -218,7 +218,7 @@ test('the README’s table lists all events and which of them hooks can change',
       {
         wrapRequest: (next) => async (draft, context, steps) => {
           await steps.emit('context-fitted', { removed: 1, before: 2, after: 1 });
-          return next(draft, context);
+          return next(draft);
         },
       },
       ...hooks,

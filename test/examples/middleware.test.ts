@@ -40,13 +40,13 @@ test('custom middleware wraps the run, the model and the tools', async () => {
       withStream(next, (request, context) => next.stream({ ...request, temperature: 0 }, context)),
   };
   const logged: Middleware = {
-    wrapRun: (next) => async (input, context) => {
-      const result = await next(input, context); // wraps the whole run
+    wrapRun: (next) => async (input) => {
+      const result = await next(input); // wraps the whole run
       console.log(result.reason);
       return result;
     },
-    wrapTool: (next) => async (call, options) => {
-      const outcome = await next(call, options); // a result, or a suspended call
+    wrapTool: (next) => async (call) => {
+      const outcome = await next(call); // a result, or a suspended call
       console.log(call.tool.name, 'output' in outcome ? outcome.output : 'waits');
       return outcome;
     },

@@ -86,7 +86,7 @@ test('an output mode of your own judges the answer', async () => {
     {
       name: 'output',
       wrapReply: (next) => async (reply, context, steps) => {
-        const made = await next(reply, context);
+        const made = await next(reply);
         if (!isNewAnswer(made)) return made;
         const output = Number(textOf(made.message));
         if (!Number.isNaN(output)) return { ...made, output };

@@ -45,14 +45,11 @@ export { checkNew } from './event/call-input.ts';
 export type { CallInput } from './event/call-input.ts';
 export type { EventFields, Steps } from './agent/steps.ts';
 export type {
-  AgentCall,
   OpenCall,
   OuterStep,
   Reply,
   RequestDraft,
   Round,
-  RunCall,
-  RunCallOptions,
   SettledInput,
   Step,
   Wrap,
@@ -130,7 +127,8 @@ export type { RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel } from './model/wrap-model.ts';
 export type { ModelMiddleware } from './model/wrap-model.ts';
 export { toolMedia } from './model/tool-media.ts';
-export type { ReadyCall } from './tool/prepare-call.ts';
+export { withExecute } from './tool/prepare-call.ts';
+export type { Prepared, ReadyCall, ToolCall } from './tool/prepare-call.ts';
 export { allowTools } from './tool/set/tool-set.ts';
 export { isResult, notStarted } from './tool/tool-outcome.ts';
 export type { NotStarted, Suspension, ToolOutcome } from './tool/tool-outcome.ts';

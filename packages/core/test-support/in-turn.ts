@@ -46,7 +46,7 @@ export async function fitInTurn(
     const outer = contextPolicy(kept).wrapRequest!(next);
     return (given) => outer(given, context, steps) as Promise<ModelRequest>;
   }, last);
-  await first(draft, context);
+  await first(draft);
   const removed = results.reduce((sum, result) => sum + result.removed, 0);
   const { before = 0 } = results[0] ?? {};
   const { after = 0 } = results.at(-1) ?? {};

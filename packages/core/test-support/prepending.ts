@@ -6,7 +6,7 @@ import { asOwn } from '../src/message/metadata-keys.ts';
 export function prepending(find: (input: readonly Msg[]) => Promise<readonly Msg[]>): Middleware {
   return {
     wrapSettle: (next) => async (input, context, steps) => {
-      const first = await next(input, context);
+      const first = await next(input);
       const found = await find(input.messages);
       steps.prepend(found.map(asOwn));
       return first;

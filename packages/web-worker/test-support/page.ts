@@ -43,11 +43,11 @@ const here = tool({
 const color = tool({ name: 'color', description: 'Asks for a color', input: { type: 'object' } });
 
 const guard: Middleware = {
-  wrapInput: (next) => async (input, context) => {
+  wrapInput: (next) => async (input) => {
     const text = input.messages.map(textOf).join();
     if (text === 'bad') throw new AgentError('GUARD_REJECTED', 'Not here.', { details: { text } });
     const messages = text.startsWith('long') ? [userMessage('short')] : input.messages;
-    return next({ ...input, messages }, context);
+    return next({ ...input, messages });
   },
 };
 

@@ -75,8 +75,8 @@ describe('streaming', () => {
         { name: 'successfulTurns' },
         { name: 'lastTurns' },
         {
-          wrapRequest: (next) => (draft, context) =>
-            next({ ...draft, messages: draft.messages.slice(-1), head: 0 }, context),
+          wrapRequest: (next) => (draft) =>
+            next({ ...draft, messages: draft.messages.slice(-1), head: 0 }),
         },
       ],
     });

@@ -15,9 +15,9 @@ import {
 
 /** Creates a tool interceptor that records when a call enters and when its result leaves. */
 const notingTool = (log: string[], name: string): Middleware => ({
-  wrapTool: (next) => async (call, context) => {
+  wrapTool: (next) => async (call) => {
     log.push(`${name} in ${call.tool.name}`);
-    const outcome = await next(call, context);
+    const outcome = await next(call);
     log.push(`${name} out ${call.tool.name}`);
     return outcome;
   },
@@ -135,8 +135,8 @@ describe('the tool node', () => {
       tools: [noting([], 'look', { run: (input) => void inputs.push(input) })],
       use: [
         {
-          wrapTool: (next) => async (call, context) => {
-            const outcome = await next({ ...call, input: { city: '釜山' } }, context);
+          wrapTool: (next) => async (call) => {
+            const outcome = await next({ ...call, input: { city: '釜山' } });
             return 'output' in outcome ? { ...outcome, output: '已改' } : outcome;
           },
         },

@@ -15,7 +15,7 @@ export function answerCache(answers: Map<string, string> = new Map()): Middlewar
     name: 'answerCache',
     wrapSettle: (next) => async (input, context, steps) => {
       const isFirst = context.messages.length === 0;
-      const first = await next(input, context); // stores the input
+      const first = await next(input); // stores the input
       if (!isFirst || isEnding(first)) return first;
       const question = input.messages.map(textOf).join('\n');
       stateOf(context).question = question;
@@ -24,7 +24,7 @@ export function answerCache(answers: Map<string, string> = new Map()): Middlewar
       return { kind: 'told', reason: 'stop', message: steps.message('assistant', known) };
     },
     wrapReply: (next) => async (reply, context) => {
-      const made = await next(reply, context);
+      const made = await next(reply);
       const { question } = stateOf(context);
       if (question && isNewAnswer(made)) answers.set(question, textOf(made.message));
       return made;

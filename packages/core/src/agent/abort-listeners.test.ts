@@ -37,7 +37,7 @@ function listenersOf(target: EventTarget): Set<unknown> {
 }
 
 const passOn: Middleware = {
-  wrapTool: (next) => (call, options) => next(call, options),
+  wrapTool: (next) => (call) => next(call),
 };
 
 test.each([
@@ -49,9 +49,9 @@ test.each([
     const counts: number[] = [];
     const signals = new Set<AbortSignal>();
     const count: Middleware = {
-      wrapTool: (next) => (call, options) => {
-        signals.add(options.signal);
-        return next(call, options);
+      wrapTool: (next) => (call, context) => {
+        signals.add(context.signal);
+        return next(call);
       },
       on: {
         'pre-reasoning': (_event, _control, { signal }) => {

@@ -17,7 +17,7 @@ const adding = (name: string): Middleware => ({
 const hiding: Middleware = {
   wrapRun: (next) => (input, context) => {
     context.setTools(allowTools(context.tools, []));
-    return next(input, context);
+    return next(input);
   },
 };
 
@@ -27,7 +27,7 @@ test('neither `allowTools` nor other middleware hides a tool that was added to t
   const watching: Middleware = {
     wrapRequest: (next) => (draft, context) => {
       seen.push(context.addedTools.map(({ name }) => name));
-      return next(draft, context);
+      return next(draft);
     },
   };
   const tools = [named('own')];

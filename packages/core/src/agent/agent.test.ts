@@ -503,9 +503,9 @@ test('the usage sums all model requests of a call, and what middleware adds', as
   const { agent } = setUp([{ toolCalls: [two], usage }, { text: 'It is 2.', usage }, 'Bye.'], {
     use: [
       {
-        wrapTool: (next) => (call, options) => {
-          options.run.addUsage({ inputTokens: 100, outputTokens: 1 });
-          return next(call, options);
+        wrapTool: (next) => (call, context) => {
+          context.addUsage({ inputTokens: 100, outputTokens: 1 });
+          return next(call);
         },
       },
     ],

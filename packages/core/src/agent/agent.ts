@@ -43,6 +43,7 @@ import type { RunContext } from './run-context.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
 import { Run } from './run/run.ts';
 import type { Steps } from './steps.ts';
+import { admit } from './step/settle.ts';
 import { systemMessages } from '../message/system-message.ts';
 import { partsOf, withCallParts, withDefaults } from './use-list.ts';
 
@@ -334,7 +335,7 @@ function waiting({ run, input }: BegunCall, running: BegunCall): WaitingCall {
     running: running.run,
     steps: running.run.steps,
     result: running.driver.result,
-    admit: () => (run.admitted = run.setup.admit(input, run)),
+    admit: () => (run.admitted = admit(run, input)),
     end: (refusal) => runAgentCall(run, undefined, refusal),
   };
 }

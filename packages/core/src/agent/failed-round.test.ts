@@ -62,9 +62,9 @@ const causes: readonly (readonly [
     'a wrapTool that throws',
     named('bad'),
     {
-      wrapTool: (next) => (call, options) => {
+      wrapTool: (next) => (call) => {
         if (call.tool.name === 'bad') throw new Error('no paper');
-        return next(call, options);
+        return next(call);
       },
     },
     'Error: no paper',

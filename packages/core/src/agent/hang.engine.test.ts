@@ -83,18 +83,18 @@ const cases: readonly Case[] = [
     options: adding((hang) => ({
       [name]:
         (next: Step<unknown, unknown>): Step<unknown, unknown> =>
-        async (given, context) => {
+        async (given) => {
           await hang();
-          return next(given, context);
+          return next(given);
         },
     })),
   })),
   {
     name: 'wrapRound',
     options: adding((hang) => ({
-      wrapRound: (next) => async (round, context) => {
+      wrapRound: (next) => async (round) => {
         await hang();
-        return next(round, context);
+        return next(round);
       },
     })),
     calls: ['look'],
@@ -130,17 +130,17 @@ const cases: readonly Case[] = [
   {
     name: 'wrapRun before next',
     options: adding((hang) => ({
-      wrapRun: (next) => async (input, context) => {
+      wrapRun: (next) => async (input) => {
         await hang();
-        return next(input, context);
+        return next(input);
       },
     })),
   },
   {
     name: 'wrapRun after next',
     options: adding((hang) => ({
-      wrapRun: (next) => async (input, context) => {
-        const result = await next(input, context);
+      wrapRun: (next) => async (input) => {
+        const result = await next(input);
         await hang();
         return result;
       },
@@ -149,9 +149,9 @@ const cases: readonly Case[] = [
   {
     name: 'wrapTool before next',
     options: adding((hang) => ({
-      wrapTool: (next) => async (call, context) => {
+      wrapTool: (next) => async (call) => {
         await hang();
-        return next(call, context);
+        return next(call);
       },
     })),
     calls: ['look'],
@@ -159,8 +159,8 @@ const cases: readonly Case[] = [
   {
     name: 'wrapTool after next',
     options: adding((hang) => ({
-      wrapTool: (next) => async (call, context) => {
-        const result = await next(call, context);
+      wrapTool: (next) => async (call) => {
+        const result = await next(call);
         await hang();
         return result;
       },

@@ -108,7 +108,7 @@ const eventful: Readonly<Partial<Record<EventType, Middleware>>> = {
   'context-fitted': {
     wrapRequest: (next) => async (draft, context, steps) => {
       await steps.emit('context-fitted', { removed: 1, before: 2, after: 1 });
-      return next(draft, context);
+      return next(draft);
     },
   },
   'step-reset': {

@@ -501,7 +501,7 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
       use: [
         {
           wrapSettle: (next) => async (given, context) => {
-            const first = await next(given, context);
+            const first = await next(given);
             const { stopSignal: signal } = context;
             onSettled(signal);
             await new Promise((resolve) => signal.addEventListener('abort', resolve));

@@ -67,7 +67,7 @@ test('using the run context after the run has ended changes nothing', async () =
   const meddling: Middleware = {
     wrapRun: (next) => async (input, context) => {
       context.state['kept'] = 'before';
-      if (!hang.on) return next(input, context);
+      if (!hang.on) return next(input);
       await hang.wait();
       context.state['kept'] = 'late';
       context.state['more'] = 'late';
@@ -78,7 +78,7 @@ test('using the run context after the run has ended changes nothing', async () =
         String(context.interrupt()),
         String(context.interrupt({ mode: 'inject', messages: 'late' })),
       );
-      await next(input, context).catch((error: Error) => late.push(error.message));
+      await next(input).catch((error: Error) => late.push(error.message));
       await context.storeState().catch((error: Error) => late.push(error.message));
       done();
       return undefined as never;
@@ -121,7 +121,7 @@ test('if a wrapped model hangs, wrappers around the model still release their re
     wrapTool: (next) => async (call, context) => {
       const release = await places.acquire(context.signal);
       try {
-        return await next(call, context);
+        return await next(call);
       } finally {
         release();
       }

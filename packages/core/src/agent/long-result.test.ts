@@ -167,9 +167,9 @@ test('context policies get the cut result, and only tool results are cut', async
     systemPrompt: long,
     use: [
       {
-        wrapRequest: (next) => (draft, context) => {
+        wrapRequest: (next) => (draft) => {
           seen.push(JSON.stringify(draft.messages).length);
-          return next(draft, context);
+          return next(draft);
         },
       },
     ],

@@ -295,8 +295,8 @@ test.each<[string, Middleware]>([
   [
     'wrapReply, after next',
     {
-      wrapReply: (next) => async (reply, context) => {
-        await next(reply, context);
+      wrapReply: (next) => async (reply) => {
+        await next(reply);
         return limit(reply.message);
       },
     },
@@ -313,8 +313,8 @@ test.each<[string, Middleware]>([
   [
     'wrapReply, a rejection after next',
     {
-      wrapReply: (next) => async (reply, context) => {
-        await next(reply, context);
+      wrapReply: (next) => async (reply) => {
+        await next(reply);
         throw new AgentError('GUARD_REJECTED', 'No.');
       },
     },
@@ -349,9 +349,9 @@ test('a message that no model wrote passes no `post-reasoning` hook, whatever it
     on: { 'post-reasoning': ({ message }) => void seen.push(message) },
     wrapRequest: () => async (_draft, _context, steps) =>
       steps.reply(steps.message('assistant', 'Mine.'), 'stop'),
-    wrapReply: (next) => (reply, context) => {
+    wrapReply: (next) => (reply) => {
       seen.push(reply.request);
-      return next(reply, context);
+      return next(reply);
     },
   };
   const { agent } = setUp([], { use: [answering] });

@@ -8,9 +8,10 @@ import type { Reply, Round } from './middleware.ts';
 import { controlOf, firstOf, isEnding, isNext, isRejection, type Jump, type Next } from './next.ts';
 import { pendingCallsOf } from './step/open-calls.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
-import { draftRequest } from './step/request.ts';
+import { draftRequest, innerRequest } from './step/request.ts';
 import { ToolRound } from './step/round.ts';
 import type { Run } from './run/run.ts';
+import { runWrapped } from './run/wrapped-step.ts';
 import { settle } from './step/settle.ts';
 
 /** Number of steps that a step of the loop counts in `run.pace`. */
@@ -39,18 +40,19 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
 /** Asks the model once and returns what follows its reply. */
 async function reason(run: Run, isAsked = false): Promise<Next> {
   if (run.stopped) return endStopped(run);
-  const request = await run.setup.makeRequest(await draftRequest(run, isAsked), run);
+  const draft = await draftRequest(run, isAsked);
+  const request = await runWrapped(run, 'wrapRequest', draft, innerRequest);
   if (isNext(request)) return request;
-  const reply = await readReply(run, request);
-  if (reply.type === 'incomplete') return endStopped(run, reply.message);
-  return run.setup.takeReply({ message: reply.message, request, reason: 'stop' }, run);
+  const { type, message } = await readReply(run, request);
+  if (type === 'incomplete') return endStopped(run, message);
+  return runWrapped(run, 'wrapReply', { message, request, reason: 'stop' }, innerReply);
 }
 
 /**
  * Passes a reply through the `post-reasoning` hooks and says what follows it. This is the innermost
  * step of `wrapReply`.
  */
-export async function takeReply(run: Run, given: Reply): Promise<Next> {
+export async function innerReply(run: Run, given: Reply): Promise<Next> {
   if (!given.request) return answer(run, given.message, { reason: given.reason });
   const jumps: Jump[] = [];
   const control = controlOf(jumps, 'post-reasoning');
@@ -65,7 +67,7 @@ export async function takeReply(run: Run, given: Reply): Promise<Next> {
 /** Runs the open tool calls and returns what follows. */
 async function act(run: Run): Promise<Next> {
   try {
-    return await run.setup.runRound({ calls: run.openCalls }, run);
+    return await runWrapped(run, 'wrapRound', { calls: run.openCalls }, innerRound);
   } catch (error) {
     // After a failure, such as a full store, the other tools must stop. `rescue` closes the calls,
     // then throws the failure.
@@ -75,7 +77,7 @@ async function act(run: Run): Promise<Next> {
 }
 
 /** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */
-export async function runRound(run: Run, round: Round): Promise<Next> {
+export async function innerRound(run: Run, round: Round): Promise<Next> {
   const instead = await new ToolRound(run).run(round);
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.

@@ -47,7 +47,7 @@ function checking(
 ): Middleware {
   return {
     wrapInput: (next) => async (input, context) =>
-      next({ ...input, messages: await check(input.messages, context) }, context),
+      next({ ...input, messages: await check(input.messages, context) }),
   };
 }
 
@@ -86,9 +86,9 @@ test("an input that a guard rejects ends the call with the guard's message, noth
       recalled.push(`guard ${textOf(input[0]!)}`);
       return input;
     }),
-    wrapSettle: (next) => (input, context) => {
+    wrapSettle: (next) => (input) => {
       recalled.push(textOf(input.messages[0]!));
-      return next(input, context);
+      return next(input);
     },
   };
   const { agent, model } = setUp(['fine'], [noBad, second]);
@@ -113,7 +113,7 @@ test('after `next`, `wrapSettle` sees the conversation with the input at its end
   const seen: unknown[] = [];
   const looking: Middleware = {
     wrapSettle: (next) => async (input, context) => {
-      const first = await next(input, context);
+      const first = await next(input);
       const { request, toolContext } = context;
       seen.push([request.map(textOf), toolContext.get(City), toolContext.get(Day)]);
       return first;
@@ -228,13 +228,13 @@ test('among wrappers of models, tools and runs, the first is the outermost', asy
         return next.stream(request, context);
       },
     }),
-    wrapTool: (next) => async (call, options) => {
+    wrapTool: (next) => async (call) => {
       order.push(`${name} tool ${call.tool.name}`);
-      return next(call, options);
+      return next(call);
     },
-    wrapRun: (next) => async (input, context) => {
+    wrapRun: (next) => async (input) => {
       order.push(`${name} call`);
-      const result = await next(input, context);
+      const result = await next(input);
       order.push(`${name} end`);
       return { ...result, text: `${result.text} ${name}` };
     },
@@ -383,7 +383,7 @@ test("`context.options` has the options of features of an agent call, not the ke
   const looking: Middleware = {
     wrapRun: (next) => (input, context) => {
       seen = context.options;
-      return next(input, context);
+      return next(input);
     },
   };
   const { agent } = setUp(['ok'], []);

@@ -5,8 +5,7 @@ import type { Hook } from '../event/hook.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, ToolSchema } from '../model/chat-model.ts';
-import type { ReadyCall } from '../tool/prepare-call.ts';
-import type { ExecuteOptions } from '../tool/run-call.ts';
+import type { ToolCall } from '../tool/prepare-call.ts';
 import type { ToolOutcome } from '../tool/tool-outcome.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
@@ -15,10 +14,10 @@ import type { Jump, Next } from './next.ts';
 import type { RunContext } from './run-context.ts';
 import type { Steps } from './steps.ts';
 
-/** One step of the loop, as a wrapper calls it. It rejects if the run fails. */
-export type Step<Given, Made> = (given: Given, context: RunContext) => Promise<Made>;
+/** The step inside a wrapper: its `next`. It rejects if the run fails. */
+export type Step<Given, Made> = (given: Given) => Promise<Made>;
 
-/** One step of the loop, as a wrapper provides it. `steps`: what it may do to the run. */
+/** What a wrapper puts in the place of a step. `steps`: what it may do to the run. */
 export type OuterStep<Given, Made> = (
   given: Given,
   context: RunContext,
@@ -27,9 +26,6 @@ export type OuterStep<Given, Made> = (
 
 /** Wraps one step of the loop. */
 export type Wrap<Given, Made> = (next: Step<Given, Made>) => OuterStep<Given, Made>;
-
-/** Runs a whole agent call: `next` of `wrapRun`. */
-export type AgentCall = Step<CallInput, AgentResult>;
 
 /** The next model request while `wrapRequest` of the middleware prepares it. */
 export interface RequestDraft {
@@ -97,15 +93,6 @@ export interface Round {
   readonly parallelTools?: number;
 }
 
-/** A tool call's values from the run, as a wrapper of the call gets them. Pass all of them on. */
-export interface RunCallOptions extends ExecuteOptions {
-  readonly run: RunContext;
-  readonly steps: Steps;
-}
-
-/** Runs a tool call whose arguments are valid: `next` of `wrapTool`. */
-export type RunCall = (call: ReadyCall, options: RunCallOptions) => Promise<ToolOutcome>;
-
 /**
  * Handlers of events, which observe an agent or change what it does. Put them into `use`, or add
  * them with `agent.addHook()`.
@@ -115,8 +102,9 @@ export type AgentHook = Hook<RunContext>;
 /**
  * What a feature adds to an agent through the option `use`. Every member is optional. The first
  * middleware of the list is the outermost: it gets input and requests first, and replies and
- * results last. A wrapper is called once per agent, and returns the function that takes the place
- * of `next`. Only `wrapModel` and `wrapTool` may call `next` more than once.
+ * results last. A wrapper is called for each step, and returns the function that takes the place of
+ * `next`. `wrapModel` is called once per agent. Only `wrapModel` and `wrapTool` may call `next` more
+ * than once.
  */
 export interface Middleware extends AgentHook {
   /**
@@ -166,7 +154,7 @@ export interface Middleware extends AgentHook {
    * Wraps one tool call. Its arguments are valid. An exception makes the agent call fail. It is also
    * the error result of the tool call.
    */
-  readonly wrapTool?: (next: RunCall) => RunCall;
+  readonly wrapTool?: Wrap<ToolCall, ToolOutcome>;
 }
 
 /** Middleware and nested lists of middleware, such as presets. */

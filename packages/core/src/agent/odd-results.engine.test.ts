@@ -318,8 +318,8 @@ test.for(unreadable)(
   'a wrapTool result with %s is an error result of its tool call only',
   async ([, change]) => {
     const agent = agentWith({
-      wrapTool: (next) => async (call, options) => {
-        const result = await next(call, options);
+      wrapTool: (next) => async (call) => {
+        const result = await next(call);
         return (call.tool.name === 'one' ? change(result as ToolResult) : result) as ToolResult;
       },
     });

@@ -38,7 +38,7 @@ test('wrappers of the model and of tools get the value of the run, and `begin` g
   const part: Middleware = {
     wrapRun: (next) => async (input, context, steps) => {
       const value = seenIn(context);
-      const result = await next(input, context);
+      const result = await next(input);
       expect(value.steps).toBe(steps);
       expect(value.places).toEqual(['model', 'tool', 'model']);
       return result;
@@ -51,9 +51,9 @@ test('wrappers of the model and of tools get the value of the run, and `begin` g
         return next.stream(request, context);
       },
     }),
-    wrapTool: (next) => (call, options) => {
-      seenIn(options.run).places.push('tool');
-      return next(call, options);
+    wrapTool: (next) => (call, context) => {
+      seenIn(context).places.push('tool');
+      return next(call);
     },
   };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);

@@ -429,10 +429,10 @@ test('wrapRequest also prepares the summary request at the limit of iterations',
     limits: { iterations: 1 },
     use: [
       {
-        wrapRequest: (next) => (draft, context) => {
+        wrapRequest: (next) => (draft) => {
           const { messages } = draft;
           seen.push(messages.length);
-          return next({ ...draft, messages: messages.slice(0, 1) }, context);
+          return next({ ...draft, messages: messages.slice(0, 1) });
         },
       },
     ],

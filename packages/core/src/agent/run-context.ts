@@ -94,7 +94,7 @@ export interface RunContext extends RunInfo {
 export function runOf(context: RunInfo): Run {
   // A copy has the fields of the run, but not its methods.
   if ('alive' in Object(context)) return context as Run;
-  const message = 'A wrapper must pass its own context to `next`, not a copy.';
+  const message = 'The context must be that of the run, not a copy.';
   throw new AgentError('CONFIGURATION', message);
 }
 

@@ -16,6 +16,9 @@ import { conclude } from './step/conclude.ts';
 import type { RunContext } from './run-context.ts';
 import type { Revisable } from './run/outbox.ts';
 import type { Run } from './run/run.ts';
+import { runWrapped } from './run/wrapped-step.ts';
+import { innerReply } from './loop.ts';
+import { admit } from './step/settle.ts';
 
 type EventType = AgentEvent['type'];
 
@@ -121,9 +124,10 @@ export function stepsOf(run: Run): Steps {
     modify: (type, fields) => step(() => modify(run, type, fields)),
     revise: (type, message) => step(() => run.outbox.revise(type, message)),
     ask: (request, toEvent) => step(() => readReply(run, request, toEvent)),
-    reply: (message, reason) => step(() => run.setup.takeReply({ message, reason }, run)),
+    reply: (message, reason) =>
+      step(() => runWrapped(run, 'wrapReply', { message, reason }, innerReply)),
     endStopped: (partial) => step(() => endStopped(run, partial)),
-    admit: (input) => step(() => run.setup.admit(input, run)),
+    admit: (input) => step(() => admit(run, input)),
     wait: (work) => run.waits.code(work),
     untimed: async (work) => run.alive().timeout.untimed(work),
     message: (...given) => run.message(...given),

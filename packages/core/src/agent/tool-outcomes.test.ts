@@ -9,7 +9,7 @@ test('a part made of public helpers rejects tool calls, fails them, leaves them 
   const part: Middleware = {
     wrapRequest: (next) => (draft, context) => {
       context.setTools(allowTools(context.tools, names.slice(0, 3)));
-      return next(draft, context);
+      return next(draft);
     },
     wrapTool:
       () =>

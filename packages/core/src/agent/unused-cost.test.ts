@@ -76,14 +76,14 @@ test('ten middleware that do nothing with deltas add no call and no promise to a
     { tools: [tool({ name: 'other', description: '', input: {}, execute: () => 'done' })] },
     { on: { 'post-acting': () => {}, 'run-end': () => {} } },
     { mapEvent: (event) => event },
-    { wrapRun: (next) => (input, context) => next(input, context) },
-    { wrapInput: (next) => (input, context) => next(input, context) },
-    { wrapSettle: (next) => (input, context) => next(input, context) },
-    { wrapRequest: (next) => (draft, context) => next(draft, context) },
-    { wrapReply: (next) => (reply, context) => next(reply, context) },
+    { wrapRun: (next) => (input) => next(input) },
+    { wrapInput: (next) => (input) => next(input) },
+    { wrapSettle: (next) => (input) => next(input) },
+    { wrapRequest: (next) => (draft) => next(draft) },
+    { wrapReply: (next) => (reply) => next(reply) },
     {
-      wrapRound: (next) => (round, context) => next(round, context),
-      wrapTool: (next) => (call, options) => next(call, options),
+      wrapRound: (next) => (round) => next(round),
+      wrapTool: (next) => (call) => next(call),
     },
   ];
   // The first run compiles the functions.
@@ -103,9 +103,9 @@ test('ten middleware that do nothing with replies and tools add no call and no p
     { on: { 'pre-summary': () => {} } },
     { on: { suspended: () => {} }, onError: 'ignore' },
     { name: 'named' },
-    { wrapRun: (next) => (input, context) => next(input, context) },
-    { wrapInput: (next) => (input, context) => next(input, context) },
-    { wrapSettle: (next) => (input, context) => next(input, context) },
+    { wrapRun: (next) => (input) => next(input) },
+    { wrapInput: (next) => (input) => next(input) },
+    { wrapSettle: (next) => (input) => next(input) },
   ];
   const one: Size = { deltas: 3, toolCalls: 1 };
   const five: Size = { deltas: 3, toolCalls: 5 };

@@ -33,9 +33,9 @@ async function eventsOf(agent: ReActAgent): Promise<readonly AgentEvent[]> {
 test('`run-start` comes before the outermost `wrapRun`, and `run-end` comes after it, with its result', async () => {
   const marks: string[] = [];
   const named = (name: string): Middleware => ({
-    wrapRun: (next) => async (input, context) => {
+    wrapRun: (next) => async (input) => {
       marks.push(`${name} begins after ${heard.join()}`);
-      const result = await next(input, context);
+      const result = await next(input);
       marks.push(`${name} ends, ${heard.includes('run-end') ? 'late' : 'in time'}`);
       return { ...result, text: `${result.text} ${name}` };
     },
@@ -54,9 +54,9 @@ test('`run-start` comes before the outermost `wrapRun`, and `run-end` comes afte
 test('in `wrapRun`, `next` rejects if the run fails, and `error` and `run-end` come after the wrappers', async () => {
   const seen: string[] = [];
   const watching: Middleware = {
-    wrapRun: (next) => async (input, context) => {
+    wrapRun: (next) => async (input) => {
       try {
-        return await next(input, context);
+        return await next(input);
       } catch (error) {
         seen.push(AgentError.from(error).code, ...heard.filter((type) => type === 'error'));
         throw error;
@@ -67,14 +67,6 @@ test('in `wrapRun`, `next` rejects if the run fails, and `error` and `run-end` c
   const types = (await eventsOf(agent)).map(({ type }) => type);
   expect(seen).toEqual(['MODEL_AUTH']);
   expect(types.slice(-2)).toEqual(['error', 'run-end']);
-});
-
-test('`wrapRun` must pass on its own context', async () => {
-  const copying: Middleware = {
-    wrapRun: (next) => (input, context) => next(input, { ...context }),
-  };
-  const { agent } = setUp(['done'], [copying]);
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
 test('readers get the events that `mapEvent` returns, but hooks and the log do not', async () => {
@@ -98,7 +90,7 @@ test('the run context shows the run and can change its system prompt', async () 
     wrapRun: (next) => (input, context) => {
       context.setSystemPrompt('Be brief.');
       shown.push(context.agentPath, context.stopped, context.systemPrompt);
-      return next(input, context);
+      return next(input);
     },
     on: {
       'post-call': (_event, _control, { iteration, usage, messages, openCalls }) =>
@@ -156,7 +148,7 @@ test.each<[string, Middleware, Tool['execute']]>([
   ],
   ['tool', {}, () => Promise.reject(new AgentError('TOOL_ERROR', 'down'))],
 ])('a %s that ends the call also ends it inside wrappers', async (_what, part, execute) => {
-  const passing: Middleware = { wrapRun: (next) => (input, context) => next(input, context) };
+  const passing: Middleware = { wrapRun: (next) => (input) => next(input) };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }]);
   const step = tool({
     name: 'step',
@@ -170,9 +162,9 @@ test.each<[string, Middleware, Tool['execute']]>([
 
 test('a run also ends if `wrapRun` returns a result of its own', async () => {
   const answering: Middleware = {
-    wrapRun: (next) => async (input, context) => {
+    wrapRun: (next) => async (input) => {
       try {
-        return await next(input, context);
+        return await next(input);
       } catch {
         return { ...(await spare.call('go')), text: 'from the spare' };
       }
@@ -197,7 +189,7 @@ test('a call that a busy agent rejects does not run `wrapRun`', async () => {
   const counting: Middleware = {
     wrapRun: (next) => (input, context) => {
       wrapped.push(context.runId);
-      return next(input, context);
+      return next(input);
     },
   };
   const { agent } = setUp([{ hang: true }], [counting]);
@@ -234,10 +226,6 @@ test('an invalid result of `wrapRun` and a missing context are rejected', async 
   await expect(wrong(async () => undefined).call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
   });
-  const without: Middleware = { wrapRun: (next) => (input) => next(input, undefined as never) };
-  await expect(setUp(['done'], [without]).agent.call('go')).rejects.toMatchObject({
-    code: 'CONFIGURATION',
-  });
 });
 
 test('after an interrupt, the input is stored only after the guards have changed it', async () => {
@@ -252,7 +240,7 @@ test('after an interrupt, the input is stored only after the guards have changed
         ...message,
         content: [{ type: 'text', text: '[EMAIL]' }],
       }));
-      return next({ ...input, messages }, context);
+      return next({ ...input, messages });
     },
   };
   const { agent } = setUp(['never'], [masking]);
@@ -265,9 +253,9 @@ test('after an interrupt, the input is stored only after the guards have changed
 test('a call that is aborted while it waits for its turn does not run `wrapRun`', async () => {
   const inputs: string[] = [];
   const watching: Middleware = {
-    wrapRun: (next) => (input, context) => {
+    wrapRun: (next) => (input) => {
       inputs.push(input.messages.map(textOf).join());
-      return next(input, context);
+      return next(input);
     },
   };
   const model = new ScriptedModel(['done']);

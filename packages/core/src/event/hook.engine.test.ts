@@ -106,7 +106,7 @@ test('a typed handler gets each event before `onEvent` of the same hook', async 
         {
           wrapRequest: (next) => async (draft, context, steps) => {
             await steps.emit('context-fitted', { removed: 1, before: 2, after: 1 });
-            return next(draft, context);
+            return next(draft);
           },
         },
         patchToolCalls(),

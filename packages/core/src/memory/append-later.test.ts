@@ -76,9 +76,9 @@ test('a message that is deleted with `later` comes back if the next run is refus
   const memory = new SessionMemory(store, 's');
   let isClosed = false;
   const guard: Middleware = {
-    wrapInput: (next) => async (input, context) => {
+    wrapInput: (next) => async (input) => {
       if (isClosed) throw new Error('The guard is down.');
-      return next(input, context);
+      return next(input);
     },
   };
   const model = new ScriptedModel(['Hi.', 'New.']);

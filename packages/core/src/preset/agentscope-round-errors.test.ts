@@ -24,8 +24,8 @@ function setUp(thrown: unknown, parallelTools?: number) {
     use: [
       agentscope(),
       {
-        wrapTool: (next) => async (call, options) => {
-          if (call.tool.name !== 'b' || !isBroken) return next(call, options);
+        wrapTool: (next) => async (call) => {
+          if (call.tool.name !== 'b' || !isBroken) return next(call);
           isBroken = false;
           throw thrown;
         },

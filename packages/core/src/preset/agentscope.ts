@@ -1,9 +1,9 @@
 import type { Middleware } from '../agent/middleware.ts';
+import { perRun } from '../agent/per-run.ts';
 import { presetOf } from '../agent/use-list.ts';
 import { summaryFallback } from '../middleware/limits/last-answer.ts';
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
-import type { Msg } from '../message/msg.ts';
 import { errorResult } from '../tool/tool-result.ts';
 
 /**
@@ -42,25 +42,24 @@ export function agentscope(options: Readonly<Record<string, never>> = {}): reado
  * call.
  */
 function roundErrors(): Middleware {
+  const roundOf = perRun((): { failure?: string | undefined } => ({}));
   return {
     name: 'roundErrors',
-    wrapTool(next) {
-      // All tool calls of a reply get the same array of messages.
-      const failures = new WeakMap<readonly Msg[], string>();
-      return async (call, options) => {
-        const { messages, signal } = options;
-        const earlier = failures.get(messages);
-        if (earlier !== undefined) return errorResult(call.toolUse, earlier);
-        try {
-          return await next(call, options);
-        } catch (error) {
-          const isFatal = AgentError.is(error) && error.code === 'TOOL_ERROR';
-          if (isFatal || signal.aborted) throw error;
-          const failure = `Tool execution failed: ${messageOf(error)}`;
-          failures.set(messages, failure);
-          return errorResult(call.toolUse, failure);
-        }
-      };
+    wrapRound: (next) => (round, context) => {
+      roundOf(context).failure = undefined;
+      return next(round);
+    },
+    wrapTool: (next) => async (call, context) => {
+      const current = roundOf(context);
+      if (current.failure !== undefined) return errorResult(call.toolUse, current.failure);
+      try {
+        return await next(call);
+      } catch (error) {
+        const isFatal = AgentError.is(error) && error.code === 'TOOL_ERROR';
+        if (isFatal || context.signal.aborted) throw error;
+        current.failure = `Tool execution failed: ${messageOf(error)}`;
+        return errorResult(call.toolUse, current.failure);
+      }
     },
   };
 }

@@ -22,13 +22,13 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
     // Only the whole reply shows which tool calls its text contains.
     wrapReply: (next) => async (reply, context, steps) => {
       const { request } = reply;
-      if (!request || !hasNoTools(request)) return next(reply, context);
+      if (!request || !hasNoTools(request)) return next(reply);
       const message = withoutTextCalls(reply.message);
       const isChanged = message !== reply.message;
       if (isChanged) await steps.emit('step-reset', { reason: 'final', replacement: message });
       // What is left of the reply needs no correction.
       const isFinal = isChanged || !message.content.length;
-      return next(isFinal ? { ...reply, message, isFinal } : reply, context);
+      return next(isFinal ? { ...reply, message, isFinal } : reply);
     },
   };
 }

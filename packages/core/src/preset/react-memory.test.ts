@@ -113,9 +113,9 @@ test('`reactMemory` of an interrupted call contains the partial text; aborted an
 test('`reactMemory` of a call that a guard rejects is empty, even if earlier calls have steps', async () => {
   let refuses = false;
   const guard: Middleware = {
-    wrapInput: (next) => async (given, context) => {
+    wrapInput: (next) => async (given) => {
       if (refuses) throw new AgentError('GUARD_REJECTED', 'No.');
-      return next(given, context);
+      return next(given);
     },
   };
   const { agent } = setUp([calls('look'), 'One.'], { use: [guard] });

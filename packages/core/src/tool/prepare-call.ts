@@ -1,3 +1,4 @@
+import type { Decision, PendingCall } from '../event/pending-call.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { ToolUse } from '../message/content-block.ts';
 import type { Path } from '../schema/schema.ts';
@@ -13,13 +14,29 @@ export interface ReadyCall {
   readonly input: unknown;
 }
 
+/** A tool call as `wrapTool` gets it. Its arguments are valid. */
+export interface ToolCall extends ReadyCall {
+  /** A person's decision about the tool call. */
+  readonly decision: Decision | undefined;
+  /** What the tool call waited for before `decision`. */
+  readonly pending: PendingCall | undefined;
+  /**
+   * Checks another form of the tool call, such as one with edited arguments. Returns it ready to
+   * run, or the problem as text for the model.
+   */
+  prepare(toolUse: ToolUse): Promise<Prepared>;
+}
+
 /**
  * Returns the call with another `execute` of its tool. `execute` gets the tool's own function first.
+ * Use it in `wrapTool` to change the arguments, the context or the result, and to run a tool again.
+ * It is not called for a tool without `execute`.
  */
-export function withExecute(
-  { tool, ...call }: ReadyCall,
+export function withExecute<C extends ReadyCall>(
+  call: C,
   execute: (run: Execute, ...given: Parameters<Execute>) => ReturnType<Execute>,
-): ReadyCall {
+): C {
+  const { tool } = call;
   return { ...call, tool: { ...tool, execute: (...given) => execute(tool.execute!, ...given) } };
 }
 

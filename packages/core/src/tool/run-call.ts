@@ -1,5 +1,4 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import type { Decision, PendingCall } from '../event/pending-call.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ToolUse } from '../message/content-block.ts';
@@ -9,7 +8,7 @@ import type { Msg } from '../message/msg.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import { valueFor } from './context-token.ts';
-import type { Prepared, ReadyCall } from './prepare-call.ts';
+import type { ToolCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
 import { isSuspension, notStarted, type ToolOutcome } from './tool-outcome.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
@@ -28,14 +27,11 @@ export interface ToolRun extends RunInfo {
 export interface ExecuteOptions {
   readonly run: ToolRun;
   readonly messages: readonly Msg[];
-  readonly decision: Decision | undefined;
   /**
    * Whether the tool has no `execute`, so that the tool call waits for a result from outside. A
    * wrapper may add an `execute`, which is not used.
    */
   readonly isExternal: boolean;
-  /** What the tool call waited for before `decision`. */
-  readonly pending: PendingCall | undefined;
   /**
    * Signal that aborts the tool call. After the abort the result is `interrupted`, even if the tool
    * ignores the signal.
@@ -43,11 +39,6 @@ export interface ExecuteOptions {
   readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
-  /**
-   * Checks another form of the tool call, such as one with edited arguments. Returns it ready to run,
-   * or the problem as text for the model.
-   */
-  prepare(toolUse: ToolUse): Promise<Prepared>;
   /**
    * Notes in the log that the tool starts. Resolves with false if the run has ended meanwhile. The
    * tool must not start then.
@@ -59,7 +50,7 @@ export interface ExecuteOptions {
  * Runs one prepared tool call and returns its result. The call of an external tool is suspended.
  * Rejects only if the tool throws an `AgentError` with code `TOOL_ERROR`, which ends the agent call.
  */
-export async function runCall(call: ReadyCall, options: ExecuteOptions): Promise<ToolOutcome> {
+export async function runCall(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome> {
   const { tool, toolUse, input } = call;
   const { signal } = options;
   if (options.isExternal) return { suspended: '', kind: 'external' };
@@ -84,7 +75,7 @@ export async function runCall(call: ReadyCall, options: ExecuteOptions): Promise
 }
 
 function toolContext(
-  { tool, toolUse }: ReadyCall,
+  { tool, toolUse, decision, pending }: ToolCall,
   options: ExecuteOptions,
   signal: AbortSignal,
 ): ToolContext {
@@ -100,8 +91,8 @@ function toolContext(
     toolUseId: toolUse.id,
     messages: options.messages,
     idempotencyKey: `${sessionId}:${toolUse.id}`,
-    decision: options.decision,
-    pending: options.pending,
+    decision,
+    pending,
     emit: options.emit,
     forward: options.forward,
     interrupt: run.interrupt,

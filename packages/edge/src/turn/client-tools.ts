@@ -80,8 +80,8 @@ export function clientTools(read: () => ClientTools): Middleware {
         },
       },
     },
-    wrapRequest: (next) => async (draft, context) => {
-      const made = await next(draft, context);
+    wrapRequest: (next) => async (draft) => {
+      const made = await next(draft);
       const { toolChoice } = read();
       if (!('messages' in made) || !isFirst || toolChoice === undefined) return made;
       isFirst = false;

@@ -6,6 +6,7 @@ import { resultOf } from '../step/finish.ts';
 import { loop } from '../loop.ts';
 import { hookRejection } from '../next.ts';
 import type { Run } from './run.ts';
+import { endAborted, runWrapped } from './wrapped-step.ts';
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
@@ -50,7 +51,7 @@ async function resultFor(
   // aborted before its turn.
   const isRefused = run.rejection ?? run.failure;
   const begins = input && !isRefused && !run.waits.abandoned;
-  const result = await (begins ? run.setup.runLoop(input, run) : loop(run, undefined));
+  const result = await (begins ? runWrapped(run, 'wrapRun', input, loop) : loop(run, undefined));
   try {
     // A wrapper may have answered without `next`.
     await run.close(result.reason);
@@ -95,18 +96,4 @@ async function tellLast(run: Run, event: AgentEvent, isFailure: boolean): Promis
 async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promise<AgentResult> {
   const shown = await tellLast(run, run.outbox.event('run-end', { result }), isFailure);
   return shown.type === 'run-end' ? shown.result : result;
-}
-
-/**
- * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
- * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown` if
- * it does not come from the abort.
- */
-export async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
-  if (!run.waits.isAbort(thrown)) throw thrown;
-  run.waits.toleratesHangs = true;
-  if (run.stage === 'closed') run.stage = 'over';
-  if (run.failure) throw run.failure;
-  await run.close('aborted');
-  return resultOf(run, { reason: 'aborted' });
 }

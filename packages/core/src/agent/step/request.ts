@@ -34,7 +34,7 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
  * Passes the next model request through the `pre-reasoning` hooks. This is the innermost step of
  * `wrapRequest`.
  */
-export async function makeRequest(run: Run, given: RequestDraft): Promise<ModelRequest | Next> {
+export async function innerRequest(run: Run, given: RequestDraft): Promise<ModelRequest | Next> {
   const { messages, tools, options, limit } = given;
   if (limit) return { kind: 'refused', reason: limit, draft: given };
   run.iteration += 1;

@@ -4,16 +4,19 @@ import type { PendingCall } from '../../event/pending-call.ts';
 import { takeNote } from '../../memory/log/call-notes.ts';
 import { resumeOfStarted } from '../../memory/log/resumption.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
-import { prepareCall, type Prepared, type ReadyCall } from '../../tool/prepare-call.ts';
+import { prepareCall } from '../../tool/prepare-call.ts';
+import type { Prepared, ReadyCall, ToolCall } from '../../tool/prepare-call.ts';
+import { runCall, type ExecuteOptions } from '../../tool/run-call.ts';
 import { isResult, isSuspension, notStarted } from '../../tool/tool-outcome.ts';
 import type { Suspension, ToolOutcome } from '../../tool/tool-outcome.ts';
 import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
 import { deniedResult, errorResult, interruptedResult } from '../../tool/tool-result.ts';
 import { requireParts } from '../check-options.ts';
 import { conclude, failCall } from './conclude.ts';
-import type { OpenCall, Round, RunCallOptions } from '../middleware.ts';
+import type { OpenCall, Round } from '../middleware.ts';
 import { controlOf, firstOf, type Jump } from '../next.ts';
 import type { Run } from '../run/run.ts';
+import { runWrapped } from '../run/wrapped-step.ts';
 
 /** A tool call whose tool may start. */
 interface AdmittedCall {
@@ -22,7 +25,7 @@ interface AdmittedCall {
 }
 
 /** What a tool call gets besides its own values. */
-type ToolOutput = ToolSink & Pick<RunCallOptions, 'messages'>;
+type ToolOutput = ToolSink & Pick<ExecuteOptions, 'messages'>;
 
 /** The tool calls that run at the same time. */
 export class ToolRound {
@@ -152,17 +155,22 @@ export class ToolRound {
     const ready = isSame ? checked : await check(run, checked.toolUse);
     if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
     const { decision, pending, waited } = call.state;
-    const outcome = await run.setup.runTool(ready, {
-      ...output,
+    const given: ToolCall = {
+      ...ready,
       decision,
-      isExternal: !ready.tool.execute,
       pending: pending ?? waited,
+      prepare: (toolUse) => check(run, toolUse),
+    };
+    const options: ExecuteOptions = {
+      ...output,
+      isExternal: !ready.tool.execute,
       signal: run.signal,
       run,
-      steps: run.steps,
-      prepare: (toolUse) => check(run, toolUse),
       begin: (toolUse) => this.#begin(ready, toolUse),
-    });
+    };
+    const outcome = await runWrapped(run, 'wrapTool', given, (_run, made) =>
+      runCall(made, options),
+    );
     // A wrapper may have answered in place of the tool.
     if (isResult(outcome) && outcome.state === 'success')
       run.toolsUsed.set(ready.toolUse.id, ready.tool.name);

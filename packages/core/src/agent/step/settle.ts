@@ -9,6 +9,7 @@ import { carryOut } from './jump.ts';
 import type { OpenCall, SettledInput } from '../middleware.ts';
 import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
+import { runWrapped } from '../run/wrapped-step.ts';
 
 /**
  * Admits the input, adds it to the log and says what comes first. `given` is
@@ -17,40 +18,24 @@ import type { Run } from '../run/run.ts';
 export async function settle(run: Run, given: CallInput | undefined): Promise<Next> {
   if (run.rejection) throw run.rejection;
   if (!given || run.failure) return endStopped(run);
-  const { setup } = run;
-  const input = await (run.admitted ?? setup.admit(given, run));
+  const input = await (run.admitted ?? admit(run, given));
   await run.restore();
-  run.conversation = openConversation(await run.waits.read(setup.memory.read()));
+  run.conversation = openConversation(await run.waits.read(run.setup.memory.read()));
   const jumps: Jump[] = [];
   const messages = await preCall(run, input.messages, jumps);
-  return setup.settle({ ...input, messages, jump: firstOf(jumps) }, run);
+  return runWrapped(run, 'wrapSettle', { ...input, messages, jump: firstOf(jumps) }, innerSettle);
 }
 
-/**
- * Runs the `pre-call` hooks. `options.preCall` decides whether the hooks may change the input.
- * AgentScope's code allows changes; its documentation does not.
- */
-async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<readonly Msg[]> {
-  const { stop, jumpTo } = controlOf(jumps, 'pre-call');
-  const reject = (why: string): void => run.refuse('rejected', hookRejection(why));
-  const control = { stop, jumpTo, reject };
-  const isNotification = run.options.preCall === 'notification';
-  const event = isNotification
-    ? run.outbox.event('pre-call', { input })
-    : await run.outbox.modify('pre-call', { input }, control);
-  if (isNotification) await run.hooks.notify(event, control);
-  // After an abort, a hook that still runs has not judged the input.
-  if (run.waits.abandoned) run.signal.throwIfAborted();
-  if (run.rejection) throw run.rejection;
-  await run.outbox.push([event]);
-  return event.input;
+/** Passes an input through the wrappers of input, before anything is stored. */
+export function admit(run: Run, given: CallInput): Promise<CallInput> {
+  return runWrapped(run, 'wrapInput', given, async (_run, input) => input);
 }
 
 /**
  * Adds the input to the log. Afterwards each tool call in the log has a result or runs next, so the
  * loop can ask the model. This is the innermost step of `wrapSettle`.
  */
-export async function settleInput(run: Run, input: SettledInput): Promise<Next> {
+export async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   const { messages, decisions } = input;
   checkNew(messages, run.messages);
   const open = run.openCalls;
@@ -72,6 +57,26 @@ export async function settleInput(run: Run, input: SettledInput): Promise<Next> 
   if (left?.answer) return storedAnswer(run, left.answer);
   const isActing = decisions.length > 0 || left?.type === 'open-calls';
   return { to: isActing ? 'tools' : 'model' };
+}
+
+/**
+ * Runs the `pre-call` hooks. `options.preCall` decides whether the hooks may change the input.
+ * AgentScope's code allows changes; its documentation does not.
+ */
+async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<readonly Msg[]> {
+  const { stop, jumpTo } = controlOf(jumps, 'pre-call');
+  const reject = (why: string): void => run.refuse('rejected', hookRejection(why));
+  const control = { stop, jumpTo, reject };
+  const isNotification = run.options.preCall === 'notification';
+  const event = isNotification
+    ? run.outbox.event('pre-call', { input })
+    : await run.outbox.modify('pre-call', { input }, control);
+  if (isNotification) await run.hooks.notify(event, control);
+  // After an abort, a hook that still runs has not judged the input.
+  if (run.waits.abandoned) run.signal.throwIfAborted();
+  if (run.rejection) throw run.rejection;
+  await run.outbox.push([event]);
+  return event.input;
 }
 
 /** Makes sure that the agent has a state of each decided call, for the note about it. */

@@ -349,8 +349,8 @@ test('outputLength() cuts a direct answer, or marks it as too short', async () =
 
 test('`wrapReply` can discard a direct answer, so that the model answers', async () => {
   const discard: Middleware = {
-    wrapReply: (next) => async (reply, context) =>
-      reply.reason === 'return-direct' ? { to: 'model' } : next(reply, context),
+    wrapReply: (next) => async (reply) =>
+      reply.reason === 'return-direct' ? { to: 'model' } : next(reply),
   };
   const { agent } = setUp([calls('find'), 'the model’s'], { use: [discard] });
   expect((await run(agent, 'go')).result.text).toBe('the model’s');

@@ -40,7 +40,7 @@ export function directAnswers(): Middleware {
     name: 'directAnswers',
     wrapRequest: (next) => (draft, context, steps) =>
       draft.isAsked || !mayAnswer(context)
-        ? next(draft, context)
+        ? next(draft)
         : answerDirectly(draft, next, { context, steps }),
   };
 }
@@ -72,10 +72,10 @@ async function answerDirectly(
     const ruled = typeof rule === 'function' ? rule(result, messages[last]!) : rule;
     return ruled ?? isDirect(result, tools);
   };
-  if (!results.every(isAnswer)) return next(draft, context);
+  if (!results.every(isAnswer)) return next(draft);
   const content = results.length > 1 ? `[${results.map(toJson).join()}]` : results[0]!.output;
   const made = await steps.reply(steps.message('assistant', content), 'return-direct');
-  return isEnding(made) ? made : next(draft, context);
+  return isEnding(made) ? made : next(draft);
 }
 
 function isDirect({ name }: ToolResult, tools: ToolSet): boolean {

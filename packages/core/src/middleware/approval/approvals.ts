@@ -1,6 +1,8 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { checkOptions } from '../../error/check-fields.ts';
+import type { ToolCall } from '../../tool/prepare-call.ts';
+import { notStarted, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { toolNeeds, type Approving } from './approval-policy.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 import { askedAgain, askingApprover, type Decide } from './ask-approver.ts';
@@ -79,14 +81,18 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
         return settle(input, context, steps);
       };
     },
-    wrapRound: (next) => {
-      const run = decided.wrapRound(deferred.wrapRound(next, defers));
-      return decide ? (round, ...about) => run(askedAgain(round), ...about) : run;
+    wrapRound: (next) => (round, context, steps) => {
+      const run = decided.wrapRound((given) =>
+        defers(context) ? deferred.runRound(given, next, context) : next(given),
+      );
+      return run(decide ? askedAgain(round) : round, context, steps);
     },
-    wrapTool: (next) => {
-      const run = deferred.wrapTool(next);
+    wrapTool: (next) => (call, context, steps) => {
+      const run = async (given: ToolCall): Promise<ToolOutcome> =>
+        deferred.mayStart(context) ? next(given) : notStarted;
       const gated = decided.wrapTool(run);
-      return decide ? askingApprover(gated, run, { decide, timeoutMs, onError }) : gated;
+      const asking = decide ? askingApprover(gated, run, { decide, timeoutMs, onError }) : gated;
+      return asking(call, context, steps);
     },
   };
   return made;

@@ -1,4 +1,4 @@
-import type { OpenCall, Round, RunCall, RunCallOptions } from '../../agent/middleware.ts';
+import type { OpenCall, OuterStep, Round, Step } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -9,8 +9,8 @@ import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
-import type { ReadyCall } from '../../tool/prepare-call.ts';
-import { isSuspension } from '../../tool/tool-outcome.ts';
+import type { ToolCall } from '../../tool/prepare-call.ts';
+import { isSuspension, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult } from '../../tool/tool-result.ts';
 import { editCall } from './decided-calls.ts';
 
@@ -55,25 +55,29 @@ export function askedAgain(round: Round): Round {
  * Asks the approver about a tool call if `gated` suspends it for an approval. `next` runs the tool
  * call once it is approved.
  */
-export function askingApprover(gated: RunCall, next: RunCall, options: AskOptions): RunCall {
-  return async (call, given) => {
-    const outcome = await gated(call, given);
+export function askingApprover(
+  gated: OuterStep<ToolCall, ToolOutcome>,
+  next: Step<ToolCall, ToolOutcome>,
+  options: AskOptions,
+): OuterStep<ToolCall, ToolOutcome> {
+  return async (call, context, steps) => {
+    const outcome = await gated(call, context, steps);
     if (!isSuspension(outcome) || outcome.kind !== 'approval') return outcome;
-    const decision = await askNow(call, outcome.suspended, { given, options });
+    const decision = await askNow(call, outcome.suspended, { context, steps, options });
     if (!decision) return outcome;
     let { toolUse } = call;
     if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
-    const { run: context, steps } = given;
     if (decision.type === 'edit')
       toolUse = await editCall(toolUse, decision, { isReviewed: true, context, steps });
     // The tools may have changed while the approver was asked.
-    const ready = await given.prepare(toolUse);
-    return ready.ok ? next(ready, { ...given, decision }) : errorResult(toolUse, ready.problem);
+    const ready = await call.prepare(toolUse);
+    return ready.ok ? next({ ...call, ...ready, decision }) : errorResult(toolUse, ready.problem);
   };
 }
 
 interface Asking {
-  readonly given: RunCallOptions;
+  readonly context: RunContext;
+  readonly steps: Steps;
   readonly options: AskOptions;
 }
 
@@ -82,15 +86,15 @@ interface Asking {
  * during the question, the next run knows that the tool has not started.
  */
 async function askNow(
-  { toolUse }: ReadyCall,
+  { toolUse }: ToolCall,
   reason: string,
-  { given: { run, steps }, options }: Asking,
+  { context, steps, options }: Asking,
 ): Promise<Decision | undefined> {
   const { id: toolUseId, name, input } = toolUse;
   const why = reason ? { reason } : {};
   const pending: PendingCall = { toolUseId, name, input, kind: 'approval', ...why };
   await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
-  const decision = await verdictAbout(pending, run, steps, options);
+  const decision = await verdictAbout(pending, context, steps, options);
   if (decision) await steps.note([{ kind: 'decision', decision }]);
   return decision;
 }

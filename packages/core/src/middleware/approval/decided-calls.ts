@@ -1,13 +1,5 @@
 import { isSameJson } from '../../message/json/parse-json.ts';
-import type {
-  Middleware,
-  OpenCall,
-  Round,
-  RunCall,
-  RunCallOptions,
-  SettledInput,
-  Step,
-} from '../../agent/middleware.ts';
+import type { Middleware, OpenCall, Round, SettledInput, Step } from '../../agent/middleware.ts';
 import type { Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
@@ -20,7 +12,7 @@ import { isRecord } from '../../message/json/is-record.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
-import type { ReadyCall } from '../../tool/prepare-call.ts';
+import type { ToolCall } from '../../tool/prepare-call.ts';
 import type { ToolOutcome } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
 import { isUndecided, toolNeeds, type NeedsApproval } from './approval-policy.ts';
@@ -37,17 +29,13 @@ export type DecidedCalls = Required<
 export function decidedCalls(needs: NeedsApproval = toolNeeds): DecidedCalls {
   return {
     name: 'approvals',
-    wrapSettle: (next) => async (input, context) =>
-      next(decidedInput(input, context.openCalls), context),
+    wrapSettle: (next) => async (input, context) => next(decidedInput(input, context.openCalls)),
     wrapRound: (next) => (round, context, steps) =>
-      round.calls.every(isNew)
-        ? next(round, context)
-        : decideRound(round, next, { needs, context, steps }),
-    wrapTool: (next) => (call, given) => {
-      const { run, decision } = given;
-      const isDecided = decision || openCall(run, call.toolUse)?.state.approved;
-      const isNeeded = !isDecided && needs(call, run);
-      return isNeeded ? runUnlessNeeded(call, given, { isNeeded, next }) : next(call, given);
+      round.calls.every(isNew) ? next(round) : decideRound(round, next, { needs, context, steps }),
+    wrapTool: (next) => (call, context, steps) => {
+      const isDecided = call.decision || openCall(context, call.toolUse)?.state.approved;
+      const isNeeded = !isDecided && needs(call, context);
+      return isNeeded ? runUnlessNeeded(call, next, { isNeeded, context, steps }) : next(call);
     },
   };
 }
@@ -58,35 +46,35 @@ function openCall({ openCalls }: RunContext, { id }: ToolUse): OpenCall | undefi
 
 interface Needed {
   readonly isNeeded: Awaitable<boolean | string>;
-  readonly next: RunCall;
+  readonly context: RunContext;
+  readonly steps: Steps;
 }
 
 /** Suspends a tool call that needs an approval. Runs the tool call otherwise. */
 async function runUnlessNeeded(
-  call: ReadyCall,
-  given: RunCallOptions,
-  { isNeeded, next }: Needed,
+  call: ToolCall,
+  next: Step<ToolCall, ToolOutcome>,
+  { isNeeded, context, steps }: Needed,
 ): Promise<ToolOutcome> {
-  const { run, steps } = given;
   let reason: boolean | string;
   try {
     reason = await steps.wait(isNeeded);
   } catch (error) {
     // The tool has not started, so the run closes the call as interrupted.
-    if (run.stopped === 'aborted') throw error;
+    if (context.stopped === 'aborted') throw error;
     return errorResult(call.toolUse, messageOf(error));
   }
-  if (!reason) return next(call, given);
+  if (!reason) return next(call);
   return { suspended: reason === true ? '' : reason, kind: 'approval' };
 }
 
 /** Adds decisions about the open tool calls to an input with new messages. */
 export function decideBeside(decisions: readonly Decision[]): Middleware {
   return {
-    wrapInput: (next) => (input, context) => {
+    wrapInput: (next) => (input) => {
       const hasMessages = input.messages.some(({ role }) => role !== 'tool');
       const all = hasMessages ? { ...input, decisions: [...input.decisions, ...decisions] } : input;
-      return next(all, context);
+      return next(all);
     },
   };
 }
@@ -145,7 +133,7 @@ async function decideRound(
     const call = await withDecision(given, context, steps);
     calls.push(await steps.wait(withStart(call, context, needs)));
   }
-  return next({ ...round, calls }, context);
+  return next({ ...round, calls });
 }
 
 /**

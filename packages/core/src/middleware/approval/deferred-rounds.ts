@@ -1,10 +1,9 @@
 import { isEnding, type Next } from '../../agent/next.ts';
-import type { OpenCall, Round, RunCall, Step } from '../../agent/middleware.ts';
+import type { OpenCall, Round, Step } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
-import { notStarted } from '../../tool/tool-outcome.ts';
 import { isUndecided, type NeedsApproval } from './approval-policy.ts';
 
 interface Deferral {
@@ -16,10 +15,10 @@ interface Deferral {
 
 export interface DeferredRounds {
   readonly needs: NeedsApproval;
-  /** Wraps the step that runs the open tool calls. `defers`: whether the rounds of this run wait. */
-  wrapRound(next: Step<Round, Next>, defers: (context: RunContext) => boolean): Step<Round, Next>;
-  /** Wraps the start of a tool call. */
-  wrapTool(next: RunCall): RunCall;
+  /** Runs the open tool calls of a round whose tool calls wait. */
+  runRound(round: Round, next: Step<Round, Next>, context: RunContext): Promise<Next>;
+  /** Whether tool calls may start now. */
+  mayStart(context: RunContext): boolean;
 }
 
 /**
@@ -41,14 +40,9 @@ export function deferredRounds(needs: NeedsApproval): DeferredRounds {
       const { cleared } = deferralOf(context);
       return cleared.has(call.toolUse.id) ? false : clear(call, context);
     },
-    wrapRound: (next, defers) => async (round, context) => {
-      if (!defers(context)) return next(round, context);
-      return runDeferred(round.calls, { needs, deferral: deferralOf(context), context, next });
-    },
-    wrapTool: (next) => async (call, given) => {
-      const isRunning = deferralOf(given.run).mode === 'run';
-      return isRunning ? next(call, given) : notStarted;
-    },
+    runRound: ({ calls }, next, context) =>
+      runDeferred(calls, { needs, deferral: deferralOf(context), context, next }),
+    mayStart: (context) => deferralOf(context).mode === 'run',
   };
 }
 
@@ -72,11 +66,11 @@ async function runDeferred(
   const first = waiting.length ? waiting : fresh;
   if (!first.length) {
     for (const { toolUse } of calls) deferral.cleared.add(toolUse.id);
-    return next({ calls }, context);
+    return next({ calls });
   }
   deferral.mode = 'decide';
   try {
-    const made = await next({ calls: first, parallelTools: Infinity }, context);
+    const made = await next({ calls: first, parallelTools: Infinity });
     // The tools start in the next round, also if the run pauses after it.
     const isPause = isEnding(made) && made.reason === 'suspended' && !hasPending(context);
     const goesOn = isPause || !isEnding(made);

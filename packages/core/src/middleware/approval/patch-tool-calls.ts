@@ -34,7 +34,7 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware 
         const output = textFor(words, toolUse, mayHaveStarted(state));
         await steps.conclude(toolUse, { ...interruptedResult(toolUse, state), output });
       }
-      return next(input, context);
+      return next(input);
     },
   };
 }

@@ -92,7 +92,7 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
   return {
     ...policy,
     wrapRequest: (next) => async (draft, context, steps) =>
-      next(await fitDraft(policy, draft, context, steps), context),
+      next(await fitDraft(policy, draft, context, steps)),
   };
 }
 

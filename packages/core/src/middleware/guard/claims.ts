@@ -91,10 +91,8 @@ function fail(): never {
 /** Lets the guards judge claims together with the input of one agent call. */
 export function claimed(claims: readonly Claim[]): Middleware {
   return {
-    wrapInput: (next) => (input, context) =>
-      input.from === undefined
-        ? judgedWith(claims, input, (all) => next(all, context))
-        : next(input, context),
+    wrapInput: (next) => (input) =>
+      input.from === undefined ? judgedWith(claims, input, (all) => next(all)) : next(input),
   };
 }
 

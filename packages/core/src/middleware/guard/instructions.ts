@@ -13,7 +13,7 @@ export function instructions(messages: readonly Msg[]): Middleware {
   return {
     ...claimed(messages.map((message) => ({ message, take }))),
     wrapSettle: (next) => async (input, context, steps) => {
-      const first = await next(input, context);
+      const first = await next(input);
       steps.prepend(judged);
       return first;
     },

@@ -64,6 +64,8 @@ export function handOff(options: HandOffOptions): Middleware {
   const fields = 'to:array own:object|? limit:whole|Infinity|? onHandOff:function|?';
   checkOptions('handOff()', options, fields);
   checkAgents(options.to, options.own ?? {});
+  /** By the wrapped model, which each agent has once: a team keeps which tool groups are active. */
+  const teams = new WeakMap<ChatModel, Team>();
   const stateOf = perRun((): { turn?: TeamTurn; resumes?: string | undefined } => ({}));
   return {
     name: 'handOff',
@@ -77,19 +79,18 @@ export function handOff(options: HandOffOptions): Middleware {
         return message === event.message ? event : { ...event, message };
       },
     },
-    wrapRun(next) {
-      let team: Team | undefined;
-      return async (input, context, steps) => {
-        const { presetPriority } = context.options;
-        team ??= new Team(context.agentPath.at(-1)!, options, { presetPriority });
-        const turn = new TeamTurn(context, steps, team, options);
-        stateOf(context).turn = turn;
-        try {
-          return await next(input, context);
-        } finally {
-          turn.end();
-        }
-      };
+    wrapRun: (next) => async (input, context, steps) => {
+      const { model, agentPath, options: usual } = context;
+      const { presetPriority } = usual;
+      const team = teams.get(model) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
+      teams.set(model, team);
+      const turn = new TeamTurn(context, steps, team, options);
+      stateOf(context).turn = turn;
+      try {
+        return await next(input);
+      } finally {
+        turn.end();
+      }
     },
     wrapSettle: (next) => async (input, context) => {
       const { turn, resumes } = stateOf(context);
@@ -98,24 +99,23 @@ export function handOff(options: HandOffOptions): Middleware {
       // The kernel would take the answer of another agent for a message to answer.
       if (isEmpty && turn?.isAnswered(resumes))
         throw new AgentError('INVALID_INPUT', 'The call needs an input.');
-      const made = await next(input, context);
+      const made = await next(input);
       if (!isEnding(made) && made.to === 'model') turn?.follow();
       return made;
     },
-    wrapRequest: (next) => (draft, context) =>
-      next(stateOf(context).turn?.filter(draft) ?? draft, context),
+    wrapRequest: (next) => (draft, context) => next(stateOf(context).turn?.filter(draft) ?? draft),
     wrapModel(next) {
       checkGuarded(next, options.to);
       return leaderModel(next, (run) => stateOf(run).turn?.model);
     },
     wrapReply: (next) => (reply, context) => {
       const message = stateOf(context).turn?.named(reply.message) ?? reply.message;
-      return next({ ...reply, message }, context);
+      return next({ ...reply, message });
     },
     wrapRound: (next) => async (round, context) => {
       const { turn } = stateOf(context);
       const calls = turn?.firstOnly(round.calls) ?? round.calls;
-      const made = await next({ ...round, calls }, context);
+      const made = await next({ ...round, calls });
       const isHandedOff = !isEnding(made) && made.to === 'model' && turn?.follow();
       // The results of this round are no answer.
       return isHandedOff ? { to: 'model', isAsked: true } : made;

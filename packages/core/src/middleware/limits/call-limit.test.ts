@@ -203,9 +203,9 @@ test.for([
 test('a request that modelCallLimit() refuses does not reach the middleware after it', async () => {
   let prepared = 0;
   const after: Middleware = {
-    wrapRequest: (next) => (draft, context) => {
+    wrapRequest: (next) => (draft) => {
       prepared += 1;
-      return next(draft, context);
+      return next(draft);
     },
   };
   const { agent } = setUp([calls('add'), 'never'], [modelCallLimit({ run: 1 }), after]);

@@ -25,13 +25,13 @@ export function concurrency(semaphore: Semaphore): Middleware {
     wrapRun: (next) => async (input, context, steps) => {
       const inside = runsWithPlace(semaphore);
       const above = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
-      if (above.some((runId) => inside.has(runId))) return next(input, context);
+      if (above.some((runId) => inside.has(runId))) return next(input);
       const release = await enter(semaphore, context, steps);
       inside.add(context.runId);
       try {
         // After an abort during the wait, nothing of the agent call is stored.
         context.signal.throwIfAborted();
-        return await next(input, context);
+        return await next(input);
       } finally {
         inside.delete(context.runId);
         release?.();

@@ -4,12 +4,9 @@ import type { Middleware } from '../../agent/middleware.ts';
 export function defaultToolTimeout(timeoutMs: number): Middleware {
   return {
     name: 'defaultToolTimeout',
-    wrapTool: (next) => (call, options) => {
+    wrapTool: (next) => (call) => {
       const { tool } = call;
-      return next(
-        tool.timeoutMs === undefined ? { ...call, tool: { ...tool, timeoutMs } } : call,
-        options,
-      );
+      return next(tool.timeoutMs === undefined ? { ...call, tool: { ...tool, timeoutMs } } : call);
     },
   };
 }

@@ -74,7 +74,7 @@ export function lastAnswer(onLimit?: OnLimit): Middleware {
   return {
     name: 'lastAnswer',
     wrapRequest: (next) => async (draft, context, steps) => {
-      const made = await next(draft, context);
+      const made = await next(draft);
       if (!isEnding(made) || made.kind !== 'refused') return made;
       return answerAt(made.reason, made.draft, { context, steps, onLimit });
     },

@@ -15,10 +15,10 @@ export function modelCallLimit(options: CallLimitOptions): Middleware {
     name: 'modelCallLimit',
     on: limit.on,
     wrapRequest: (next) => async (draft, context, steps) => {
-      if (draft.limit) return next(draft, context);
+      if (draft.limit) return next(draft);
       const words = limit.reachedBy(1, context);
       if (words !== undefined) return endAt(words, steps);
-      const made = await next(draft, context);
+      const made = await next(draft);
       limit.count(context.iteration, context);
       return made;
     },

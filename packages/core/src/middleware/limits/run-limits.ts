@@ -56,15 +56,15 @@ export function runLimits(usual: RunLimits = {}): Middleware {
       const tokens = options.limits?.tokens ?? usual.tokens ?? Infinity;
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limited = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
-      if (hasCallsLeft(context)) return next(limited, context);
+      if (hasCallsLeft(context)) return next(limited);
       context.setTools(allowTools(context.tools, [outputToolName]));
-      return next({ ...limited, tools: context.toolSchemas }, context);
+      return next({ ...limited, tools: context.toolSchemas });
     },
     wrapReply: (next) => (reply, context) =>
-      hasCallsLeft(context) ? next(reply, context) : lastReply(reply, context, next),
+      hasCallsLeft(context) ? next(reply) : lastReply(reply, context, next),
     wrapRound: (next) => (round, context) => {
-      if (maxCalls(context) === Infinity) return next(round, context);
-      return next({ ...round, calls: round.calls.map((call) => counted(call, context)) }, context);
+      if (maxCalls(context) === Infinity) return next(round);
+      return next({ ...round, calls: round.calls.map((call) => counted(call, context)) });
     },
   };
 }
@@ -75,7 +75,7 @@ async function lastReply(
   context: RunContext,
   next: Step<Reply, Next>,
 ): Promise<Next> {
-  const made = await next(reply, context);
+  const made = await next(reply);
   return isNewAnswer(made) ? { ...made, reason: 'limit' } : made;
 }
 

@@ -48,7 +48,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
     wrapRound: (next) => async (round, context, steps) => {
       const { calls } = round;
       const words = limit.reachedBy(calls.filter(isNew).length, context);
-      if (words === undefined) return next(round, context);
+      if (words === undefined) return next(round);
       for (const { toolUse, state } of calls) {
         const result = mayHaveStarted(state)
           ? interruptedResult(toolUse, state)
@@ -57,15 +57,14 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       }
       return endAt(words, steps);
     },
-    wrapTool: (next) => (call, about) => {
-      const context = about.run;
+    wrapTool: (next) => (call, context) => {
       const open = context.openCalls.find(({ toolUse }) => toolUse.id === call.toolUse.id);
       if (counts(call.toolUse) && !mayHaveStarted(open?.state)) {
         const used = usedIn(context);
         used.total += 1;
         limit.count(used.total, context);
       }
-      return next(call, about);
+      return next(call);
     },
   };
 }

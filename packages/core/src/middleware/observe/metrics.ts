@@ -7,11 +7,12 @@ import type { ChatModel, ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import { watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
-import { isResult } from '../../tool/tool-outcome.ts';
-import { withExecute } from '../../tool/prepare-call.ts';
+import { isResult, type ToolOutcome } from '../../tool/tool-outcome.ts';
+import { withExecute, type ToolCall } from '../../tool/prepare-call.ts';
 import type { StopReason } from '../../event/agent-result.ts';
-import type { Middleware, RunCall } from '../../agent/middleware.ts';
+import type { Middleware, Step } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 
 /** Agent, run, session and user of a measurement. */
 export interface RunLabels {
@@ -145,12 +146,9 @@ export function metrics(
       'run-end': (event) => recordEnd(recorder, event),
     },
     wrapModel: (next) => measuredModel(next, recorder, now),
-    wrapTool(next) {
-      const measured = measuredTools(next, recorder, now);
-      return (call, options) => {
-        waitingIn(options.run).delete(call.toolUse.id);
-        return measured(call, options);
-      };
+    wrapTool: (next) => (call, context) => {
+      waitingIn(context).delete(call.toolUse.id);
+      return measuredCall(call, next, { context, recorder, now });
     },
   };
 }
@@ -194,39 +192,47 @@ function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   );
 }
 
-function measuredTools(next: RunCall, recorder: Metrics, now: () => number): RunCall {
-  return async (call, options) => {
-    const { tool, toolUse } = call;
-    let startedAt = now();
-    let isBegun = false;
-    const record = (outcome: ToolMetric['outcome']): void => {
-      const durationMs = now() - startedAt;
-      tell(() =>
-        recorder.toolCall?.({
-          ...labelsOf(options.run),
-          name: tool.name,
-          toolUseId: toolUse.id,
-          durationMs,
-          outcome,
-        }),
-      );
-    };
-    // Another wrapper may first wait for an approval, so the time is measured from here.
-    const measured = withExecute(call, (run, input, context) => {
-      if (!isBegun) startedAt = now();
-      isBegun = true;
-      return run(input, context);
-    });
-    try {
-      const outcome = await next(measured, options);
-      const state = isResult(outcome) ? outcome.state : 'suspended';
-      if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
-      return outcome;
-    } catch (error) {
-      record('failed');
-      throw error;
-    }
+interface Measuring {
+  readonly context: RunContext;
+  readonly recorder: Metrics;
+  readonly now: () => number;
+}
+
+async function measuredCall(
+  call: ToolCall,
+  next: Step<ToolCall, ToolOutcome>,
+  { context: run, recorder, now }: Measuring,
+): Promise<ToolOutcome> {
+  const { tool, toolUse } = call;
+  let startedAt = now();
+  let isBegun = false;
+  const record = (outcome: ToolMetric['outcome']): void => {
+    const durationMs = now() - startedAt;
+    tell(() =>
+      recorder.toolCall?.({
+        ...labelsOf(run),
+        name: tool.name,
+        toolUseId: toolUse.id,
+        durationMs,
+        outcome,
+      }),
+    );
   };
+  // Another wrapper may first wait for an approval, so the time is measured from here.
+  const measured = withExecute(call, (execute, input, context) => {
+    if (!isBegun) startedAt = now();
+    isBegun = true;
+    return execute(input, context);
+  });
+  try {
+    const outcome = await next(measured);
+    const state = isResult(outcome) ? outcome.state : 'suspended';
+    if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
+    return outcome;
+  } catch (error) {
+    record('failed');
+    throw error;
+  }
 }
 
 function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {

@@ -65,18 +65,18 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
         const spans = context.run && spansOf(context.run);
         return tracedReply(tracing, { model, request, context, spans });
       }),
-    wrapTool: (next) => (call, options) => {
+    wrapTool: (next) => (call, context) => {
       // After a decision there is no `pre-acting` in this run: an earlier run emitted it.
-      const opened = spansOf(options.run)?.ofTool(call.toolUse);
-      if (!opened) return next(call, options);
+      const opened = spansOf(context)?.ofTool(call.toolUse);
+      if (!opened) return next(call);
       opened.span.setAttribute('gen_ai.tool.description', call.tool.schema.description);
-      return api.context.with(opened.inside, () => next(call, options));
+      return api.context.with(opened.inside, () => next(call));
     },
     wrapRun: (next) => async (input, context) => {
       const spans = new RunSpans(tracing, context, input.messages);
       known(context).spans = spans;
       try {
-        const result = await api.context.with(spans.inside, () => next(input, context));
+        const result = await api.context.with(spans.inside, () => next(input));
         spans.result(result);
         return result;
       } catch (thrown) {

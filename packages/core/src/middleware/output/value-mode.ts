@@ -99,7 +99,7 @@ export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
       name: 'output',
       wrapSettle: (next) => async (input, context) => {
         const run = runOf(context);
-        const made = await next(input, context);
+        const made = await next(input);
         const isStored = isEnding(made) && made.kind === 'stored';
         return isStored ? run.judgeStored(made) : made;
       },
@@ -107,7 +107,7 @@ export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
       wrapReply: (next) => async (reply, context) => {
         // The output of a tool is no value.
         if (!reply.request) return { to: 'model' };
-        const made = await next(reply, context);
+        const made = await next(reply);
         return isNewAnswer(made) ? runOf(context).judge(made) : made;
       },
     },
@@ -153,7 +153,7 @@ class ValueRun {
     if (given?.reading.ok) return this.#ending(given.reading.found, given.reply);
     if (given?.reading.ok === false) await this.#fail(given.reading);
     const beside = form.beside ? [...draft.beside, form.beside] : draft.beside;
-    const made = await next({ ...draft, beside }, this.#context);
+    const made = await next({ ...draft, beside });
     return isNext(made) ? made : form.request(made, this.#isAsked);
   }
 

@@ -111,9 +111,9 @@ test('the same text is the same message object, and context policies and hooks g
     {
       use: [
         {
-          wrapRequest: (next) => (draft, context) => {
+          wrapRequest: (next) => (draft) => {
             before.push(countMessage(draft.messages[0]!));
-            return next(draft, context);
+            return next(draft);
           },
         },
       ],

@@ -79,13 +79,13 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
       } catch (error) {
         if (!context.stopped) throw AgentError.from(error, 'INVALID_INPUT');
       }
-      return next(input, context);
+      return next(input);
     },
     wrapRequest: (next) => async (draft, context) => {
       const { rendered } = stateOf(context);
-      if (!rendered) return next(draft, context);
+      if (!rendered) return next(draft);
       const given = renderer.renderAgain(rendered, draft, draft.options, context);
-      const made = await next(given, context);
+      const made = await next(given);
       // Hooks may have changed the tools.
       return isNext(made) ? made : renderer.renderAgain(rendered, made, made, context);
     },

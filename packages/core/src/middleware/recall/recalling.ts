@@ -28,7 +28,7 @@ export interface Recall {
 export function recalling(recall: Recall): Required<Pick<Middleware, 'wrapSettle'>> {
   return {
     wrapSettle: (next) => async (input, context, steps) => {
-      const first = await next(input, context);
+      const first = await next(input);
       if (isEnding(first) || context.stopped) return first;
       const { messages, promptId } = context;
       const prompt = messages.filter(({ id }) => id === promptId);

@@ -125,9 +125,9 @@ test('context policies after errorHints() count the hint, and keep it together w
     use: [
       errorHints(),
       {
-        wrapRequest: (next) => (draft, context) => {
+        wrapRequest: (next) => (draft) => {
           counted.push(textOf(draft.messages.at(-1)!));
-          return next(draft, context);
+          return next(draft);
         },
       },
       fitContext({ window: 300, reserveOutput: 0 }),

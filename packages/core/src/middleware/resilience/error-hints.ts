@@ -26,14 +26,14 @@ export function errorHints(): Middleware {
   return {
     name: 'errorHints',
     wrapRequest: (next) => (draft, context, steps) => {
-      if (draft.limit || !draft.tools.length) return next(draft, context);
+      if (draft.limit || !draft.tools.length) return next(draft);
       const hint = hintFor(newestResults(context.messages), hintingOf(context).isForced);
-      if (hint === undefined) return next(draft, context);
+      if (hint === undefined) return next(draft);
       const messages = [...draft.messages, steps.message('user', hint)];
-      return next({ ...draft, messages }, context);
+      return next({ ...draft, messages });
     },
     wrapReply: (next) => async (reply, context, steps) => {
-      const made = await next(reply, context);
+      const made = await next(reply);
       const hinting = hintingOf(context);
       hinting.isForced =
         isNewAnswer(made) &&

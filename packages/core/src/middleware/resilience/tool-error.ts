@@ -3,7 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/message-text.ts';
 import { outputToolName } from '../../message/output-tool.ts';
-import { withExecute, type ReadyCall } from '../../tool/prepare-call.ts';
+import { withExecute, type ToolCall } from '../../tool/prepare-call.ts';
 import { isResult } from '../../tool/tool-outcome.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
@@ -51,11 +51,11 @@ export function toolError(options: ToolErrorOptions = {}): Middleware {
   const { tools, format = usual, rethrow = never, onError } = options;
   return {
     name: 'toolError',
-    wrapTool: (next) => async (call, context) => {
+    wrapTool: (next) => async (call) => {
       const { name } = call.tool;
-      if (name === outputToolName || (tools && !tools.includes(name))) return next(call, context);
+      if (name === outputToolName || (tools && !tools.includes(name))) return next(call);
       const seen: Seen = {};
-      const outcome = await next(watched(call, seen), context);
+      const outcome = await next(watched(call, seen));
       if (!isResult(outcome) || outcome.state !== 'error') return outcome;
       const error =
         errorOf(seen) ??
@@ -87,7 +87,7 @@ interface Seen {
   context?: ToolContext;
 }
 
-function watched(call: ReadyCall, seen: Seen): ReadyCall {
+function watched(call: ToolCall, seen: Seen): ToolCall {
   return withExecute(call, async (run, input, context) => {
     seen.context = context;
     delete seen.thrown;

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import { backoff, backoffFields, type BackoffOptions, type FailedTry } from './backoff.ts';
-import { withExecute, type ReadyCall } from '../../tool/prepare-call.ts';
+import { withExecute, type ToolCall } from '../../tool/prepare-call.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import { isSuspension } from '../../tool/tool-outcome.ts';
 import type { Middleware } from '../../agent/middleware.ts';
@@ -43,7 +43,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
       return false;
     }
   };
-  const again = (call: ReadyCall, run: RunInfo): ReadyCall =>
+  const again = (call: ToolCall, run: RunInfo): ToolCall =>
     withExecute(call, async (execute, input, context) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
@@ -57,7 +57,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
   return {
     name: 'toolRetry',
     wrapTool: (next) => (call, context) =>
-      next(tools && !tools.includes(call.tool.name) ? call : again(call, context.run), context),
+      next(tools && !tools.includes(call.tool.name) ? call : again(call, context)),
   };
 }
 

@@ -1,6 +1,8 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { dataPartKey, isDataPart, withDataParts, type DataPart } from '../../message/data-part.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
+import type { JsonValue } from '../../message/json/json.ts';
+import { withExecute } from '../../tool/prepare-call.ts';
 import { isResult } from '../../tool/tool-outcome.ts';
 
 /**
@@ -11,18 +13,19 @@ import { isResult } from '../../tool/tool-outcome.ts';
 export function keepDataParts(): Middleware {
   return {
     name: 'keepDataParts',
-    wrapTool: (next) => async (call, options) => {
+    wrapTool: (next) => async (call) => {
       const kept = new Map<string, DataPart>();
-      const outcome = await next(call, {
-        ...options,
-        emit(progress) {
-          if (!isDataPart(progress) || progress.transient) return options.emit(progress);
+      const keeping = withExecute(call, (execute, input, context) => {
+        const emit = (progress: JsonValue): void => {
+          if (!isDataPart(progress) || progress.transient) return context.emit(progress);
           const part = { ...progress, id: progress.id ?? `${call.toolUse.id}:${kept.size}` };
-          options.emit(part);
+          context.emit(part);
           // A copy, because the tool may change the value later.
           kept.set(dataPartKey(part), jsonForm(part, 'A data part') as DataPart);
-        },
+        };
+        return execute(input, { ...context, emit });
       });
+      const outcome = await next(keeping);
       return isResult(outcome) ? withDataParts(outcome, [...kept.values()]) : outcome;
     },
   };

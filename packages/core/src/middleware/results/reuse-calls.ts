@@ -32,23 +32,23 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
   return {
     name: 'reuseCalls',
     wrapRequest: (next) => (draft, context, steps) => {
-      if (draft.limit || !reuseOf(context).hasRepeated) return next(draft, context);
+      if (draft.limit || !reuseOf(context).hasRepeated) return next(draft);
       const messages = [...draft.messages, steps.message('user', hint)];
       // The value of an `output` is no repeated call.
       const left = draft.tools.filter(({ name }) => name === outputToolName);
-      return next({ ...draft, messages, tools: left }, context);
+      return next({ ...draft, messages, tools: left });
     },
-    wrapTool: (next) => async (call, about) => {
+    wrapTool: (next) => async (call, context) => {
       const { toolUse } = call;
-      if (!applies(toolUse.name)) return next(call, about);
-      const reuse = reuseOf(about.run);
+      if (!applies(toolUse.name)) return next(call);
+      const reuse = reuseOf(context);
       const key = keyOf(toolUse);
       const known = reuse.results.get(key);
       if (known) {
         reuse.hasRepeated = true;
         return { ...known, toolUseId: toolUse.id };
       }
-      const outcome = await next(call, about);
+      const outcome = await next(call);
       if (isResult(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);
       return outcome;
     },

@@ -75,13 +75,13 @@ export function todoList(options: TodoListOptions = {}): Middleware {
     ],
     wrapRun: (next) => (input, context) => {
       addToSystemPrompt(context, prompt);
-      return next(input, context);
+      return next(input);
     },
     wrapRequest: (next) => async (draft, context) => {
       const list = newestIn(context);
-      if (!list?.todos.some(({ status }) => status !== 'completed')) return next(draft, context);
+      if (!list?.todos.some(({ status }) => status !== 'completed')) return next(draft);
       const beside = [...draft.beside, list.message];
-      const made = await next({ ...draft, beside }, context);
+      const made = await next({ ...draft, beside });
       if (isNext(made) || isShown(list, made.messages)) return made;
       const { messages } = made;
       const head = messages.findIndex(({ role }) => role !== 'system');

@@ -55,10 +55,9 @@ export function toolEmulation(options: ToolEmulationOptions): Middleware {
     tools ? tools.includes(name) : !addedTools.some((other) => other.name === name);
   return {
     name: 'toolEmulation',
-    wrapTool: (next) => (call, context) => {
+    wrapTool: (next) => (call, run) => {
       const { tool } = call;
-      const { run } = context;
-      if (!emulates(tool, run)) return next(call, context);
+      if (!emulates(tool, run)) return next(call);
       const emulated = withExecute(call, async (execute, input, toolContext) => {
         const { signal } = toolContext;
         try {
@@ -73,7 +72,7 @@ export function toolEmulation(options: ToolEmulationOptions): Middleware {
           throw new Error(`The tool could not be emulated: ${messageOf(error)}`, { cause: error });
         }
       });
-      return next(emulated, context);
+      return next(emulated);
     },
   };
 }

@@ -379,9 +379,9 @@ test('selects by a question that a hook changed, and the context policy gets onl
     {
       use: [
         {
-          wrapRequest: (next) => (draft, context) => {
+          wrapRequest: (next) => (draft) => {
             counted.push(draft.tools.length);
-            return next(draft, context);
+            return next(draft);
           },
         },
         { on: { 'pre-call': (event) => ({ ...event, input: [userMessage('b')] }) } },

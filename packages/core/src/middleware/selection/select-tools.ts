@@ -82,21 +82,19 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
     name: 'selectTools',
     wrapRun: (next) => (input, context) => {
       selectingIn(context);
-      return next(input, context);
+      return next(input);
     },
     // Chooses before documents are retrieved, as Arc Reactor does. Open tool calls of an earlier
     // run need all tools.
     wrapSettle: (next) => async (input, context) => {
       const asked = lastOf(input.messages) ?? askedIn(context.messages);
       if (!context.openCalls.length) await select(context, selectingIn(context), options, asked);
-      return next(input, context);
+      return next(input);
     },
     wrapRequest: (next) => async (draft, context, steps) => {
-      if (!draft.tools.length) return next(draft, context);
+      if (!draft.tools.length) return next(draft);
       await select(context, selectingIn(context), options, askedIn(context.messages));
-      return context.stopped
-        ? steps.endStopped()
-        : next({ ...draft, tools: context.toolSchemas }, context);
+      return context.stopped ? steps.endStopped() : next({ ...draft, tools: context.toolSchemas });
     },
   };
 }

@@ -102,7 +102,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
         const message = `The agent has a tool named "${searchName}" already.`;
         context.fail(new AgentError('CONFIGURATION', message));
       } else sourcedIn(context);
-      return next(input, context);
+      return next(input);
     },
     wrapSettle: (next) => (input, context) => {
       const sourced = sourcedIn(context);
@@ -110,7 +110,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
         sourced.add(context.messages.flatMap(foundIn));
         sourced.open = context.openCalls.map(({ toolUse }) => toolUse.name);
       }
-      return next(input, context);
+      return next(input);
     },
   };
 }

@@ -93,11 +93,11 @@ test('hooks, wrappers and tools share one state, also through other wrappers bet
       {
         wrapTool: (next) => (call, options) => {
           state.of(options).write({ notes: 'wrapTool' });
-          return next(call, options);
+          return next(call);
         },
         wrapRun: (next) => (given, context) => {
           state.of(context).write({ notes: 'wrapRun' });
-          return next(given, context);
+          return next(given);
         },
       },
       retry(),
@@ -127,10 +127,10 @@ test('`inputKey` gets the guarded input, and `outputKey` gets the answer’s val
   const agent = setUp(['{"n":1}', 'Two.', { error: new Error('down') }], state, {
     use: [
       {
-        wrapInput: (next) => (given, context) => {
+        wrapInput: (next) => (given) => {
           const content = [{ type: 'text', text: 'hidden' }] as const;
           const messages = given.messages.map((message) => ({ ...message, content }));
-          return next({ ...given, messages }, context);
+          return next({ ...given, messages });
         },
       },
     ],

@@ -7,9 +7,10 @@ import type { JsonValue } from '../../message/json/json.ts';
 import { userText } from '../../message/message-text.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
 import type { ModelContext, RunInfo } from '../../model/chat-model.ts';
-import { isAnswer } from '../../event/agent-result.ts';
+import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
+import type { CallInput } from '../../event/call-input.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import type { AgentCall, Middleware } from '../../agent/middleware.ts';
+import type { Middleware, Wrap } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { ownPrefix, type StateKey } from '../../state/state-key.ts';
 
@@ -64,7 +65,7 @@ export interface StateKeysOptions<K extends StateKeys> {
 }
 
 export interface StateMiddleware<K extends StateKeys> extends Middleware {
-  readonly wrapRun: (next: AgentCall) => AgentCall;
+  readonly wrapRun: Wrap<CallInput, AgentResult>;
   /**
    * Returns the session's state. Throws `CONFIGURATION` if this middleware is not in the agent's
    * `use` list, or the run has ended.
@@ -121,16 +122,18 @@ export function stateKeys<const K extends StateKeys>(
         },
       },
     },
-    wrapRun: (next) =>
-      state.wrapRun(async (input, context) => {
-        const result = await next(input, context);
+    wrapRun: (next) => (given, context, steps) => {
+      const inner = state.wrapRun(async (input) => {
+        const result = await next(input);
         if (outputKey !== undefined && isAnswer(result.reason)) {
           put(context, outputKey, result.output ?? result.text);
           // The answer is valid even if this write fails. The next write reports the failure.
           await context.storeState().catch(() => {});
         }
         return result;
-      }),
+      });
+      return inner(given, context, steps);
+    },
   };
 }
 
@@ -165,7 +168,7 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
       }
       running.set(context.runId, sessionOf(context));
       try {
-        return await next(input, context);
+        return await next(input);
       } finally {
         running.delete(context.runId);
       }

@@ -193,7 +193,7 @@ test.for(sessions)(
           wrapRun: (next) => (input, context) => {
             seen.push(context.state['cart']);
             context.state['city'] = 'Bonn';
-            return next(input, context);
+            return next(input);
           },
         },
       ],

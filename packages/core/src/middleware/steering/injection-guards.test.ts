@@ -177,10 +177,10 @@ test('injected messages keep their order of arrival, even if a later message is 
 test('if `wrapInput` fails, the injected call fails and the running call does not', async () => {
   const { open, wait } = gate();
   const failing: Middleware = {
-    wrapInput: (next) => (input, context) => {
+    wrapInput: (next) => (input) => {
       if (input.messages.some((message) => textOf(message) === 'odd'))
         throw new Error('guard down');
-      return next(input, context);
+      return next(input);
     },
   };
   const { agent } = setUp([[{ wait, text: 'one' }]], [failing]);
@@ -336,9 +336,9 @@ test('between runs and after a suspension, interrupt() injects nothing, and call
 test('`input.from` says which input joins a running call, after guards, too', async () => {
   const seen: unknown[] = [];
   const watching: Middleware = {
-    wrapInput: (next) => (input, context) => {
+    wrapInput: (next) => (input) => {
       seen.push([input.messages.map(textOf), input.from]);
-      return next(input, context);
+      return next(input);
     },
   };
   const pay = tool({

@@ -64,9 +64,9 @@ test('tools with a decision run before the pause takes effect', async () => {
 test('if a call fails before its first model request, the pause applies to the next call', async () => {
   let bad = true;
   const failing: Middleware = {
-    wrapInput: (next) => (input, context) => {
+    wrapInput: (next) => (input) => {
       if (bad) throw new Error('down');
-      return next(input, context);
+      return next(input);
     },
   };
   const { agent } = setUp(['Done.'], { use: [springAiAlibaba(), failing] });

@@ -33,21 +33,21 @@ export function steering(): Steering {
     wrapRun: (next) => (input, context, steps) => {
       const run = runOf(context);
       steps.onInterrupt((request) => take(run, request));
-      return next(input, context);
+      return next(input);
     },
     wrapSettle: (next) => async (input, context) => {
-      const first = await next(input, context);
+      const first = await next(input);
       const run = runOf(context);
       run.open();
       return beforeModel(run, first);
     },
     wrapReply: (next) => async (reply, context) => {
-      const made = await next(reply, context);
+      const made = await next(reply);
       const run = runOf(context);
       return isNewAnswer(made) ? afterAnswer(run, made) : beforeModel(run, made);
     },
     wrapRound: (next) => async (round, context) => {
-      const made = await next(round, context);
+      const made = await next(round);
       return beforeModel(runOf(context), made);
     },
   };

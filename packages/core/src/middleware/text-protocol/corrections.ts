@@ -54,7 +54,7 @@ export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']
       if (!context.stopped) throw error;
       return steps.endStopped(partOf(message, context.stopped));
     }
-    const made = await next({ ...reply, message }, context);
+    const made = await next({ ...reply, message });
     if (!isNewAnswer(made)) return made;
     const invalid = invalidIn(made.message);
     if (!invalid) return made;

@@ -311,8 +311,8 @@ test.for(['interrupt', 'abort', 'failing guard', 'replacement', 'other result'] 
           return { ...event, message: { ...event.message, content } };
         },
       },
-      wrapRun: (next) => async (input, context) => {
-        const result = await next(input, context);
+      wrapRun: (next) => async (input) => {
+        const result = await next(input);
         const content = [{ type: 'text', text: 'lo' } as const];
         if (what !== 'other result') return result;
         return { ...result, text: 'lo', message: { ...result.message, content } };

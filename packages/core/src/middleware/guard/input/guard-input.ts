@@ -88,12 +88,12 @@ export function inputGuard(name: string, check: InputCheck, options: GuardOption
       const decisions = [...input.decisions];
       const claims = decisionClaims(decisions);
       // A verdict during the run has nothing to judge if it has no text.
-      if (input.from && !claims.length && !input.messages.length) return next(input, context);
+      if (input.from && !claims.length && !input.messages.length) return next(input);
       const { messages } = await judgedWith(claims, input, async (all) => ({
         ...all,
         messages: await judge(all.messages, context),
       }));
-      return next({ ...input, messages, decisions }, context);
+      return next({ ...input, messages, decisions });
     },
   };
 }

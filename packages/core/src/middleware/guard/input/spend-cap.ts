@@ -87,7 +87,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
     ...inputGuard(name, check, options),
     wrapRun: (next) => async (input, context) => {
       try {
-        return await next(input, context);
+        return await next(input);
       } finally {
         let { usage } = context;
         for (const { request, said } of unreportedIn(context))

@@ -114,10 +114,10 @@ export function outputGuardsOf(
           : guard(next, request, context, settingsOf(context), options),
     }),
     wrapReply: (next) => async (reply, context) => {
-      if (reply.request) return next(reply, context);
+      if (reply.request) return next(reply);
       const settings = settingsOf({ signal: context.signal, run: context });
       const message = await reviewAnswer(reply.message, settings, options);
-      return message ? next({ ...reply, message }, context) : { to: 'model' };
+      return message ? next({ ...reply, message }) : { to: 'model' };
     },
   };
 }
