@@ -188,7 +188,7 @@ const entries: Readonly<Record<string, Entry>> = {
       'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
       'errorHints errorResult ' +
       'friendlyErrors isEnding isNewAnswer isNext isResult lastAnswer modelErrors nestedHooks ' +
-      'boundedModel parallelIds perRun runInfo presetOf reactMemory steering todosOf toolMedia withStream wrapModel',
+      'boundedModel parallelIds perRun runInfo presetOf reactMemory steering todosOf toolMedia withExecute withStream wrapModel',
   },
   './observe': {
     exports: observe,
