@@ -209,6 +209,7 @@ const entries: Readonly<Record<string, Entry>> = {
       structured: (wrong) => outputs.structured({}, wrong),
       yamlMode: (wrong) => outputs.yamlMode({}, given({ parse: noop }, wrong)),
     },
+    others: 'outputItems partialOutput',
   },
   './presets': { exports: presets, calls: presets },
   './prompt': {

@@ -6,7 +6,7 @@ import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { outputToolName } from '../../message/output-tool.ts';
+import { outputToolName, wrappedName } from '../../message/output-tool.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { Answering, Found, Reading, ValueForm } from './value-mode.ts';
@@ -158,18 +158,19 @@ function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
 
 /**
  * Returns the schema for a tool's arguments, which must be an object. Another value is wrapped in
- * an object: `{ response: … }` (AgentScope wraps all values).
+ * an object: `{ response: … }` (AgentScope wraps all values). So is an object with such a field.
  */
 export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<Found> {
-  const wrapped = jsonSchema['type'] !== 'object';
+  const { type, properties } = jsonSchema;
+  const wrapped = type !== 'object' || Object.hasOwn(Object(properties), wrappedName);
   return {
     jsonSchema: wrapped ? wrap(jsonSchema) : jsonSchema,
     async validate(input) {
-      const given = (wrapped ? isRecord(input) && input['response'] : input) as
+      const given = (wrapped ? isRecord(input) && input[wrappedName] : input) as
         | JsonValue
         | undefined;
       if (wrapped && (!isRecord(input) || given === undefined))
-        return { ok: false, issues: ['response: it is missing'] };
+        return { ok: false, issues: [`${wrappedName}: it is missing`] };
       const result = await validate(given);
       return result.ok ? { ok: true, value: { value: result.value, given: given! } } : result;
     },
@@ -180,8 +181,8 @@ function wrap(schema: JsonObject): JsonObject {
   const { $defs, definitions, ...response } = moveRefs(schema) as JsonObject;
   return {
     type: 'object',
-    properties: { response: response as JsonObject },
-    required: ['response'],
+    properties: { [wrappedName]: response as JsonObject },
+    required: [wrappedName],
     additionalProperties: false,
     ...($defs && { $defs }),
     ...(definitions && { definitions }),
@@ -204,5 +205,5 @@ function moveRefs(value: JsonValue): JsonValue {
 
 function moveRef(ref: JsonValue): JsonValue {
   if (typeof ref !== 'string') return moveRefs(ref);
-  return ref.replace(/^#(?=$|\/(?!\$defs\/|definitions\/))/, '#/properties/response');
+  return ref.replace(/^#(?=$|\/(?!\$defs\/|definitions\/))/, `#/properties/${wrappedName}`);
 }

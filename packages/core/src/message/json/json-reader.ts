@@ -1,0 +1,185 @@
+import type { JsonValue } from './json.ts';
+
+/** Object or list that is not closed, with its finished values. */
+interface Open {
+  readonly value: Record<string, JsonValue> | JsonValue[];
+  /** Number of finished values. */
+  size: number;
+  /** Name of the field whose value is being read. */
+  name: string;
+}
+
+/** What a JSON text may have next, outside of a string, a number or a word. */
+type Next = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma' | 'nothing';
+
+const space = /[ \t\n\r]+/y;
+/** Part of a string without escapes. JSON forbids control characters in strings. */
+// oxlint-disable-next-line no-control-regex
+const plain = /[^"\\\u0000-\u001f]+/y;
+const escape = /\\(?:u[\da-fA-F]{4}|["\\/bfnrt])/y;
+const startOfEscape = /\\(?:u[\da-fA-F]{0,3})?$/y;
+/** Characters of a number or a word. */
+const scalar = /[-+.\w]+/y;
+const words = ['true', 'false', 'null'];
+
+/**
+ * Reads a JSON text that arrives in pieces, and has its value so far. Each character is read once.
+ * A string has its characters so far. A number, `true`, `false` and `null` appear when they are
+ * complete, and a field appears with the beginning of its value. So a later value only extends an
+ * earlier one.
+ */
+export class JsonReader {
+  /** `broken`: the text is no JSON. The value stays as it was before. */
+  state: 'open' | 'complete' | 'broken' = 'open';
+  readonly #open: Open[] = [];
+  #next: Next = 'value';
+  /** Characters of the string, the number or the word that is being read. */
+  #token: string | undefined;
+  #isString = false;
+  /** Beginning of an escape whose end is in the next piece. */
+  #rest = '';
+  #root: JsonValue | undefined;
+  #snapshot: JsonValue | undefined;
+  #isChanged = false;
+
+  /** Reads the next piece of the text. Ignores what follows the value. */
+  push(piece: string): void {
+    const text = this.#rest + piece;
+    this.#rest = '';
+    let at = 0;
+    while (at < text.length && this.state === 'open') at = this.#read(text, at);
+  }
+
+  /**
+   * The value so far, or `undefined`. Is replaced at each change, but finished objects and lists in
+   * it stay the same. Copies the objects and lists that are not closed: see `width`.
+   */
+  get value(): JsonValue | undefined {
+    if (!this.#isChanged) return this.#snapshot;
+    this.#isChanged = false;
+    let value = this.#growing ?? this.#root;
+    for (const { value: parent, name } of this.#open.toReversed()) {
+      if (Array.isArray(parent)) value = value === undefined ? [...parent] : [...parent, value];
+      else value = value === undefined ? { ...parent } : { ...parent, [name]: value };
+    }
+    this.#snapshot = value;
+    return value;
+  }
+
+  /** Number of values that `value` copies. */
+  get width(): number {
+    return this.#open.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** The string so far. A half of a character is left out. */
+  get #growing(): string | undefined {
+    if (!this.#isString || this.#next.startsWith('name')) return undefined;
+    return this.#token?.replace(/[\ud800-\udbff]$/, '');
+  }
+
+  /** Reads from a place of the text. Returns the place after what was read. */
+  #read(text: string, at: number): number {
+    if (this.#token !== undefined)
+      return this.#isString ? this.#readString(text, at) : this.#readScalar(text, at);
+    const gap = matched(space, text, at);
+    if (gap) return at + gap.length;
+    this.#take(text[at]!);
+    // A number or a word begins with this character.
+    return this.#token !== undefined && !this.#isString ? at : at + 1;
+  }
+
+  #readString(text: string, at: number): number {
+    const run = matched(plain, text, at) || matched(escape, text, at);
+    if (run) {
+      this.#token += run.startsWith('\\') ? (JSON.parse(`"${run}"`) as string) : run;
+      this.#isChanged ||= !this.#next.startsWith('name');
+      return at + run.length;
+    }
+    this.#rest = matched(startOfEscape, text, at);
+    if (this.#rest) return text.length;
+    if (text[at] === '"') this.#endString();
+    else this.state = 'broken';
+    return at + 1;
+  }
+
+  #endString(): void {
+    const token = this.#token!;
+    this.#token = undefined;
+    if (!this.#next.startsWith('name')) return this.#add(token);
+    this.#open.at(-1)!.name = token;
+    this.#next = 'colon';
+  }
+
+  #readScalar(text: string, at: number): number {
+    const run = matched(scalar, text, at);
+    this.#token += run;
+    const token = this.#token!;
+    // Only the character after a number shows its end.
+    if (at + run.length < text.length || words.includes(token)) this.#endScalar(token);
+    return at + run.length;
+  }
+
+  #endScalar(token: string): void {
+    this.#token = undefined;
+    try {
+      this.#add(JSON.parse(token) as JsonValue);
+    } catch {
+      this.state = 'broken';
+    }
+  }
+
+  /** Takes a character outside of strings, numbers and words. */
+  #take(char: string): void {
+    const next = this.#next;
+    const list = Array.isArray(this.#open.at(-1)?.value);
+    if (next.startsWith('value') && /["{[\-\dtfn]/.test(char)) this.#beginValue(char);
+    else if (next.startsWith('name') && char === '"') this.#begin(true);
+    else if (next === 'colon' && char === ':') this.#next = 'value';
+    else if (next === 'comma' && char === ',') this.#next = list ? 'value' : 'name';
+    else if (/comma|or end/.test(next) && char === (list ? ']' : '}'))
+      this.#add(this.#open.pop()!.value);
+    else this.state = 'broken';
+  }
+
+  #beginValue(char: string): void {
+    if (char === '{') this.#enter({}, 'name or end');
+    else if (char === '[') this.#enter([], 'value or end');
+    else this.#begin(char === '"');
+  }
+
+  #begin(isString: boolean): void {
+    this.#token = '';
+    this.#isString = isString;
+    this.#isChanged ||= isString && this.#next.startsWith('value');
+  }
+
+  #enter(value: Open['value'], next: Next): void {
+    this.#open.push({ value, size: 0, name: '' });
+    this.#next = next;
+    this.#isChanged = true;
+  }
+
+  /** Adds a finished value to its object or list. */
+  #add(value: JsonValue): void {
+    const parent = this.#open.at(-1);
+    this.#isChanged = true;
+    this.#next = 'comma';
+    if (!parent) {
+      this.#root = value;
+      this.state = 'complete';
+      return;
+    }
+    parent.size += 1;
+    if (Array.isArray(parent.value)) parent.value.push(value);
+    // An assignment to `__proto__` would add no field.
+    else Object.defineProperty(parent.value, parent.name, { value, ...field });
+  }
+}
+
+const field = { configurable: true, enumerable: true, writable: true };
+
+/** Returns what a sticky pattern matches at a place of the text, or an empty text. */
+function matched(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0] ?? '';
+}

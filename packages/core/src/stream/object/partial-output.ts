@@ -1,0 +1,138 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import { textOf } from '../../message/message-text.ts';
+import { outputToolName } from '../../message/output-tool.ts';
+import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
+import { ObjectReader } from './object-reader.ts';
+
+/**
+ * A value while it arrives: fields may be missing, texts and lists may be incomplete. What has
+ * arrived is not validated yet.
+ */
+export type DeepPartial<T> = T extends readonly (infer Item)[]
+  ? readonly DeepPartial<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]?: DeepPartial<T[Name]> }
+    : T;
+
+/** An `AgentStream`, or the stream of a worker's agent. */
+export interface OutputSource<T> {
+  batches(): AsyncIterable<EventBatch>;
+  readonly result: Promise<AgentResult<T>>;
+}
+
+/**
+ * Reads a run with an output mode such as `structured(schema)`, and yields the object while it
+ * arrives. It does not matter whether the model writes the object as text or as the arguments of a
+ * tool.
+ *
+ * - Each batch of events yields at most one object. Finished parts stay the same objects.
+ * - Texts grow. Numbers, booleans and `null` appear when they are complete.
+ * - If the model has to correct its answer (`step-reset`), yields `undefined`, and then the new
+ *   object.
+ * - The last object is the validated `output` of the result. If the run ends without an output, for
+ *   example because it was stopped, the last object is the incomplete one.
+ *
+ * Each character is read once. A long list that is still open is yielded less often, so that the
+ * cost grows with the length of the reply only. Rejects if the run fails. YAML and bare numbers or
+ * words appear only as the last object.
+ *
+ * @example
+ * const stream = agent.stream('Plan a trip.', { output: structured(Trip) });
+ * for await (const trip of partialOutput(stream)) show(trip);
+ */
+export async function* partialOutput<T>(
+  stream: OutputSource<T>,
+): AsyncGenerator<DeepPartial<T> | undefined, void> {
+  for await (const { reader, result } of readings(stream)) {
+    if (result?.output !== undefined) yield result.output as DeepPartial<T>;
+    else if (reader.update(!!result)) yield reader.value as DeepPartial<T> | undefined;
+  }
+}
+
+/** Item of a list. */
+export type ItemOf<T> = T extends readonly (infer Item)[] ? Item : never;
+
+/**
+ * Reads a run whose output is a list, and yields each item when it is complete. With the schema of
+ * an item, the items are validated, and an item that does not fit waits for the end of the run.
+ * Without it, an item is as the model wrote it, unless it arrives with the end of the run.
+ *
+ * An item that was yielded cannot be taken back. If the model corrects its answer, only items
+ * beyond their number are yielded. Use `partialOutput()` where a correction must be visible. Rejects
+ * if the run fails.
+ *
+ * @example
+ * const stream = agent.stream('Name ten cities.', { output: structured(z.array(City)) });
+ * for await (const city of outputItems(stream, City)) add(city);
+ */
+export function outputItems<T>(stream: OutputSource<T>): AsyncGenerator<ItemOf<T>, void>;
+export function outputItems<const S extends SchemaLike>(
+  stream: OutputSource<readonly InferOutput<S>[]>,
+  item: S,
+): AsyncGenerator<InferOutput<S>, void>;
+export async function* outputItems(
+  stream: OutputSource<unknown>,
+  item?: SchemaLike,
+): AsyncGenerator<unknown, void> {
+  const schema = item && readSchema('outputItems()', item);
+  let count = 0;
+  for await (const { reader, result } of readings(stream)) {
+    reader.update(!!result);
+    const { output = reader.value } = result ?? {};
+    const list = Array.isArray(output) ? output : [];
+    const isWhole = output === result?.output || reader.isComplete;
+    const finished = list.slice(count, isWhole ? list.length : -1);
+    for (const each of finished) {
+      const isValid = !schema || output === result?.output;
+      const checked = isValid ? { ok: true, value: each } : await schema.validate(each);
+      if (!checked.ok) break;
+      count += 1;
+      yield (checked as { readonly value: unknown }).value;
+    }
+  }
+}
+
+interface Read<T> {
+  readonly reader: ObjectReader;
+  /** Set in the last batch of the run. */
+  readonly result: AgentResult<T> | undefined;
+}
+
+/** Yields after each batch. Rejects if the run fails, also with `throwOnError: false`. */
+async function* readings<T>(stream: OutputSource<T>): AsyncGenerator<Read<T>, void> {
+  checkFields('partialOutput()', stream, 'batches:function', 'INVALID_INPUT');
+  const reader = new ObjectReader();
+  for await (const batch of stream.batches()) {
+    let result: AgentResult<T> | undefined;
+    for (const event of batch) {
+      // The output of an agent that runs as a tool is for the calling agent, not for the reader.
+      if (event.agentPath.length > 1) continue;
+      if (event.type === 'error') throw AgentError.fromJSON(event.error);
+      if (event.type === 'run-end') result = event.result as AgentResult<T>;
+      take(reader, event);
+    }
+    yield { reader, result };
+  }
+}
+
+function take(reader: ObjectReader, event: AgentEvent): void {
+  switch (event.type) {
+    case 'pre-reasoning':
+    case 'pre-summary':
+      return reader.reset();
+    case 'reasoning-chunk':
+      return event.kind === 'text' ? reader.text(event.blockId, event.delta) : undefined;
+    case 'summary-chunk':
+      return reader.text(event.blockId, event.delta);
+    case 'tool-input-chunk':
+      return event.name === outputToolName ? reader.input(event.toolUseId, event.delta) : undefined;
+    case 'step-reset':
+      reader.reset();
+      return event.replacement && reader.text('', textOf(event.replacement));
+    default:
+      return undefined;
+  }
+}
