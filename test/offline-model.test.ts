@@ -5,6 +5,7 @@ import {
   userMessage,
   type ModelDelta,
   type Msg,
+  type ToolContext,
 } from '@isoloop/core';
 import { expect, test } from 'vitest';
 import { demoAgent } from '../demo/src/demo-agent.ts';
@@ -13,6 +14,20 @@ import { plan } from '../demo/src/offline/plan.ts';
 import { evaluate } from '../demo/src/tools/evaluate.ts';
 import { notesTool, type Note } from '../demo/src/tools/notes.ts';
 import { timeInCity } from '../demo/src/tools/time-in-city.ts';
+import type { AccountStore } from '../demo/src/tools/pay.ts';
+import { aroundTool } from '../demo/src/tools/around-tool.ts';
+
+const toolContext = { toolUseId: 'call' } as ToolContext;
+
+const noWait = aroundTool({ pace: 'fast' });
+
+function account(coins = 100): AccountStore {
+  let owned = coins;
+  return {
+    read: async () => owned,
+    write: async (left) => void (owned = left),
+  };
+}
 
 test.for([
   ['What is 17 * 23?', [['calculator', { expression: '17 * 23' }]]],
@@ -42,6 +57,10 @@ test.for([
   ['show my notes', [['notes', { action: 'list' }]]],
   ['显示我的笔记', [['notes', { action: 'list' }]]],
   ['delete note 2', [['notes', { action: 'delete', id: 2 }]]],
+  ['Pay 30 coins to Alice', [['pay', { to: 'Alice', coins: 30 }]]],
+  ['アリスに30コイン払って', [['pay', { to: 'アリス', coins: 30 }]]],
+  ['付给小王30个游戏币', [['pay', { to: '小王', coins: 30 }]]],
+  ['민수에게 30코인 보내 줘', [['pay', { to: '민수', coins: 30 }]]],
   ['delete all my notes', [['notes', { action: 'list' }]]],
   ['Calculate 17 * 23 and save it to my notes', [['calculator', { expression: '17 * 23' }]]],
   ['ダークモードにして', [['set_theme', { theme: 'dark' }]]],
@@ -81,10 +100,10 @@ const textOf = (deltas: readonly ModelDelta[]): string =>
   deltas.map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
 
 test.for([
-  ['Tell me a joke', /not a language model/],
-  ['冗談を言って', /言語モデルではなく/],
-  ['讲个笑话', /不是语言模型/],
-  ['농담 하나 해 줘', /언어 모델이 아니라/],
+  ['Tell me a joke', /stand-in for a language model/],
+  ['冗談を言って', /言語モデルの代わりに/],
+  ['讲个笑话', /代替语言模型/],
+  ['농담 하나 해 줘', /언어 모델 대신/],
 ] as const)(
   'the offline model describes itself if no rule fits the question %j',
   async ([question, words]) => {
@@ -155,6 +174,8 @@ test.for([
       memory: new InMemoryMemory(),
       sessionId: 's',
       notes: store,
+      account: account(),
+      pace: 'fast',
     });
     const { text, pending } = await agent.call(question);
     // Deleting a note needs an approval.
@@ -181,6 +202,8 @@ test.for([
       memory: new InMemoryMemory(),
       sessionId: 's',
       notes: store,
+      account: account(),
+      pace: 'fast',
     });
     const { pending } = await agent.call(question);
     expect(pending).toHaveLength(2);
@@ -224,8 +247,8 @@ test.for(['1 +', '(1', '1 2', 'a + 1', '1 / 0', ')', ''])(
 );
 
 test('time_in_city returns the time of a city for each of its names', async () => {
-  const tool = timeInCity(() => Date.UTC(2026, 0, 1, 15, 30));
-  const run = (city: string) => tool.execute!({ city }, undefined as never);
+  const tool = timeInCity(noWait, () => Date.UTC(2026, 0, 1, 15, 30));
+  const run = (city: string) => tool.execute!({ city }, toolContext);
   expect(await run('東京')).toEqual({
     city: '東京',
     zone: 'Asia/Tokyo',
@@ -233,16 +256,19 @@ test('time_in_city returns the time of a city for each of its names', async () =
     time: '00:30',
   });
   expect(await run('new york')).toMatchObject({ weekday: 'Thursday', time: '10:30' });
-  expect(() => run('Atlantis')).toThrow('Atlantis');
+  await expect(run('Atlantis')).rejects.toThrow('Atlantis');
 });
 
 test('the notes tool keeps all notes that are added at the same time', async () => {
   let stored: readonly Note[] = [];
-  const tool = notesTool({
-    read: async () => stored,
-    write: async (notes) => void (stored = notes),
-  });
-  const run = (input: object) => tool.execute!(input, undefined as never);
+  const tool = notesTool(
+    {
+      read: async () => stored,
+      write: async (notes) => void (stored = notes),
+    },
+    noWait,
+  );
+  const run = (input: object) => tool.execute!(input, toolContext);
   await Promise.all(['a', 'b', 'c'].map((text) => run({ action: 'add', text })));
   expect(stored.map(({ id, text }) => `${id} ${text}`)).toEqual(['1 a', '2 b', '3 c']);
   await run({ action: 'delete', id: 2 });
@@ -253,4 +279,42 @@ test('the notes tool keeps all notes that are added at the same time', async () 
     ],
   });
   await expect(run({ action: 'delete', id: 9 })).rejects.toThrow('no note 9');
+});
+
+test('a payment waits for a person, who can change it, and it cannot exceed the account', async () => {
+  const own = account();
+  const agent = demoAgent({
+    model: offlineModel({ delayMs: 0 }),
+    memory: new InMemoryMemory(),
+    sessionId: 's',
+    notes: { read: async () => [], write: async () => {} },
+    account: own,
+    pace: 'fast',
+  });
+  const { pending } = await agent.call('Pay 30 coins to Alice');
+  const toolUseId = pending[0]!.toolUseId;
+  expect(await own.read()).toBe(100);
+  const edit = { type: 'edit', toolUseId, input: { to: 'Alice', coins: 25 } } as const;
+  expect((await agent.call([edit])).text).toBe('Paid 25 coins to Alice. 75 are left.');
+  const second = await agent.call('Pay 80 coins to Bob');
+  const approve = { type: 'approve', toolUseId: second.pending[0]!.toolUseId } as const;
+  expect((await agent.call([approve])).text).toContain('The account has only 75 coins.');
+  expect(await own.read()).toBe(75);
+});
+
+test.for([
+  ['How do you survive a killed worker?', 'no finished tool runs twice'],
+  ['ワーカーが落ちても続くのはなぜ？', '二度動くことはありません'],
+  ['Worker 崩溃了怎么办？', '不会运行第二次'],
+  ['워커가 죽어도 어떻게 살아남아?', '두 번 실행되지 않습니다'],
+])('the offline model explains how a run survives: %s', async ([question, words]) => {
+  const agent = demoAgent({
+    model: offlineModel({ delayMs: 0 }),
+    memory: new InMemoryMemory(),
+    sessionId: 's',
+    notes: { read: async () => [], write: async () => {} },
+    account: account(),
+    pace: 'fast',
+  });
+  expect((await agent.call(question)).text).toContain(words);
 });

@@ -3,10 +3,11 @@ import type { ChatModel } from '@isoloop/core';
 import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
 import { demoAgent } from '../src/demo-agent.ts';
 import { offlineModel } from '../src/offline-model.ts';
-import type { Note, NotesStore } from '../src/tools/notes.ts';
+import { timesOf, type Pace } from '../src/pace.ts';
+import type { Note } from '../src/tools/notes.ts';
 
 export interface Env {
-  /** Stores the notes. Each conversation is stored in a Durable Object. */
+  /** Stores the notes and the play money. Each conversation is stored in a Durable Object. */
   readonly CHAT_KV: KVNamespace;
   /**
    * Name of the model for requests with `model: 'edge'`. Without it, only the offline model is
@@ -22,8 +23,11 @@ export interface Env {
   readonly OPENAI_BASE_URL?: string;
 }
 
-const offlineOnly = demoHandler(['offline']);
-const withModel = demoHandler(['offline', 'edge']);
+/** The offline model at the pace of a real one. */
+const realPace = 'offline-real-pace';
+
+const offlineOnly = demoHandler(['offline', realPace]);
+const withModel = demoHandler(['offline', realPace, 'edge']);
 
 /**
  * The Durable Object of a conversation. A handler validates each request before it sends the
@@ -48,7 +52,9 @@ function demoHandler(models: readonly string[]): AgentHandler<Env> {
         sessionId,
         memory,
         model: chooseModel(model, env),
-        notes: notesInKv(env.CHAT_KV, user),
+        notes: inKv<readonly Note[]>(env.CHAT_KV, 'notes', user, []),
+        account: inKv<number | undefined>(env.CHAT_KV, 'account', user, undefined),
+        pace: paceOf(model),
       }),
   });
 }
@@ -57,14 +63,23 @@ function chooseModel(
   name: string,
   { OPENAI_API_KEY: apiKey, OPENAI_MODEL: model, OPENAI_BASE_URL: baseURL }: Env,
 ): ChatModel {
-  if (name !== 'edge' || !model) return offlineModel();
+  if (name !== 'edge' || !model) return offlineModel(timesOf(paceOf(name)));
   return openai({ model, ...(apiKey ? { apiKey } : {}), ...(baseURL ? { baseURL } : {}) });
 }
 
-function notesInKv(kv: KVNamespace, user: string): NotesStore {
-  const key = `notes:${encodeURIComponent(user)}`;
+function paceOf(name: string): Pace {
+  return name === realPace ? 'real' : 'fast';
+}
+
+interface Stored<T> {
+  read(): Promise<T>;
+  write(value: T): Promise<void>;
+}
+
+function inKv<T>(kv: KVNamespace, what: string, user: string, atFirst: T): Stored<T> {
+  const key = `${what}:${encodeURIComponent(user)}`;
   return {
-    read: async () => (await kv.get<readonly Note[]>(key, 'json')) ?? [],
-    write: (notes) => kv.put(key, JSON.stringify(notes)),
+    read: async () => (await kv.get<T>(key, 'json')) ?? atFirst,
+    write: (value) => kv.put(key, JSON.stringify(value)),
   };
 }

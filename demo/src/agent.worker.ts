@@ -1,14 +1,15 @@
 import { openai } from '@isoloop/core/openai';
 import type { ChatModel, JsonValue } from '@isoloop/core';
 import { exposeAgent } from '@isoloop/web-worker/worker';
-import { createStore, get, set } from 'idb-keyval';
+import { get, set } from 'idb-keyval';
 import * as z from 'zod';
 import { demoAgent } from './demo-agent.ts';
 import { offlineModel } from './offline-model.ts';
-import type { Note, NotesStore } from './tools/notes.ts';
+import { timesOf } from './pace.ts';
+import { countRun, demoStore } from './tools/tool-runs.ts';
 
 const choice = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('offline') }),
+  z.object({ kind: z.literal('offline'), pace: z.enum(['real', 'fast']) }),
   z.object({
     kind: z.literal('endpoint'),
     baseURL: z.url(),
@@ -17,22 +18,41 @@ const choice = z.discriminatedUnion('kind', [
   }),
 ]);
 
-exposeAgent(({ sessionId, memory, options }) =>
-  demoAgent({ sessionId, memory, model: chooseModel(options), notes: notesInTab() }),
-);
+type Choice = z.infer<typeof choice>;
+
+exposeAgent(({ sessionId, memory, options }) => {
+  const chosen = chosenModel(options);
+  return demoAgent({
+    sessionId,
+    memory,
+    model: chatModel(chosen),
+    notes: stored('notes', []),
+    account: stored<number | undefined>('account', undefined),
+    pace: chosen.kind === 'offline' ? chosen.pace : 'fast',
+    onToolRun: countRun,
+  });
+});
+
+function chosenModel(options: JsonValue | undefined): Choice {
+  return choice.parse(options ?? { kind: 'offline', pace: 'fast' });
+}
 
 /** Builds the chosen model. The key stays in this worker's memory and is never stored. */
-function chooseModel(options: JsonValue | undefined): ChatModel {
-  const chosen = choice.parse(options ?? { kind: 'offline' });
-  if (chosen.kind === 'offline') return offlineModel();
+function chatModel(chosen: Choice): ChatModel {
+  if (chosen.kind === 'offline') return offlineModel(timesOf(chosen.pace));
   const { baseURL, model, apiKey } = chosen;
   return openai({ baseURL, model, ...(apiKey ? { apiKey } : {}) });
 }
 
-function notesInTab(): NotesStore {
-  const store = createStore('isoloop-demo', 'notes');
+interface Stored<T> {
+  read(): Promise<T>;
+  write(value: T): Promise<void>;
+}
+
+function stored<T>(key: string, atFirst: T): Stored<T> {
+  const store = demoStore();
   return {
-    read: async () => (await get<readonly Note[]>('notes', store)) ?? [],
-    write: (notes) => set('notes', notes, store),
+    read: async () => (await get<T>(key, store)) ?? atFirst,
+    write: (value) => set(key, value, store),
   };
 }

@@ -4,15 +4,19 @@ import {
   type ChatModel,
   type ModelDelta,
   type ModelRequest,
+  type ToolResult,
 } from '@isoloop/core';
 import { countMessage, countTools, estimateTokens } from '@isoloop/core/tokens';
-import { languageOf } from './offline/language.ts';
-import { listedNotes, plan, planNext } from './offline/plan.ts';
-import { helpText, wordAnswer } from './offline/word-answer.ts';
+import { languageOf, type Language } from './offline/language.ts';
+import { asksSurvival, listedNotes, plan, planNext } from './offline/plan.ts';
+import { helpText, survivalText, wordAnswer } from './offline/word-answer.ts';
+import { wait } from './wait.ts';
 
 export interface OfflineModelOptions {
   /** Time between two deltas, in milliseconds, so that users see the answer stream. Default: 15. */
   readonly delayMs?: number;
+  /** Time before the first delta, in milliseconds. Default: 0. */
+  readonly firstDelayMs?: number;
 }
 
 /**
@@ -20,12 +24,14 @@ export interface OfflineModelOptions {
  * can try the demo at once. The rules plan calls of the demo's tools and turn the results into an
  * answer. For other questions, the answer explains the limits of the rules.
  */
-export function offlineModel({ delayMs = 15 }: OfflineModelOptions = {}): ChatModel {
+export function offlineModel(options: OfflineModelOptions = {}): ChatModel {
+  const { delayMs = 15, firstDelayMs = 0 } = options;
   return {
     provider: 'offline',
     modelId: 'offline',
     features: { tools: true, media: [] },
     async *stream(request, { signal }) {
+      if (firstDelayMs) await wait(firstDelayMs, signal);
       for (const deltas of reply(request)) {
         if (delayMs) await wait(delayMs, signal);
         signal.throwIfAborted();
@@ -48,7 +54,7 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
   const known = new Set(tools.map(({ name }) => name));
   const planned = steps === 0 ? plan(question) : steps === 1 ? planNext(question, results) : [];
   const calls = planned.filter(({ name }) => known.has(name));
-  const text = calls.length ? '' : results.length ? wordAnswer(told, language) : helpText(language);
+  const text = calls.length ? '' : answerText(question, told, language);
 
   for (const delta of pieces(text)) yield [{ type: 'text', id: 'text', delta }];
   for (const [index, { name, input }] of calls.entries()) {
@@ -71,6 +77,14 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
   ];
 }
 
+/** Words the answer to a question whose tools have run. */
+function answerText(question: string, results: readonly ToolResult[], language: Language): string {
+  const explains = asksSurvival(question);
+  if (!results.length) return explains ? survivalText(language) : helpText(language);
+  const answer = wordAnswer(results, language);
+  return explains ? `${answer}\n\n${survivalText(language)}` : answer;
+}
+
 /**
  * Splits a text into words. Chinese and Japanese texts have no spaces, so they are split into pairs
  * of characters.
@@ -81,19 +95,4 @@ function pieces(text: string): readonly string[] {
       /[\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f]{1,2}|[^\s\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f]+\s*|\s+/g,
     ) ?? []
   );
-}
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
 }

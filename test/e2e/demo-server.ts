@@ -50,7 +50,10 @@ export async function openDemo(
   return { page, problems };
 }
 
-/** Opens the demo in another tab of a profile. Adds the tab's errors to `problems`. */
+/**
+ * Opens the demo in another tab of a profile, with fast tools and answers. Adds the tab's errors to
+ * `problems`.
+ */
 export async function openTab(
   context: BrowserContext,
   url: string,
@@ -61,7 +64,7 @@ export async function openTab(
   page.on('console', (message) => {
     if (message.type() === 'error') problems.push(message.text());
   });
-  await page.goto(url);
+  await page.goto(`${url}/?pace=fast`);
   return page;
 }
 

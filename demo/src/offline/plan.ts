@@ -30,6 +30,7 @@ export function plan(question: string): readonly PlannedCall[] {
     ...(noted ? [{ name: 'notes', input: { action: 'add', text: noted.text } }] : []),
     ...deletedNotes(rest).map((id) => ({ name: 'notes', input: { action: 'delete', id } })),
     ...(!noted && needsNotes(rest) ? [{ name: 'notes', input: { action: 'list' } }] : []),
+    ...paymentsIn(rest).map((input) => ({ name: 'pay', input })),
     ...themeIn(rest).map((theme) => ({ name: 'set_theme', input: { theme } })),
   ].slice(0, maxCalls);
 }
@@ -45,7 +46,7 @@ export function planNext(question: string, results: readonly ToolResult[]): read
     });
   }
   const found = results.filter(
-    ({ name, state }) => state === 'success' && name !== 'notes' && name !== 'set_theme',
+    ({ name, state }) => state === 'success' && ['calculator', 'time_in_city'].includes(name),
   );
   if (!found.length || !notesResult.test(question) || addedNote(question)) return [];
   return [
@@ -70,6 +71,26 @@ const deletesAll =
   /(?:delete|remove|clear)\s+(?:all\s+)?(?:of\s+)?(?:my\s+|the\s+)?notes\b(?!\s*(?:#|\d|about|on|with))|メモを?(?:全部|すべて|全て)(?:消|削除)|(?:全部|すべて|全て)の?メモを?(?:消|削除)|(?:删除|清空)(?:我的|所有|全部)*的?(?:笔记|备忘)(?!\s*\d)|(?:모든|전체)\s*메모를?\s*(?:삭제|지워)|메모를?\s*(?:모두|전부|다)\s*(?:삭제|지워)/i;
 const deletesAbout =
   /(?:delete|remove)\s+(?:the|my)\s+notes?\s+(?:about|on|with)\s+([^.,?!]+)|([^、。\s]+?)のメモを?(?:消|削除)|删除关于(.+?)的(?:笔记|备忘)|(\S+?)에?\s*(?:대한|관한)\s*메모를?\s*(?:삭제|지워)/i;
+
+const survives =
+  /\bsurviv|\bkill|\bcrash|生き残|落ち(?:て|る)|止めても|崩溃|杀掉|关掉.*继续|살아남|죽(?:어|이)/i;
+
+/** Whether a question asks what happens if the worker or the tab ends. */
+export function asksSurvival(question: string): boolean {
+  return survives.test(question);
+}
+
+const payments: readonly RegExp[] = [
+  /\b(?:pay|send|give)\s+(?<coins>\d+)\s+(?:coins?\s+)?to\s+(?<to>[\p{L}]+)/iu,
+  /(?<to>[\p{L}]+?)(?:さん)?に(?<coins>\d+)\s*(?:コイン|枚)?を?(?:払|支払|送)/u,
+  /(?:付给|支付给|给)(?<to>[\p{L}]+?)\s*(?<coins>\d+)\s*(?:个|枚)?(?:硬币|金币|游戏币)/u,
+  /(?<to>[\p{L}]+?)에게\s*(?<coins>\d+)\s*(?:코인)?을?\s*(?:보내|지불|줘)/u,
+];
+
+function paymentsIn(text: string): readonly JsonObject[] {
+  const found = payments.map((pattern) => pattern.exec(text)?.groups).find(Boolean);
+  return found ? [{ to: found['to']!, coins: Number(found['coins']) }] : [];
+}
 
 function needsNotes(text: string): boolean {
   if (doomedNotes(text)) return true;

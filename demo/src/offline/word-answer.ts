@@ -3,8 +3,11 @@ import type { Language } from './language.ts';
 
 interface Words {
   readonly help: string;
+  /** What happens if the worker or the tab ends during an answer. */
+  readonly survival: string;
   readonly calculated: (expression: string, result: string) => string;
   readonly time: (city: string, time: string, weekday: number) => string;
+  readonly paid: (to: string, coins: number, left: number) => string;
   readonly noted: (text: string) => string;
   readonly deleted: (text: string) => string;
   readonly notes: string;
@@ -16,9 +19,12 @@ interface Words {
 
 const words: Readonly<Record<Language, Words>> = {
   en: {
-    help: 'I am the offline model: a set of rules, not a language model. I can calculate (17 * 23) and tell the time in a city (Tokyo, Paris, …). I can also keep notes (“note: buy milk”, “show my notes”, “delete note 1”) and switch the page’s theme (“dark mode”). For anything else, choose a real model at the top of the page.',
+    help: 'I am the offline model: a rule-based stand-in for a language model. Everything around me is real: the loop, the worker, the tools, the approvals and the log. I can calculate (17 * 23) and tell the time in a city (Tokyo, Paris, …). I can also pay play money (“pay 30 to Alice”) and keep notes (“note: buy milk”, “show my notes”, “delete note 1”). And I switch the page’s theme (“dark mode”). For anything else, choose a real model at the top of the page.',
+    survival:
+      'Before a tool starts, its call is in the session log, and its result follows as soon as the tool has finished. The log lies in this browser’s IndexedDB, outside the worker. If the worker dies while I write, a new one reads the log and continues this run. It asks the model once more for the reply that broke off. It takes every finished result from the log. So no finished tool runs twice. The same holds if this tab closes while another tab shows the conversation: that tab takes over. A tool that was in the middle of its work runs again only if its author has called that safe. Otherwise a person decides.',
     calculated: (expression, result) => `${expression} = ${result}.`,
     time: (city, time, weekday) => `In ${city} it is ${time} on ${weekdayName('en', weekday)}.`,
+    paid: (to, coins, left) => `Paid ${coins} coins to ${to}. ${left} are left.`,
     noted: (text) => `Noted: “${text}”.`,
     deleted: (text) => `Deleted: “${text}”.`,
     notes: 'Your notes:',
@@ -28,9 +34,12 @@ const words: Readonly<Record<Language, Words>> = {
     failed: (reason) => `That did not work: ${reason}`,
   },
   ja: {
-    help: '私はオフラインモデルです。言語モデルではなく、決まった規則で答えます。計算（17 * 23）、都市の時刻（東京、パリなど）、メモ（「メモ: 牛乳を買う」「メモを見せて」）、ページの配色（「ダークモード」）ができます。それ以外は、ページ上部で本物のモデルを選んでください。',
+    help: '私はオフラインモデルです。言語モデルの代わりに、決まった規則で答えます。ループ、ワーカー、ツール、承認、ログは本物です。計算（17 * 23）、都市の時刻（東京、パリなど）、おもちゃのお金の支払い（「アリスに30コイン払って」）、メモ（「メモ: 牛乳を買う」「メモを見せて」）、ページの配色（「ダークモード」）ができます。それ以外は、ページ上部で本物のモデルを選んでください。',
+    survival:
+      'ツールが始まる前にその呼び出しを、終わるとすぐに結果を、セッションログに書きます。ログはワーカーの外、このブラウザの IndexedDB にあります。回答の途中でワーカーが落ちても、新しいワーカーがログを読んでこの実行を続けます。途切れた回答だけをモデルにもう一度たずね、終わったツールの結果はログから取ります。ですから、終わったツールが二度動くことはありません。',
     calculated: (expression, result) => `${expression} = ${result} です。`,
     time: (city, time, weekday) => `${city}は${weekdayName('ja', weekday)}の${time}です。`,
+    paid: (to, coins, left) => `${to}に${coins}コインを払いました。残りは${left}コインです。`,
     noted: (text) => `メモしました：「${text}」`,
     deleted: (text) => `メモを消しました：「${text}」`,
     notes: 'メモの一覧：',
@@ -40,9 +49,12 @@ const words: Readonly<Record<Language, Words>> = {
     failed: (reason) => `うまくいきませんでした：${reason}`,
   },
   zh: {
-    help: '我是离线模型：一组规则，不是语言模型。我会计算（17 * 23）、报城市时间（东京、巴黎等）、记笔记（“记一下：买牛奶”“显示我的笔记”）、切换页面主题（“深色模式”）。其他问题请在页面上方选择真正的模型。',
+    help: '我是离线模型：用规则代替语言模型，其余都是真的：循环、Worker、工具、审批和日志。我会计算（17 * 23）、报城市时间（东京、巴黎等）、支付游戏币（“付给小王30个游戏币”）、记笔记（“记一下：买牛奶”“显示我的笔记”）、切换页面主题（“深色模式”）。其他问题请在页面上方选择真正的模型。',
+    survival:
+      '工具开始之前，这次调用已经写进会话日志；工具一结束，结果也写进去。日志在 Worker 之外，就在这个浏览器的 IndexedDB 里。回答到一半时 Worker 死掉，新的 Worker 会读取日志，把这次运行接着做完：只重新请求中断的那段回复，已经完成的工具结果直接取自日志。所以完成过的工具不会运行第二次。',
     calculated: (expression, result) => `${expression} = ${result}。`,
     time: (city, time, weekday) => `${city}现在是${weekdayName('zh', weekday)} ${time}。`,
+    paid: (to, coins, left) => `已付给${to} ${coins} 个游戏币，还剩 ${left} 个。`,
     noted: (text) => `已记下：“${text}”。`,
     deleted: (text) => `已删除：“${text}”。`,
     notes: '您的笔记：',
@@ -52,10 +64,13 @@ const words: Readonly<Record<Language, Words>> = {
     failed: (reason) => `没有成功：${reason}`,
   },
   ko: {
-    help: '저는 오프라인 모델입니다. 언어 모델이 아니라 정해진 규칙으로 답합니다. 계산(17 * 23), 도시 시각(도쿄, 파리 등), 메모(“메모: 우유 사기”, “메모 보여 줘”), 페이지 테마(“다크 모드”)를 할 수 있습니다. 다른 질문은 페이지 위에서 실제 모델을 골라 주세요.',
+    help: '저는 오프라인 모델입니다. 언어 모델 대신 정해진 규칙으로 답합니다. 루프, 워커, 도구, 승인, 로그는 모두 진짜입니다. 계산(17 * 23), 도시 시각(도쿄, 파리 등), 놀이 돈 보내기(“민수에게 30코인 보내 줘”), 메모(“메모: 우유 사기”, “메모 보여 줘”), 페이지 테마(“다크 모드”)를 할 수 있습니다. 다른 질문은 페이지 위에서 실제 모델을 골라 주세요.',
+    survival:
+      '도구가 시작되기 전에 호출이 세션 로그에 적히고, 도구가 끝나면 바로 결과가 적힙니다. 로그는 워커 밖, 이 브라우저의 IndexedDB에 있습니다. 답하는 도중에 워커가 죽어도 새 워커가 로그를 읽고 이 실행을 이어 갑니다. 끊긴 답만 모델에 다시 묻고, 끝난 도구의 결과는 로그에서 가져옵니다. 그래서 끝난 도구가 두 번 실행되지 않습니다.',
     calculated: (expression, result) => `${expression} = ${result}입니다.`,
     time: (city, time, weekday) =>
       `${city}은(는) 지금 ${weekdayName('ko', weekday)} ${time}입니다.`,
+    paid: (to, coins, left) => `${to}에게 ${coins}코인을 보냈습니다. 남은 코인은 ${left}개입니다.`,
     noted: (text) => `메모했습니다: “${text}”`,
     deleted: (text) => `메모를 지웠습니다: “${text}”`,
     notes: '메모 목록:',
@@ -69,6 +84,11 @@ const words: Readonly<Record<Language, Words>> = {
 /** Returns the text with which the offline model describes itself. */
 export function helpText(language: Language): string {
   return words[language].help;
+}
+
+/** Returns the text that says how a run survives the end of its worker or tab. */
+export function survivalText(language: Language): string {
+  return words[language].survival;
 }
 
 /** Turns the tools' results into an answer in the question's language, with one line per result. */
@@ -91,6 +111,8 @@ function wordResult({ name, output, state }: ToolResult, say: Words): string {
       String(fields['time']),
       weekdays.indexOf(String(fields['weekday'])),
     );
+  if (name === 'pay')
+    return say.paid(String(fields['to']), Number(fields['paid']), Number(fields['left']));
   if (name === 'set_theme') return say.theme[fields['theme'] === 'dark' ? 'dark' : 'light'];
   if ('added' in fields) return say.noted(textOfNote(fields['added']));
   if ('deleted' in fields) return say.deleted(textOfNote(fields['deleted']));

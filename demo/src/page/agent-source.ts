@@ -1,11 +1,20 @@
 import { agentEndpoint, type AgentSource } from '@isoloop/web-worker/react';
 import type { Home, ModelChoice } from './settings.ts';
 
-const worker = new Worker(new URL('../agent.worker.ts', import.meta.url), { type: 'module' });
+export interface SourceOptions {
+  readonly home: Home;
+  readonly model: ModelChoice;
+  /** The worker of this tab. */
+  readonly worker: Worker;
+}
 
 /** Returns where the agent runs. The worker gets the model in the options of its connection. */
-export function agentSource(home: Home, model: ModelChoice): AgentSource {
+export function agentSource({ home, model, worker }: SourceOptions): AgentSource {
   if (home === 'worker') return worker;
-  const name = model.kind === 'edge' ? 'edge' : 'offline';
-  return agentEndpoint('/api/chat', { body: { model: name } });
+  return agentEndpoint('/api/chat', { body: { model: edgeModelOf(model) } });
+}
+
+function edgeModelOf(model: ModelChoice): string {
+  if (model.kind === 'edge') return 'edge';
+  return model.kind === 'offline' && model.pace === 'real' ? 'offline-real-pace' : 'offline';
 }

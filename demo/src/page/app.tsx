@@ -6,6 +6,8 @@ import { LockedConversation } from './locked-conversation.tsx';
 import { ModelDialog } from './model-dialog.tsx';
 import { loadSettings, saveSettings, type Settings } from './settings.ts';
 import { useSharedModel } from './use-shared-model.ts';
+import { frameName, TwoTabs } from './two-tabs.tsx';
+import { useAgentWorker } from './use-agent-worker.ts';
 import { applyTheme } from './theme.ts';
 
 export function App() {
@@ -17,6 +19,9 @@ export function App() {
   const [edgeModel, setEdgeModel] = useState(settings.models.edge);
   const [choosing, setChoosing] = useState(false);
   const [draft] = useState(createDraft);
+  const [hasTabs, setHasTabs] = useState(false);
+  const agentWorker = useAgentWorker();
+  const isFrame = frameName() !== undefined;
   const { home, theme } = settings;
   const model = home === 'worker' ? workerModel : edgeModel;
   const sessionId = settings.sessions[home];
@@ -29,16 +34,27 @@ export function App() {
   );
   useLayoutEffect(() => applyTheme(theme), [theme]);
 
+  const setModel = home === 'worker' ? setWorkerModel : setEdgeModel;
+
+  if (hasTabs) {
+    return (
+      <div className="app">
+        <TwoTabs onClose={() => setHasTabs(false)} />
+      </div>
+    );
+  }
   return (
-    <div className="app">
-      <Header
-        home={home}
-        model={model}
-        onHome={(next) => change({ home: next })}
-        onTheme={(next) => change({ theme: next })}
-        onModel={() => setChoosing(true)}
-        onNew={() => change({ sessions: { ...settings.sessions, [home]: crypto.randomUUID() } })}
-      />
+    <div className={isFrame ? 'app frame' : 'app'}>
+      {!isFrame && (
+        <Header
+          home={home}
+          model={model}
+          onHome={(next) => change({ home: next })}
+          onTheme={(next) => change({ theme: next })}
+          onModel={() => setChoosing(true)}
+          onNew={() => change({ sessions: { ...settings.sessions, [home]: crypto.randomUUID() } })}
+        />
+      )}
       {model.kind === 'locked' ? (
         <LockedConversation
           key={sessionId}
@@ -55,7 +71,10 @@ export function App() {
           sessionId={sessionId}
           model={model}
           draft={draft}
+          agentWorker={agentWorker}
           onTheme={(next) => change({ theme: next })}
+          onModel={setModel}
+          onTabs={isFrame ? undefined : () => setHasTabs(true)}
         />
       )}
       {choosing && (
@@ -65,7 +84,7 @@ export function App() {
           endpoint={settings.endpoint}
           onClose={() => setChoosing(false)}
           onChoose={(chosen) => {
-            (home === 'worker' ? setWorkerModel : setEdgeModel)(chosen);
+            setModel(chosen);
             if (chosen.kind === 'endpoint')
               change({ endpoint: { baseURL: chosen.baseURL, model: chosen.model } });
           }}

@@ -9,7 +9,11 @@ import { textOfMessage, themeResults } from './message-parts.ts';
 import type { Home, ModelChoice } from './settings.ts';
 import type { Theme } from './theme.ts';
 import { Timeline } from './timeline.tsx';
-import { withEnds } from './timeline-entry.ts';
+import { SessionLog } from './session-log.tsx';
+import { Stage } from './stage.tsx';
+import { killMark, withEnds, type TimelineItem } from './timeline-entry.ts';
+import type { AgentWorker } from './use-agent-worker.ts';
+import { useSessionLog } from './use-session-log.ts';
 import { TokenGauge } from './token-gauge.tsx';
 
 export interface ConversationProps {
@@ -17,19 +21,36 @@ export interface ConversationProps {
   readonly sessionId: string;
   readonly model: ModelChoice;
   readonly draft: Draft;
+  readonly agentWorker: AgentWorker;
   readonly onTheme: (theme: Theme) => void;
+  readonly onModel: (model: ModelChoice) => void;
+  /** Shows two tabs side by side. Absent in one of these tabs. */
+  readonly onTabs: (() => void) | undefined;
 }
 
-export function Conversation({ home, sessionId, model, draft, onTheme }: ConversationProps) {
-  const [view, setView] = useState<'chat' | 'timeline'>('chat');
-  const chat = useAgentChat(agentSource(home, model), {
+const views = { chat: 'Chat', timeline: 'Timeline', log: 'Log' } as const;
+
+export function Conversation(props: ConversationProps) {
+  const { home, sessionId, model, draft, agentWorker, onTheme, onModel, onTabs } = props;
+  const { worker, kills, kill } = agentWorker;
+  const [view, setView] = useState<keyof typeof views>('chat');
+  const [earlier, setEarlier] = useState<readonly TimelineItem[]>([]);
+  const chat = useAgentChat(agentSource({ home, model, worker }), {
     sessionId,
     throttle: 40,
     ...(home === 'worker' && { options: { ...model } }),
   });
-  const { messages, status, error, isBusy, approvals, sendMessage, regenerate, stop } = chat;
-  const events = useAgentEvents(chat);
+  const { status, error, isBusy, approvals, sendMessage, regenerate, stop } = chat;
   const isLoading = status === 'loading';
+  const messages = useLoaded(chat.messages, isLoading);
+  const recent = useAgentEvents(chat);
+  const events = withEnds(onceEach([...earlier, ...recent]), status === 'ready');
+  const log = useSessionLog(sessionId, `${kills}:${events.length}:${status}`);
+  const isInTab = home === 'worker';
+  const onKill = (): void => {
+    setEarlier([...earlier, ...recent, killMark([...earlier, ...recent].at(-1), Date.now())]);
+    kill();
+  };
   useThemeTool(messages, isLoading, onTheme);
 
   const send = (text: string): void => void sendMessage({ text });
@@ -42,7 +63,7 @@ export function Conversation({ home, sessionId, model, draft, onTheme }: Convers
     return () => document.removeEventListener('keydown', onKey);
   }, [isBusy, stop]);
 
-  if (isLoading)
+  if (isLoading && !messages.length)
     return (
       <main className="loading" aria-busy="true">
         <p>Loading the conversation …</p>
@@ -53,19 +74,27 @@ export function Conversation({ home, sessionId, model, draft, onTheme }: Convers
   return (
     <>
       <div className="views" role="group" aria-label="View">
-        {(['chat', 'timeline'] as const).map((name) => (
+        {viewsAt(home).map((name) => (
           <button
             key={name}
             type="button"
             aria-pressed={view === name}
             onClick={() => setView(name)}
           >
-            {name === 'chat' ? 'Chat' : 'Timeline'}
+            {views[name]}
           </button>
         ))}
       </div>
       <main className={`columns show-${view}`}>
         <section className="chat" aria-label="Conversation">
+          <Stage
+            home={home}
+            model={model}
+            kills={kills}
+            onKill={isInTab ? onKill : undefined}
+            onTabs={isInTab ? onTabs : undefined}
+            onModel={onModel}
+          />
           <Messages
             home={home}
             messages={messages}
@@ -81,7 +110,10 @@ export function Conversation({ home, sessionId, model, draft, onTheme }: Convers
             <TokenGauge messages={messages} />
           </Composer>
         </section>
-        <Timeline events={withEnds(events, status === 'ready')} />
+        <div className="side">
+          <Timeline events={events} />
+          {isInTab && <SessionLog log={log} kills={kills} />}
+        </div>
       </main>
       <Announcement
         answer={messages.findLast(({ role }) => role === 'assistant')}
@@ -89,6 +121,22 @@ export function Conversation({ home, sessionId, model, draft, onTheme }: Convers
       />
     </>
   );
+}
+
+function viewsAt(home: Home): readonly (keyof typeof views)[] {
+  return home === 'worker' ? ['chat', 'timeline', 'log'] : ['chat', 'timeline'];
+}
+
+/** Keeps the messages of a killed worker until the next worker has loaded the conversation. */
+function useLoaded(messages: readonly UIMessage[], isLoading: boolean): readonly UIMessage[] {
+  const [loaded, setLoaded] = useState(messages);
+  if (!isLoading && loaded !== messages) setLoaded(messages);
+  return isLoading ? loaded : messages;
+}
+
+/** A new worker tells some events of the run that it continues once more. */
+function onceEach(events: readonly TimelineItem[]): readonly TimelineItem[] {
+  return [...new Map(events.map((event) => [`${event.runId}:${event.seq}`, event])).values()];
 }
 
 /** Tells screen readers each answer of this visit when it has ended. */

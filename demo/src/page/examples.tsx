@@ -5,31 +5,105 @@ export interface ExamplesProps {
   readonly onExample: (text: string) => void;
 }
 
-const examples = [
-  { text: 'What is 17 * 23, and what time is it in Tokyo?', lang: 'en' },
-  { text: 'Work out 12 * (3 + 4) and note the result', lang: 'en' },
+interface Example {
+  readonly pattern: string;
+  readonly text: string;
+  readonly lang: string;
+  /** What to do while it runs. */
+  readonly hint?: string;
+  /** The lines of code behind it. */
+  readonly code: string;
+}
+
+const patterns: readonly Example[] = [
+  {
+    pattern: 'Two tools at once',
+    text: 'What is 17 * 23, and what time is it in Tokyo?',
+    lang: 'en',
+    code: `const agent = new ReActAgent({
+  name: 'assistant',
+  model,
+  tools: [calculator, timeInCity],
+});
+// Calls of one reply run at the same time.
+agent.stream('What is 17 * 23, and what time is it in Tokyo?');`,
+  },
+  {
+    pattern: 'Kill it, and it continues',
+    text: 'What time is it in Tokyo, Paris and Cairo? And how do you survive a killed worker?',
+    lang: 'en',
+    hint: 'Press “Kill the worker” while it runs.',
+    code: `// worker.ts
+exposeAgent(({ sessionId, memory }) =>
+  new ReActAgent({ name: 'assistant', model, memory, sessionId, tools }));
+
+// page.tsx
+const chat = useAgentChat(worker, { sessionId });
+// A new worker continues the run from the log in IndexedDB.`,
+  },
+  {
+    pattern: 'An approval with an edit',
+    text: 'Pay 30 coins to Alice',
+    lang: 'en',
+    hint: 'Change the number of coins before you allow it.',
+    code: `const pay = tool({
+  name: 'pay',
+  description: 'Pays coins of play money to somebody.',
+  input: z.object({ to: z.string(), coins: z.number().int() }),
+  needsApproval: true,
+  execute: ({ to, coins }) => account.pay(to, coins),
+});
+// page.tsx
+approval.edit({ to: 'Alice', coins: 25 });`,
+  },
+  {
+    pattern: 'Chinese, Japanese, Korean',
+    text: '東京とパリは今何時ですか？',
+    lang: 'ja',
+    code: `// The estimate of tokens knows the scripts of Chinese, Japanese and Korean.
+import { estimateTokens } from '@isoloop/core/tokens';
+estimateTokens('東京とパリは今何時ですか？');
+
+const agent = new ReActAgent({ /* … */ use: [fitContext({ window: 128_000 })] });`,
+  },
+];
+
+const more: readonly Pick<Example, 'text' | 'lang'>[] = [
   { text: 'Dark mode, please', lang: 'en' },
-  { text: '東京とパリは今何時ですか？', lang: 'ja' },
+  { text: 'Work out 12 * (3 + 4) and note the result', lang: 'en' },
   { text: '记一下：明天给妈妈打电话', lang: 'zh' },
   { text: '(48 + 72) / 5는 얼마예요? 서울은 지금 몇 시예요?', lang: 'ko' },
-] as const;
+];
 
 const places: Readonly<Record<Home, string>> = {
-  worker:
-    'The agent runs in a Web Worker of this tab. Other tabs join the conversation: one tab runs the agent for all. When that tab closes, another takes over. This browser stores the conversation and your notes.',
-  edge: 'The agent runs in a Cloudflare Worker. A Durable Object stores the conversation, Workers KV stores your notes.',
+  worker: 'The agent runs in a Web Worker of this tab, and this browser stores the conversation.',
+  edge: 'The agent runs in a Cloudflare Worker, and a Durable Object stores the conversation.',
 };
 
 export function Examples({ home, onExample }: ExamplesProps) {
   return (
     <div className="welcome">
       <h2>Ask something the agent needs tools for</h2>
-      <p>
-        It can calculate, tell the time in a city, keep notes and change this page’s theme. Nothing
-        has to be set up: the offline rules answer until you choose a model. {places[home]}
-      </p>
-      <ul>
-        {examples.map(({ text, lang }) => (
+      <p>{places[home]} Nothing has to be set up.</p>
+      <ul className="patterns">
+        {patterns.map(({ pattern, text, lang, hint, code }) => (
+          <li key={pattern}>
+            <h3>{pattern}</h3>
+            <button type="button" lang={lang} onClick={() => onExample(text)}>
+              {text}
+            </button>
+            {hint && home === 'worker' && <p className="hint">{hint}</p>}
+            <details>
+              <summary>Code</summary>
+              <pre tabIndex={0}>
+                <code>{code}</code>
+              </pre>
+            </details>
+          </li>
+        ))}
+      </ul>
+      <ul className="more" aria-label="More examples">
+        {more.map(({ text, lang }) => (
           <li key={text}>
             <button type="button" lang={lang} onClick={() => onExample(text)}>
               {text}

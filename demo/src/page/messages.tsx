@@ -79,6 +79,7 @@ export function Messages({
                   part={part}
                   onAllow={approval && leaving(() => void approval.approve())}
                   onDeny={approval && leaving(() => void approval.deny('the user said no'))}
+                  onEdit={approval && leaving((input: unknown) => void approval.edit(input))}
                 />
               );
             }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type FormEvent } from 'react';
 import { edgeModels } from './edge-models.ts';
-import type { Home, ModelChoice, Settings } from './settings.ts';
+import { offlineChoice, type Home, type ModelChoice, type Settings } from './settings.ts';
 
 export interface ModelDialogProps {
   readonly home: Home;
@@ -37,7 +37,7 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
             model: name.trim(),
             apiKey: apiKey.trim(),
           }
-        : { kind },
+        : offlineOrEdge(kind),
     );
     // `close()` returns the focus to the element that had it before. Unmounting the dialog would
     // not.
@@ -62,7 +62,7 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
           <span>
             <strong>Offline rules</strong>
             <small>
-              No language model: fixed rules for calculating, times, notes and the theme. No key, no
+              A rule-based stand-in for a language model; everything around it is real. No key, no
               network.
             </small>
           </span>
@@ -149,4 +149,8 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
       </form>
     </dialog>
   );
+}
+
+function offlineOrEdge(kind: 'offline' | 'edge'): ModelChoice {
+  return kind === 'offline' ? offlineChoice() : { kind };
 }

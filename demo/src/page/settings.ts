@@ -4,7 +4,8 @@ import * as z from 'zod';
 export type Home = 'worker' | 'edge';
 
 export const modelChoice = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('offline') }),
+  /** `pace`: see `pace.ts`. */
+  z.object({ kind: z.literal('offline'), pace: z.enum(['real', 'fast']) }),
   z.object({
     kind: z.literal('endpoint'),
     baseURL: z.string(),
@@ -19,7 +20,11 @@ export const modelChoice = z.discriminatedUnion('kind', [
 /** The model of the agent. The model's key is never stored. */
 export type ModelChoice = Readonly<z.infer<typeof modelChoice>>;
 
-const offline: ModelChoice = { kind: 'offline' };
+/** The offline model. The address of the page can choose its pace: `?pace=fast`. */
+export function offlineChoice(): ModelChoice {
+  const isFast = new URLSearchParams(location.search).get('pace') === 'fast';
+  return { kind: 'offline', pace: isFast ? 'fast' : 'real' };
+}
 
 const schema = z.object({
   home: z.enum(['worker', 'edge']),
@@ -50,7 +55,7 @@ export function loadSettings(): Settings {
     return {
       home: 'worker',
       sessions: { worker: crypto.randomUUID(), edge: crypto.randomUUID() },
-      models: { worker: offline, edge: offline },
+      models: { worker: offlineChoice(), edge: offlineChoice() },
       theme: 'system',
       endpoint: { baseURL: 'https://api.openai.com/v1', model: '' },
     };

@@ -1,5 +1,12 @@
 import type { AgentTimelineEvent } from '@isoloop/web-worker/react';
 
+/** The mark of a killed worker in the timeline. */
+export interface WorkerKilled extends Pick<AgentTimelineEvent, 'runId' | 'seq' | 'at'> {
+  readonly type: 'worker-killed';
+}
+
+export type TimelineItem = AgentTimelineEvent | WorkerKilled;
+
 export interface TimelineEntry {
   readonly kind: 'run' | 'reason' | 'act' | 'error';
   readonly label: string;
@@ -11,20 +18,28 @@ export interface TimelineEntry {
  * `isReady`: no run is active.
  */
 export function withEnds(
-  events: readonly AgentTimelineEvent[],
+  events: readonly TimelineItem[],
   isReady: boolean,
-): readonly AgentTimelineEvent[] {
+): readonly TimelineItem[] {
   return events.flatMap((event, index) => {
     const next = events[index + 1];
-    const isLast = next ? next.runId !== event.runId && next.continues !== true : isReady;
-    return isLast && event.type !== 'run-end' ? [event, endAfter(event, events)] : [event];
+    if (event.type === 'run-end' || event.type === 'worker-killed') return [event];
+    const isLast = next ? next.runId !== event.runId && !continuesRun(next) : isReady;
+    return isLast ? [event, endAfter(event, events)] : [event];
   });
 }
 
-function endAfter(
-  last: AgentTimelineEvent,
-  events: readonly AgentTimelineEvent[],
-): AgentTimelineEvent {
+function continuesRun(item: TimelineItem): boolean {
+  return item.type !== 'worker-killed' && item.continues === true;
+}
+
+/** Returns the mark that follows the last event of a killed worker. */
+export function killMark(last: TimelineItem | undefined, at: number): WorkerKilled {
+  const { runId = 'none', seq = 0 } = last ?? {};
+  return { type: 'worker-killed', runId, seq: seq + 0.5, at };
+}
+
+function endAfter(last: AgentTimelineEvent, events: readonly TimelineItem[]): AgentTimelineEvent {
   const start = events.find(({ runId }) => runId === last.runId) ?? last;
   const durationMs = last.at - start.at;
   return { ...last, type: 'run-end', seq: last.seq + 1, reason: 'aborted', durationMs };
@@ -34,11 +49,15 @@ function endAfter(
  * Returns the text of an event in the timeline, or `undefined` for events that users need not
  * see.
  */
-export function toTimelineEntry(event: AgentTimelineEvent): TimelineEntry | undefined {
+export function toTimelineEntry(event: TimelineItem): TimelineEntry | undefined {
+  if (event.type === 'worker-killed')
+    return { kind: 'error', label: 'Worker killed', detail: 'a new one reads the log' };
   const text = (field: string): string => String(event[field] ?? '');
   switch (event.type) {
     case 'run-start':
-      return { kind: 'run', label: 'Run started', detail: '' };
+      return event.continues
+        ? { kind: 'run', label: 'Run continued', detail: 'from the log' }
+        : { kind: 'run', label: 'Run started', detail: '' };
     case 'pre-reasoning':
       return {
         kind: 'reason',

@@ -1,8 +1,7 @@
-import type { AgentTimelineEvent } from '@isoloop/web-worker/react';
 import { useEffect, useRef } from 'react';
-import { toTimelineEntry } from './timeline-entry.ts';
+import { toTimelineEntry, type TimelineItem } from './timeline-entry.ts';
 
-export function Timeline({ events }: { readonly events: readonly AgentTimelineEvent[] }) {
+export function Timeline({ events }: { readonly events: readonly TimelineItem[] }) {
   const end = useRef<HTMLLIElement>(null);
   useEffect(() => {
     const list = end.current?.parentElement?.parentElement;

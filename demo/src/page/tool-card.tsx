@@ -1,4 +1,5 @@
 import { getToolName } from '@isoloop/web-worker/react';
+import { useState, type FormEvent } from 'react';
 import type { ToolPart } from './message-parts.ts';
 
 const states: Partial<Record<ToolPart['state'], string>> = {
@@ -16,9 +17,12 @@ export interface ToolCardProps {
   /** Allows or denies a tool call that waits for approval. Absent if nobody can decide it now. */
   readonly onAllow: (() => void) | undefined;
   readonly onDeny: (() => void) | undefined;
+  /** Allows the tool call with other arguments. */
+  readonly onEdit: ((input: unknown) => void) | undefined;
 }
 
-export function ToolCard({ part, onAllow, onDeny }: ToolCardProps) {
+export function ToolCard({ part, onAllow, onDeny, onEdit }: ToolCardProps) {
+  const [isEditing, setIsEditing] = useState(false);
   const { state } = part;
   const toolName = getToolName(part);
   const input = tryParse(part.input);
@@ -43,7 +47,19 @@ export function ToolCard({ part, onAllow, onDeny }: ToolCardProps) {
           <button type="button" onClick={onDeny}>
             Deny
           </button>
+          {onEdit && isObject(input) && (
+            <button
+              type="button"
+              aria-expanded={isEditing}
+              onClick={() => setIsEditing(!isEditing)}
+            >
+              Edit
+            </button>
+          )}
         </div>
+      )}
+      {state === 'approval-requested' && onEdit && isEditing && isObject(input) && (
+        <EditForm input={input} onEdit={onEdit} />
       )}
       {output !== undefined && (
         <div>
@@ -55,6 +71,41 @@ export function ToolCard({ part, onAllow, onDeny }: ToolCardProps) {
         </div>
       )}
     </dl>
+  );
+}
+
+interface EditFormProps {
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly onEdit: (input: unknown) => void;
+}
+
+/** One field for each argument of the call that is a text or a number. */
+function EditForm({ input, onEdit }: EditFormProps) {
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const changed = Object.entries(input).map(([name, value]) => {
+      const given = form.get(name);
+      if (given === null) return [name, value];
+      return [name, typeof value === 'number' ? Number(given) : given];
+    });
+    onEdit(Object.fromEntries(changed));
+  };
+  const fields = Object.entries(input).filter(([, value]) => !isObject(value));
+  return (
+    <form className="edit" onSubmit={submit}>
+      {fields.map(([name, value]) => (
+        <label key={name}>
+          {name}
+          <input
+            name={name}
+            type={typeof value === 'number' ? 'number' : 'text'}
+            defaultValue={String(value)}
+          />
+        </label>
+      ))}
+      <button type="submit">Allow with changes</button>
+    </form>
   );
 }
 

@@ -1,5 +1,6 @@
 import { tool, type Tool } from '@isoloop/core';
 import * as z from 'zod';
+import type { AroundTool } from './around-tool.ts';
 
 export interface Note {
   readonly id: number;
@@ -12,7 +13,7 @@ export interface NotesStore {
   write(notes: readonly Note[]): Promise<void>;
 }
 
-export function notesTool(store: NotesStore): Tool {
+export function notesTool(store: NotesStore, around: AroundTool): Tool {
   // Tool calls of the same reply run at the same time. Each call must see the notes that the
   // previous call has written.
   let last: Promise<unknown> = Promise.resolve();
@@ -33,20 +34,22 @@ export function notesTool(store: NotesStore): Tool {
     }),
     // Deleting cannot be undone, so the user must approve it.
     needsApproval: ({ action }) => action === 'delete',
-    execute: (input) =>
-      inTurn(async () => {
-        const notes = await store.read();
-        if (input.action === 'list') return { notes };
-        if (input.action === 'add') {
-          if (!input.text?.trim()) throw new Error('The note needs a text.');
-          const added = { id: Math.max(0, ...notes.map(({ id }) => id)) + 1, text: input.text };
-          await store.write([...notes, added]);
-          return { added };
-        }
-        const deleted = notes.find(({ id }) => id === input.id);
-        if (!deleted) throw new Error(`There is no note ${input.id}.`);
-        await store.write(notes.filter((note) => note !== deleted));
-        return { deleted };
-      }),
+    execute: (input, context) =>
+      inTurn(() =>
+        around(context, async () => {
+          const notes = await store.read();
+          if (input.action === 'list') return { notes };
+          if (input.action === 'add') {
+            if (!input.text?.trim()) throw new Error('The note needs a text.');
+            const added = { id: Math.max(0, ...notes.map(({ id }) => id)) + 1, text: input.text };
+            await store.write([...notes, added]);
+            return { added };
+          }
+          const deleted = notes.find(({ id }) => id === input.id);
+          if (!deleted) throw new Error(`There is no note ${input.id}.`);
+          await store.write(notes.filter((note) => note !== deleted));
+          return { deleted };
+        }),
+      ),
   });
 }

@@ -60,6 +60,8 @@ export class AgentChat {
   /** Ids of the tool calls that the components know. A replay repeats them. */
   readonly #calls: Set<string> = new Set();
   #link: AgentLink | undefined;
+  /** Whether the conversation begins here, so that there is nothing to load. */
+  #isNew: boolean;
   /** Settles when no stream is being resumed, so when the history is complete. */
   #resumed: Promise<void> = Promise.resolve();
   /** Whether a stream is being resumed, which repeats an answer from its start. */
@@ -83,6 +85,7 @@ export class AgentChat {
 
   constructor({ open, isNew, messages = [] }: AgentChatOptions) {
     this.#open = open;
+    this.#isNew = isNew;
     this.chat = new Chat(messages, {
       send: (request, signal) => this.#send(request, signal),
       reconnect: (signal) => this.#reconnect(signal),
@@ -210,7 +213,8 @@ export class AgentChat {
     this.#link = this.#open();
     this.#link.watch((runId) => this.#hear(runId));
     void this.#loadSessions();
-    if (this.state.phase === 'loading' || this.chat.state.messages.length) void this.resume();
+    if (!this.#isNew) void this.resume();
+    this.#isNew = false;
   }
 
   async #closeIfUnused(): Promise<void> {

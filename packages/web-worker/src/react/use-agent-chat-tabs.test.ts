@@ -197,3 +197,14 @@ test.for(['denies', 'writes'])(
     expect(view.chat().error).toBeUndefined();
   },
 );
+
+test('a chat that was empty when its component left shows what another tab has asked meanwhile', async () => {
+  const { tabs, views } = await mountTabs(['Hello.'], ['Hello.']);
+  const [one, other] = views;
+  const sessionId = one.chat().id;
+  const options = { replies: ['Hello.'], database: sessionId };
+  one.unmount();
+  await other.chat().sendMessage({ text: 'go' });
+  const again = mountChat(tabs[0].worker, { sessionId, options, timeoutMs: 120_000 });
+  await expect.poll(() => linesOf(again)).toEqual(['user: go', 'assistant: Hello.']);
+});

@@ -1,0 +1,103 @@
+import { textOf, toolResultsOf, toolUsesOf, type Msg } from '@isoloop/core';
+import { useEffect, useRef } from 'react';
+import type { LogRecord, SessionLog as Log } from './use-session-log.ts';
+
+export interface SessionLogProps {
+  readonly log: Log;
+  readonly kills: number;
+}
+
+/** Shows the records of the session log, and what the tools themselves have counted. */
+export function SessionLog({ log, kills }: SessionLogProps) {
+  const { records, toolsRun, ranTwice } = log;
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const region = list.current;
+    if (region) region.scrollTop = region.scrollHeight;
+  }, [records.length]);
+  return (
+    <aside className="timeline log" aria-label="Session log">
+      <h2>
+        Session log <span className="muted">in this browser, outside the worker</span>
+      </h2>
+      <dl className="counts">
+        <Count name="workers killed" value={kills} />
+        <Count name="tools run" value={toolsRun} />
+        <Count name="tools that ran twice" value={ranTwice} />
+      </dl>
+      <div
+        ref={list}
+        className="timeline-list"
+        tabIndex={0}
+        role="region"
+        aria-label="Records of the log"
+      >
+        {records.length === 0 && (
+          <p className="muted">Each step is written here before the next one begins.</p>
+        )}
+        <ol>
+          {records.map((record, index) => {
+            const { label, detail } = rowOf(record);
+            return (
+              <li key={index} className="record">
+                <code>{label}</code>
+                <span className="entry-detail">{detail}</span>
+              </li>
+            );
+          })}
+        </ol>
+      </div>
+    </aside>
+  );
+}
+
+function Count({ name, value }: { readonly name: string; readonly value: number }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+interface Row {
+  readonly label: string;
+  readonly detail: string;
+}
+
+function rowOf(record: LogRecord): Row {
+  switch (record.kind) {
+    case 'message':
+    case 'replace':
+      return { label: record.message.role, detail: briefly(record.message) };
+    case 'call-started':
+      return { label: 'tool started', detail: record.toolUse?.name ?? shortId(record.toolUseId) };
+    case 'decision':
+      return { label: 'decision', detail: record.decision.type };
+    case 'suspended':
+      return {
+        label: 'suspended',
+        detail: record.calls.map(({ pending }) => `${pending.name}: ${pending.kind}`).join(', '),
+      };
+    case 'run-begin':
+      return { label: 'run began', detail: shortId(record.runId) };
+    case 'run-end':
+      return { label: 'run ended', detail: record.reason };
+    case 'summary':
+      return { label: 'summary', detail: `of ${record.count} messages` };
+    case 'truncate':
+      return { label: 'truncate', detail: `${record.ids.length} messages` };
+    default:
+      return { label: record.kind, detail: '' };
+  }
+}
+
+function briefly(message: Msg): string {
+  const results = toolResultsOf(message).map(({ name, state }) => `${name}: ${state}`);
+  const calls = toolUsesOf(message).map(({ name }) => `calls ${name}`);
+  return [...results, ...calls, textOf(message)].filter(Boolean).join(', ').slice(0, 120);
+}
+
+function shortId(id: string): string {
+  return id.slice(-8);
+}

@@ -1,0 +1,56 @@
+import type { AgentWorker } from './use-agent-worker.ts';
+import type { Home, ModelChoice } from './settings.ts';
+
+export interface StageProps {
+  readonly home: Home;
+  readonly model: ModelChoice;
+  readonly kills: AgentWorker['kills'];
+  /** Kills the worker. Absent at the edge. */
+  readonly onKill: (() => void) | undefined;
+  /** Shows two tabs side by side. Absent in one of these tabs, and at the edge. */
+  readonly onTabs: (() => void) | undefined;
+  readonly onModel: (model: ModelChoice) => void;
+}
+
+/** Says where the agent runs and which model answers, and has the buttons that disturb it. */
+export function Stage({ home, model, kills, onKill, onTabs, onModel }: StageProps) {
+  return (
+    <div className="stage">
+      <p>
+        <strong>
+          {home === 'worker' ? `Worker ${kills + 1} of this tab` : 'Cloudflare Worker'}
+        </strong>{' '}
+        <span className="muted">{answeredBy(model)}</span>
+      </p>
+      {model.kind === 'offline' && (
+        <label className="pace">
+          <input
+            type="checkbox"
+            checked={model.pace === 'real'}
+            onChange={({ target }) =>
+              onModel({ kind: 'offline', pace: target.checked ? 'real' : 'fast' })
+            }
+          />
+          Real pace
+        </label>
+      )}
+      {onTabs && (
+        <button type="button" onClick={onTabs}>
+          Two tabs
+        </button>
+      )}
+      {onKill && (
+        <button type="button" className="danger" onClick={onKill}>
+          Kill the worker
+        </button>
+      )}
+    </div>
+  );
+}
+
+function answeredBy(model: ModelChoice): string {
+  if (model.kind === 'offline')
+    return 'A rule-based stand-in answers; everything around it is real.';
+  if (model.kind === 'edge') return 'The edge’s model answers.';
+  return `${model.model} answers.`;
+}

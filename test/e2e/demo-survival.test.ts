@@ -1,0 +1,95 @@
+/// <reference path="../provider-server/provided-context.d.ts" />
+import type { Browser, FrameLocator, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { connectBrowser } from './browser.ts';
+import { answers, atRest, openDemo, questions, send, timeline } from './demo-server.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await connectBrowser();
+});
+afterAll(() => browser?.close());
+
+const cities = ['Tokyo', 'Paris', 'Cairo'];
+const question = `What time is it in ${cities.join(', ')}? And how do you survive a killed worker?`;
+const lastWords = 'Otherwise a person decides.';
+
+/** Opens the demo at the pace of a real model, so that there is time to kill something. */
+async function openSlowDemo(): Promise<{ readonly page: Page; readonly problems: string[] }> {
+  const demo = await openDemo(browser, inject('demoUrl'));
+  await demo.page.getByLabel('Real pace').check();
+  await atRest(demo.page);
+  return demo;
+}
+
+function answer(page: Page | FrameLocator, words: string) {
+  return page.getByRole('article', { name: 'Assistant' }).getByText(words);
+}
+
+function tools(page: Page, state: string) {
+  return page.getByRole('group', { name: `Tool time_in_city, ${state}` });
+}
+
+async function count(page: Page, name: string): Promise<string> {
+  const term = page.getByLabel('Session log', { exact: true }).getByText(name, { exact: true });
+  return term.locator('xpath=following-sibling::dd').innerText();
+}
+
+test.for([
+  ['while tools run', (page: Page) => tools(page, 'done').first().waitFor()],
+  ['while the answer streams', (page: Page) => answer(page, 'In Tokyo it is').waitFor()],
+] as const)(
+  'a worker killed %s: a new worker continues the answer, and no finished tool runs twice',
+  async ([, isUnderWay]) => {
+    const { page, problems } = await openSlowDemo();
+    await send(page, question);
+    await isUnderWay(page);
+    await page.getByRole('button', { name: 'Kill the worker' }).click();
+    await page.getByText('Worker 2 of this tab').waitFor();
+    // The page keeps showing the conversation while the new worker loads it.
+    expect(await questions(page).allInnerTexts()).toEqual([question]);
+    await answer(page, lastWords).waitFor();
+    await atRest(page);
+    expect(await tools(page, 'done').count()).toBe(cities.length);
+    for (const city of cities) {
+      expect(await answers(page).last().innerText()).toContain(`In ${city} it is`);
+    }
+    expect(await timeline(page).getByText('Worker killed').count()).toBe(1);
+    expect(await timeline(page).getByText('Run continued').count()).toBe(1);
+    await expect.poll(() => count(page, 'tools run')).toBe('3');
+    expect(await count(page, 'workers killed')).toBe('1');
+    expect(await count(page, 'tools that ran twice')).toBe('0');
+    expect(problems).toEqual([]);
+  },
+);
+
+test('two tabs in one page: when the tab that runs the agent closes, the other one continues', async () => {
+  const { page, problems } = await openSlowDemo();
+  await page.getByRole('button', { name: 'Two tabs' }).click();
+  const [first, second] = ['Tab A', 'Tab B'].map((name) =>
+    page.frameLocator(`iframe[title="${name}"]`),
+  ) as [FrameLocator, FrameLocator];
+  await second.getByRole('heading', { name: /Ask something/ }).waitFor();
+  await first.getByLabel('Your message').fill(question);
+  await first.getByLabel('Your message').press('Enter');
+  await answer(second, 'In Tokyo it is').waitFor();
+  await page.getByRole('button', { name: 'Close tab A' }).click();
+  await answer(second, lastWords).waitFor();
+  expect(await second.getByRole('group', { name: /^Tool time_in_city, done/ }).count()).toBe(3);
+  await page.getByRole('button', { name: 'Back to one tab' }).click();
+  await answer(page, lastWords).waitFor();
+  await expect.poll(() => count(page, 'tools run')).toBe('3');
+  expect(await count(page, 'tools that ran twice')).toBe('0');
+  expect(problems).toEqual([]);
+});
+
+test('a person changes the arguments of a payment before allowing it', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  await page.getByRole('button', { name: 'Pay 30 coins to Alice' }).click();
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('coins').fill('25');
+  await page.getByRole('button', { name: 'Allow with changes' }).click();
+  await expect
+    .poll(() => answers(page).last().innerText())
+    .toContain('Paid 25 coins to Alice. 75 are left.');
+});
