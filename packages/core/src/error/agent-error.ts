@@ -191,6 +191,11 @@ export function messageOf(value: unknown): string {
   }
 }
 
+/** Returns the error for something that the developer has to correct: code `CONFIGURATION`. */
+export function misconfigured(message: string, options?: AgentErrorOptions): AgentError {
+  return new AgentError('CONFIGURATION', message, options);
+}
+
 /**
  * Returns the error for something that needs a middleware which the agent does not have. `what`: what
  * needs it, as the start of a sentence. The message ends with the lines to add.
@@ -199,5 +204,5 @@ export function missingPart(part: string, what: string): AgentError {
   const message =
     `${what} needs the middleware "${part}". Use ReActAgent, or add it: ` +
     `import { ${part} } from '@isoloop/core/middleware'; use: [${part}()].`;
-  return new AgentError('CONFIGURATION', message, { details: { part } });
+  return misconfigured(message, { details: { part } });
 }

@@ -2,10 +2,10 @@ import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentResult } from './agent-result.ts';
 import type { PendingCall } from './pending-call.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import type { HostedTool } from '../message/hosted-tool.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
+import type { ReplyChunk } from '../model/reply-chunk.ts';
 
 /** Fields of every event. */
 export interface AgentEventBase {
@@ -47,24 +47,7 @@ export type AgentEvent = AgentEventBase &
         readonly options: GenerateOptions;
       }
     | { readonly type: 'post-reasoning'; readonly message: Msg }
-    | {
-        readonly type: 'reasoning-chunk';
-        readonly blockId: string;
-        readonly kind: 'text' | 'thinking';
-        readonly delta: string;
-      }
-    | {
-        readonly type: 'tool-input-chunk';
-        readonly toolUseId: string;
-        readonly name: string;
-        readonly delta: string;
-      }
-    | {
-        readonly type: 'hosted-tool-chunk';
-        readonly blockId: string;
-        /** The call as it is known so far. The next chunk of the same block replaces it. */
-        readonly hostedTool: HostedTool;
-      }
+    | ReplyChunk
     | {
         readonly type: 'pre-acting';
         readonly toolUse: ToolUse;

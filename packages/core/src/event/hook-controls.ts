@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { type AgentError, messageOf, misconfigured } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent } from './agent-event.ts';
 import type { HookControl } from './hook.ts';
@@ -44,7 +44,7 @@ export function controlsAt(
       if (!use) wrong = `There is no control \`${name}\` at ${type}.`;
       if (use && !wrong) return use(...given);
       const details = { hook, control: name, event: type };
-      misuse.error ??= new AgentError('CONFIGURATION', `Hook "${hook}": ${wrong}`, { details });
+      misuse.error ??= misconfigured(`Hook "${hook}": ${wrong}`, { details });
       throw misuse.error;
     },
   ]);

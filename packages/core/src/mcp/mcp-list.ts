@@ -4,7 +4,7 @@ import type {
   Tool as ServerTool,
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
-import { isRecord } from '../message/json/is-record.ts';
+import { isObject, isRecord } from '../message/json/is-record.ts';
 
 export interface McpToolList {
   readonly tools: readonly ServerTool[];
@@ -55,11 +55,10 @@ export class ToolLister {
 function partsOf(item: unknown): Readonly<Record<string, unknown>> {
   const given = Object(item) as Readonly<Record<string, unknown>>;
   const { name, title, description, inputSchema, annotations } = given;
-  const isObject = isRecord(inputSchema) && !Array.isArray(inputSchema);
   return {
     name,
     title: title ?? Object(annotations).title ?? undefined,
     description: description ?? undefined,
-    inputSchema: isObject ? { type: 'object', ...inputSchema } : inputSchema,
+    inputSchema: isObject(inputSchema) ? { type: 'object', ...inputSchema } : inputSchema,
   };
 }

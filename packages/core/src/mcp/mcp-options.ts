@@ -1,5 +1,5 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
-import { AgentError } from '../error/agent-error.ts';
+import { type AgentError, misconfigured } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
@@ -142,7 +142,7 @@ export function checkMcpOptions(options: McpToolsOptions): void {
 }
 
 function wrong(what: string): AgentError {
-  return new AgentError('CONFIGURATION', `mcpTools(): ${what}`);
+  return misconfigured(`mcpTools(): ${what}`);
 }
 
 export function serverName({ name, url }: McpToolsOptions): string {

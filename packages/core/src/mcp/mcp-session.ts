@@ -8,7 +8,7 @@ import type {
   Transport,
 } from '@modelcontextprotocol/client';
 import type * as sdkModule from '@modelcontextprotocol/client';
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError, messageOf, misconfigured } from '../error/agent-error.ts';
 import { abortable } from '../model/abortable.ts';
 import { Deadline } from '../model/deadline.ts';
 import { longestTimeout, wait } from '../model/timer.ts';
@@ -311,7 +311,7 @@ async function loadSdk(): Promise<Sdk> {
   } catch (cause) {
     const name = '@modelcontextprotocol/client';
     const message = `mcpTools() needs the package ${name}, which could not be loaded: npm install ${name}.`;
-    throw new AgentError('CONFIGURATION', message, { cause });
+    throw misconfigured(message, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import { isRecord } from '../message/json/is-record.ts';
+import { isObject } from '../message/json/is-record.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
@@ -78,9 +78,7 @@ function inputOf(
       version: 1,
       vendor: 'mcp',
       validate: (value) =>
-        isRecord(value) && !Array.isArray(value)
-          ? { value }
-          : { issues: [{ message: 'they are not an object' }] },
+        isObject(value) ? { value } : { issues: [{ message: 'they are not an object' }] },
       jsonSchema: { input: () => given as Record<string, unknown> },
     },
   };

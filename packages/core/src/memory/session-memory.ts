@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, misconfigured } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
@@ -119,7 +119,7 @@ export class SessionMemory implements Memory {
       ...others
     } = options;
     if (requireCompareAndSet && !store.compareAndSet)
-      throw new AgentError('CONFIGURATION', 'The store of the session has no compareAndSet.');
+      throw misconfigured('The store of the session has no compareAndSet.');
     this.sessionId = sessionId;
     this.features = store.features;
     const logOptions = { ...others, generateId, now, compactAfter };
@@ -447,7 +447,7 @@ export class SessionMemory implements Memory {
 /** Returns the error for what only a log in a consistent store has. */
 function lagging(what: string): AgentError {
   const message = `This memory has no ${what}, because reads of its store may lag behind writes.`;
-  return new AgentError('CONFIGURATION', message);
+  return misconfigured(message);
 }
 
 /** Returns a random name for written records. */

@@ -30,19 +30,34 @@ function shownMessage(message: Msg, length: number): Msg {
 function textLength(block: ContentBlock): number {
   if (block.type !== 'tool_result') return 0;
   if (typeof block.output === 'string') return block.output.length;
-  return block.output.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
+  return lengthOfTexts(block.output);
+}
+
+/** Returns the length of all texts together. Media does not count. */
+export function lengthOfTexts(blocks: readonly ContentBlock[]): number {
+  return blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0);
+}
+
+/** Returns the blocks with the first `length` characters of their texts, and with all media. */
+export function startOfTexts(
+  blocks: readonly ContentBlock[],
+  length: number,
+): readonly ContentBlock[] {
+  let left = length;
+  return blocks.flatMap((block) => {
+    if (block.type !== 'text') return block;
+    const text = startOf(block.text, left);
+    left -= block.text.length;
+    return text ? { ...block, text } : [];
+  });
 }
 
 function shortenResult(result: ToolResult, length: number): ToolResult {
   const note = `[This result is cut. It has ${textLength(result)} characters; these are the first ${length}.]`;
   if (typeof result.output === 'string')
     return { ...result, output: `${startOf(result.output, length)}\n${note}` };
-  let left = length;
-  const output = result.output.flatMap((part) => {
-    if (part.type !== 'text') return part;
-    const text = startOf(part.text, left);
-    left -= part.text.length;
-    return text ? { ...part, text } : [];
-  });
-  return { ...result, output: [...output, { type: 'text', text: note }] };
+  return {
+    ...result,
+    output: [...startOfTexts(result.output, length), { type: 'text', text: note }],
+  };
 }

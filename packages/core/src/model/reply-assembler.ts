@@ -1,9 +1,10 @@
 import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
-import { hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
+import { hostedToolOf } from '../message/hosted-tool.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import { mediaKind } from '../message/media.ts';
 import { isWholeObject, parseJson } from '../message/json/parse-json.ts';
 import type { ModelDelta } from './chat-model.ts';
+import type { ReplyChunk } from './reply-chunk.ts';
 import type { Usage } from './usage.ts';
 
 /** An unfinished text or thinking block. Only the field with the name of `type` is set. */
@@ -29,25 +30,7 @@ interface OpenCall {
 }
 
 /** Event for one delta of the model, without the fields of `AgentEventBase`. */
-export type ReplyPiece =
-  | { readonly type: 'step-reset'; readonly reason: string }
-  | {
-      readonly type: 'reasoning-chunk';
-      readonly blockId: string;
-      readonly kind: 'text' | 'thinking';
-      readonly delta: string;
-    }
-  | {
-      readonly type: 'tool-input-chunk';
-      readonly toolUseId: string;
-      readonly name: string;
-      readonly delta: string;
-    }
-  | {
-      readonly type: 'hosted-tool-chunk';
-      readonly blockId: string;
-      readonly hostedTool: HostedTool;
-    };
+export type ReplyPiece = { readonly type: 'step-reset'; readonly reason: string } | ReplyChunk;
 
 export interface ReplyAssemblerOptions {
   readonly messageId: string;

@@ -3,14 +3,9 @@ import { mediaPlaceholder } from '../message/media.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { asOwn } from '../message/metadata-keys.ts';
+import { bringsResults, oncePerGroup, resultGroups } from '../message/result-groups.ts';
 import type { ModelFeatures } from './chat-model.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
-
-/** Consecutive messages with tool results, and the messages that the model gets instead. */
-interface Shown {
-  readonly group: readonly Msg[];
-  readonly view: readonly Msg[];
-}
 
 /**
  * Shows a model the media in tool results, if its protocol allows only text in results (OxyGent:
@@ -25,42 +20,15 @@ export function toolMedia(): ModelMiddleware {
     name: 'toolMedia',
     wrapModel(model) {
       const { media } = model.features;
-      // Later requests reuse the same objects, so that their JSON for the provider is built once.
-      const known = new WeakMap<Msg, Shown>();
-      const show = (group: readonly Msg[]): readonly Msg[] => {
-        const found = known.get(group[0]!);
-        if (
-          found?.group.length === group.length &&
-          group.every((message, index) => message === found.group[index])
-        )
-          return found.view;
-        const view = withMedia(group, media);
-        known.set(group[0]!, { group, view });
-        return view;
-      };
+      const show = oncePerGroup((group) => withMedia(group, media));
       return withStream(model, (request, context) => {
-        const messages = groupsOf(request.messages).flatMap((group) =>
+        const messages = resultGroups(request.messages).flatMap((group) =>
           bringsResults(group[0]!) ? show(group) : group,
         );
         return model.stream({ ...request, messages }, context);
       });
     },
   };
-}
-
-/** Groups consecutive messages with tool results. Every other message is a group of its own. */
-function groupsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
-  const groups: Msg[][] = [];
-  for (const message of messages) {
-    const last = groups.at(-1);
-    if (last && bringsResults(message) && bringsResults(last[0]!)) last.push(message);
-    else groups.push([message]);
-  }
-  return groups;
-}
-
-function bringsResults(message: Msg): boolean {
-  return message.content.some(({ type }) => type === 'tool_result');
 }
 
 function withMedia(group: readonly Msg[], media: ModelFeatures['media']): readonly Msg[] {

@@ -4,8 +4,8 @@ import {
   schemaMapKeyword,
   type Schema as JsonSchemaNode,
 } from '@cfworker/json-schema';
-import { AgentError } from '../error/agent-error.ts';
-import { isRecord } from '../message/json/is-record.ts';
+import { type AgentError, misconfigured } from '../error/agent-error.ts';
+import { isObject, isRecord } from '../message/json/is-record.ts';
 
 type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 
@@ -44,10 +44,9 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
 
   function visit(node: unknown, place: string): void {
     const wrong = (what: string): AgentError =>
-      new AgentError('CONFIGURATION', `The JSON Schema at ${place}: ${what}`);
+      misconfigured(`The JSON Schema at ${place}: ${what}`);
     if (typeof node === 'boolean') return;
-    if (!isRecord(node) || Array.isArray(node))
-      throw wrong('a schema must be an object, true or false.');
+    if (!isObject(node)) throw wrong('a schema must be an object, true or false.');
     const issue = valueIssue(node) ?? patternIssue(node);
     if (issue) throw wrong(issue);
     if (node['$dynamicRef'] !== undefined) throw wrong('"$dynamicRef" is not supported.');
@@ -61,7 +60,7 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
   }
 
   function visitMap(value: unknown, place: string, wrong: (what: string) => AgentError): void {
-    if (!isRecord(value) || Array.isArray(value))
+    if (!isObject(value))
       throw wrong(`"${place.slice(place.lastIndexOf('/') + 1)}" must be an object.`);
     for (const [name, inner] of Object.entries(value)) {
       // In draft 7, the values of `dependencies` may be lists of names.

@@ -5,8 +5,8 @@ import {
   type Schema as JsonSchemaNode,
   type SchemaDraft,
 } from '@cfworker/json-schema';
-import { AgentError, messageOf } from '../error/agent-error.ts';
-import { isRecord } from '../message/json/is-record.ts';
+import { type AgentError, messageOf, misconfigured } from '../error/agent-error.ts';
+import { isObject } from '../message/json/is-record.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import { checkJsonSchema } from './check-json-schema.ts';
 import { toIssues } from './json-schema-issues.ts';
@@ -50,8 +50,7 @@ export function jsonSchema<T = unknown>(
   schema: JsonObject,
   options: JsonSchemaOptions = {},
 ): StandardSchema<T, T> {
-  if (!isRecord(schema) || Array.isArray(schema))
-    throw new AgentError('CONFIGURATION', 'A JSON Schema must be an object.');
+  if (!isObject(schema)) throw misconfigured('A JSON Schema must be an object.');
   checkOptions('jsonSchema()', options, 'draft');
   const draft = draftOf(schema['$schema'], options.draft);
   const known = compiled.get(schema) ?? new Map<SchemaDraft, Compiled>();
@@ -101,7 +100,7 @@ function prepare(root: JsonSchemaNode): Record<string, JsonSchemaNode | boolean>
 }
 
 function wrong(what: string, cause: unknown): AgentError {
-  return new AgentError('CONFIGURATION', `${what}: ${messageOf(cause)}`, { cause });
+  return misconfigured(`${what}: ${messageOf(cause)}`, { cause });
 }
 
 function draftOf(named: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraft {
@@ -113,5 +112,5 @@ function draftOf(named: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraf
   const draft = numbered === '6' ? '7' : (numbered ?? dated ?? name);
   if (draft === '4' || draft === '7' || draft === '2019-09' || draft === '2020-12') return draft;
   const message = `${JSON.stringify(name)} is not a known draft of JSON Schema.`;
-  throw new AgentError('CONFIGURATION', `${message} Use 4, 7, 2019-09 or 2020-12.`);
+  throw misconfigured(`${message} Use 4, 7, 2019-09 or 2020-12.`);
 }

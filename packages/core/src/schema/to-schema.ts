@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError, messageOf, misconfigured } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { Path, Schema, Validation } from './schema.ts';
 
@@ -65,7 +65,8 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
       validate: (value) => ({ ok: true, value: JSON.parse(JSON.stringify(value)) as unknown }),
     };
   const { vendor, jsonSchema, validate } = (source as StandardSchema)['~standard'];
-  if (!jsonSchema) throw wrong(`${where}: the schema library "${vendor}" provides no JSON Schema.`);
+  if (!jsonSchema)
+    throw misconfigured(`${where}: the schema library "${vendor}" provides no JSON Schema.`);
   return {
     jsonSchema: readJsonSchema(jsonSchema, where),
     async validate(value) {
@@ -77,7 +78,8 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
 
 /** Reads a schema. Throws `CONFIGURATION` if `source` is not a schema or has no JSON Schema. */
 export function readSchema(where: string, source: SchemaLike): Schema<unknown> {
-  if (Object(source) !== source || Array.isArray(source)) throw wrong(`${where} needs a schema.`);
+  if (Object(source) !== source || Array.isArray(source))
+    throw misconfigured(`${where} needs a schema.`);
   const schema = toSchema(source, `${where}: the schema`);
   try {
     // The model gets the schema as JSON, so this line throws if the schema has no JSON form.
@@ -98,12 +100,8 @@ function readJsonSchema(
     return schema as JsonObject;
   } catch (cause) {
     const message = `${where} has no JSON Schema: ${messageOf(cause)}. For a date, use z.iso.datetime().`;
-    throw wrong(message, cause);
+    throw misconfigured(message, { cause });
   }
-}
-
-function wrong(message: string, cause?: unknown): AgentError {
-  return new AgentError('CONFIGURATION', message, { cause });
 }
 
 function failed(issues: readonly Issue[]): Validation<never> {

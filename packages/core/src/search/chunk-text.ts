@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { type AgentError, misconfigured } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 
@@ -52,7 +52,7 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
 }
 
 function wrong(what: string): AgentError {
-  return new AgentError('CONFIGURATION', `chunkText(): ${what}`);
+  return misconfigured(`chunkText(): ${what}`);
 }
 
 /**

@@ -1,5 +1,5 @@
-import { AgentError } from '../error/agent-error.ts';
-import { isRecord } from '../message/json/is-record.ts';
+import { AgentError, misconfigured } from '../error/agent-error.ts';
+import { isObject } from '../message/json/is-record.ts';
 import type { JsonValue } from '../message/json/json.ts';
 
 /** Start of the names of the values that the library itself keeps in a session. */
@@ -46,13 +46,12 @@ export function merge<T extends object>(): StateKey<Partial<T>, Partial<T>>;
 export function merge<T extends object>(
   initial: Partial<T> = {},
 ): StateKey<Partial<T>, Partial<T>> {
-  const is = (value: unknown): boolean => isRecord(value) && !Array.isArray(value);
-  if (!is(initial)) throw new AgentError('CONFIGURATION', 'merge(): initial must be an object.');
+  if (!isObject(initial)) throw misconfigured('merge(): initial must be an object.');
   return {
     initial,
-    is,
+    is: isObject,
     reduce(value, update) {
-      if (is(update)) return { ...value, ...update };
+      if (isObject(update)) return { ...value, ...update };
       throw new AgentError('INVALID_INPUT', 'merge() takes an object with fields.');
     },
   };

@@ -1,5 +1,5 @@
 import { checkOptions } from '../error/check-fields.ts';
-import { AgentError } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest, ChatModel, ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
@@ -56,11 +56,12 @@ export class TokenCalibration {
     checkOptions('TokenCalibration', options, fields);
     const { profile = arc, weight = 0.3, ratios = {} } = options;
     if (!(weight > 0 && weight <= 1))
-      throw wrong(`The weight must be above 0 and at most 1, not ${weight}.`);
+      throw misconfigured(`The weight must be above 0 and at most 1, not ${weight}.`);
     this.#profile = profile;
     this.#weight = weight;
     for (const [modelId, ratio] of Object.entries(ratios)) {
-      if (!(ratio > 0)) throw wrong(`The ratio of ${modelId} must be above 0, not ${ratio}.`);
+      if (!(ratio > 0))
+        throw misconfigured(`The ratio of ${modelId} must be above 0, not ${ratio}.`);
       this.#models.set(modelId, { ratio: clamped(ratio), requests: Infinity });
     }
   }
@@ -131,10 +132,6 @@ export function calibrated(model: ChatModel, calibration: TokenCalibration): Cha
       }
     },
   };
-}
-
-function wrong(message: string): AgentError {
-  return new AgentError('CONFIGURATION', message);
 }
 
 function clamped(ratio: number): number {

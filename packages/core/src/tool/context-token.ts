@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
 
 /**
  * Token for a value that tools get from outside, such as a database or the user. Two tokens are
@@ -28,7 +28,6 @@ export function provide<T>(token: ContextToken<T>, value: T): ContextEntry {
 
 /** Returns the value of a token. Throws `CONFIGURATION` if `values` has none. */
 export function valueFor<T>(token: ContextToken<T>, values: ReadonlyMap<object, unknown>): T {
-  if (!values.has(token))
-    throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
+  if (!values.has(token)) throw misconfigured(`Nothing is provided for "${token.name}".`);
   return values.get(token) as T;
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
 
 /** Returns whether the name is a pattern. A pattern has a `*`, which matches any text. */
 export function isPattern(name: string): boolean {
@@ -22,8 +22,7 @@ export function nameMatcher(
 
 function checkPattern(where: string, pattern: string): void {
   if (/^[\w*-]+$/.test(pattern)) return;
-  throw new AgentError(
-    'CONFIGURATION',
+  throw misconfigured(
     `${where} has the pattern "${pattern}". A pattern may have letters, digits, _, - and *.`,
   );
 }

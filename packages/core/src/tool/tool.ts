@@ -1,5 +1,5 @@
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { AgentError } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
@@ -17,7 +17,7 @@ import {
 import type { ContextToken } from './context-token.ts';
 import type { ForkOptions, ToolSet } from './set/tool-set.ts';
 import type { InputWithout, Progress, TypedTool } from './typed-tool.ts';
-import { isRecord } from '../message/json/is-record.ts';
+import { isObject } from '../message/json/is-record.ts';
 
 /**
  * What `execute` of a tool gets beside its input: signals, the ids of the run, and functions that
@@ -280,10 +280,7 @@ function makeTool<const S extends SchemaLike>(
 ): Tool {
   const { name, description, strict, preset, group = [] } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {
-    throw new AgentError(
-      'CONFIGURATION',
-      `"${name}" is not a tool name. Use at most 64 letters, digits, _ and -.`,
-    );
+    throw misconfigured(`"${name}" is not a tool name. Use at most 64 letters, digits, _ and -.`);
   }
   const whole = toSchema(options.input, `The input of the tool "${name}"`);
   const input = preset ? presetInput(name, whole, preset, presetPriority) : whole;
@@ -322,7 +319,7 @@ function presetInput(
   const shown = { ...properties };
   for (const key of Object.keys(preset)) {
     if (!Object.hasOwn(shown, key))
-      throw new AgentError('CONFIGURATION', `The tool "${name}" has no parameter "${key}".`);
+      throw misconfigured(`The tool "${name}" has no parameter "${key}".`);
     delete shown[key];
   }
   return {
@@ -332,7 +329,7 @@ function presetInput(
       required: required?.filter((key) => key in shown),
     } as JsonObject,
     validate: (value) =>
-      isRecord(value) && !Array.isArray(value)
+      isObject(value)
         ? whole.validate({ ...preset, ...value, ...(priority === 'preset' && preset) })
         : { ok: false, issues: ['they are not an object'] },
   };

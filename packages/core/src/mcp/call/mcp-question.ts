@@ -3,6 +3,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import { outputText } from '../../message/message-text.ts';
 
 /** Questions of an MCP server by their keys. Each is a form to fill in or a page to visit. */
@@ -119,12 +120,8 @@ function defaultsOf({ properties }: JsonObject, given: object): JsonObject {
 
 /** Returns the value of the JSON text, an empty object for no text, or other text unchanged. */
 function readJson(text: string): unknown {
-  if (!text) return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = text ? parseJson(text) : {};
+  return value === undefined ? text : value;
 }
 
 function wrong(message: string): AgentError {

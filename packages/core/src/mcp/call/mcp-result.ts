@@ -1,4 +1,4 @@
-import { startOf } from '../../message/cut-text.ts';
+import { lengthOfTexts, startOfTexts } from '../../message/shorten-results.ts';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
 import { mediaKind } from '../../message/media.ts';
@@ -67,17 +67,8 @@ function mediaBlock(
  * depend on characters.
  */
 function cut(blocks: readonly ContentBlock[], maxChars: number): readonly ContentBlock[] {
-  const total = blocks.reduce(
-    (sum, block) => sum + (block.type === 'text' ? block.text.length : 0),
-    0,
-  );
+  const total = lengthOfTexts(blocks);
   if (total <= maxChars) return blocks;
-  let left = maxChars;
-  const kept = blocks.flatMap((block) => {
-    if (block.type !== 'text') return block;
-    const text = startOf(block.text, left);
-    left = Math.max(0, left - block.text.length);
-    return text ? { ...block, text } : [];
-  });
-  return [...kept, textBlock(`[cut: ${maxChars} of ${total} characters]`)];
+  const note = textBlock(`[cut: ${maxChars} of ${total} characters]`);
+  return [...startOfTexts(blocks, maxChars), note];
 }

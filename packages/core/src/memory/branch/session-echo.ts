@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { toUtf8 } from './digest.ts';
 
 /**
@@ -42,7 +42,7 @@ export class EchoSigner {
       typeof secret === 'string' && secret.length >= minSecret;
     if (![1, 2].includes(secrets.length) || !secrets.every(isUsable)) {
       const rule = `one or two secrets of ${minSecret} characters or more`;
-      throw new AgentError('CONFIGURATION', `A session's echo needs ${rule}`);
+      throw misconfigured(`A session's echo needs ${rule}`);
     }
     this.#secrets = secrets;
     this.#sessionId = sessionId;

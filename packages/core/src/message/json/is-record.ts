@@ -3,6 +3,11 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null;
 }
 
+/** Returns whether a value is an object and no array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isRecord(value) && !Array.isArray(value);
+}
+
 /**
  * Returns whether an object is plain, so not an instance such as a `Date` or `Map`. Works across
  * realms.

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isPlain } from '../json/is-record.ts';
+import { isObject, isPlain } from '../json/is-record.ts';
 import type { Msg } from '../msg.ts';
 import { toolUsesOf } from '../message-text.ts';
 
@@ -77,16 +77,11 @@ export interface Issue {
 
 /** Returns the error that names the message and the field. */
 function invalidMessage(index: number, message: unknown, { field, expected }: Issue): AgentError {
-  const id = isObject(message) && typeof message['id'] === 'string' ? message['id'] : undefined;
-  const named =
-    id === undefined ? `Message ${index}` : `Message ${index} (id ${JSON.stringify(id)})`;
-  return new AgentError(
-    'INVALID_MESSAGE',
-    `${named}: ${field || 'the message'} must be ${expected}`,
-    {
-      details: { index, field, ...(id === undefined ? {} : { id }) },
-    },
-  );
+  const given = isObject(message) ? message['id'] : undefined;
+  const id = typeof given === 'string' ? { id: given } : undefined;
+  const named = `Message ${index}${id ? ` (id ${JSON.stringify(given)})` : ''}`;
+  const problem = `${named}: ${field || 'the message'} must be ${expected}`;
+  return new AgentError('INVALID_MESSAGE', problem, { details: { index, field, ...id } });
 }
 
 function issueOf(message: unknown): Issue | undefined {
@@ -103,26 +98,18 @@ function issueOf(message: unknown): Issue | undefined {
 }
 
 function placeIssue(role: unknown, blocks: readonly Fields[]): Issue | undefined {
-  const strayUse = role === 'assistant' ? -1 : blocks.findIndex(({ type }) => type === 'tool_use');
-  const strayResult = role === 'tool' ? -1 : blocks.findIndex(({ type }) => type === 'tool_result');
-  return (
-    check(
-      strayUse < 0,
-      `content[${strayUse}]`,
-      'in a message with role assistant, because it is a tool_use',
-    ) ??
-    check(
-      strayResult < 0,
-      `content[${strayResult}]`,
-      'in a message with role tool, because it is a tool_result',
-    ) ??
-    check(
-      role !== 'tool' || blocks.some(({ type }) => type === 'tool_result'),
-      'content',
-      'blocks that include a tool_result, because the role is tool',
-    )
-  );
+  for (const [index, { type }] of blocks.entries()) {
+    const place = blockRoles[type as string];
+    if (place === undefined || place === role) continue;
+    const expected = `in a message with role ${place}, because it is a ${String(type)}`;
+    return { field: `content[${index}]`, expected };
+  }
+  const hasResult = role !== 'tool' || blocks.some(({ type }) => type === 'tool_result');
+  return check(hasResult, 'content', 'blocks that include a tool_result, because the role is tool');
 }
+
+/** The role of the messages that may have a block of a type. Other blocks may be in all messages. */
+const blockRoles: Readonly<Record<string, string>> = { tool_use: 'assistant', tool_result: 'tool' };
 
 function blocksIssue(blocks: unknown, path: string, depth: number): Issue | undefined {
   if (!Array.isArray(blocks)) return { field: path, expected: 'an array of content blocks' };
@@ -228,10 +215,6 @@ function isTime(value: unknown): boolean {
   return (
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value))
   );
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

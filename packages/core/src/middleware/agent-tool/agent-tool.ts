@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { messageOf, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { isRecord } from '../../message/json/is-record.ts';
@@ -91,8 +91,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
   const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
   const toolName = `call_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
   if (!/[a-z\d]/i.test(toolName.slice(5))) {
-    throw new AgentError(
-      'CONFIGURATION',
+    throw misconfigured(
       `The name of an agent tool needs ASCII letters or digits; "${name}" has none.`,
     );
   }

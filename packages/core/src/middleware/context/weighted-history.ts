@@ -1,11 +1,11 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { type AgentError, messageOf, misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { ContextMiddleware } from './context-policy.ts';
-import { TextHistory } from '../../message/text-history.ts';
+import { textHistory } from '../../message/text-history.ts';
 import { isText, messageParts, turnView, type PartOf, type Turn } from './turn-view.ts';
 import { answerOf, stepsStart } from '../../message/turns.ts';
 
@@ -78,7 +78,7 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMi
     reference = false,
   } = options;
   if (options.profile && unit !== 'tokens') {
-    throw new AgentError('CONFIGURATION', 'weightedHistory(): profile needs unit: "tokens".');
+    throw misconfigured('weightedHistory(): profile needs unit: "tokens".');
   }
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const partOf = messageParts();
@@ -120,12 +120,10 @@ const characters: TokenProfile = {
 
 /** Makes a function that returns messages as a text protocol shows them, without thinking. */
 function writtenForm(): (messages: Turn) => Turn {
-  const history = new TextHistory([]);
+  const history = textHistory([]);
   const partOf = messageParts();
   return (messages) =>
-    history
-      .render(messages)
-      .flatMap((message) => partOf(message, ({ type }) => type !== 'thinking'));
+    history(messages).flatMap((message) => partOf(message, ({ type }) => type !== 'thinking'));
 }
 
 /** Splits a turn into pieces: first the question with the answer, then the steps. */
@@ -207,7 +205,7 @@ function underOpenQuestions(shown: readonly Piece[]): readonly Turn[] {
 
 function worthOf(order: (place: number) => unknown, place: number): number {
   const wrong = (what: string, cause?: unknown): AgentError =>
-    new AgentError('CONFIGURATION', `weightedHistory(): order(${place}) ${what}.`, { cause });
+    misconfigured(`weightedHistory(): order(${place}) ${what}.`, { cause });
   let worth: unknown;
   try {
     worth = order(place);

@@ -1,7 +1,7 @@
 import type { CallInput } from '../../event/call-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { type AgentError, misconfigured } from '../../error/agent-error.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
@@ -24,8 +24,7 @@ export interface Claim {
  * request needs all of them.
  */
 export function unfitClaim(): AgentError {
-  return new AgentError(
-    'CONFIGURATION',
+  return misconfigured(
     'A guard removed or joined parts of a decision, of the history or of declarations. It may only change their texts, and has to keep the ids of messages, or reject the input.',
   );
 }

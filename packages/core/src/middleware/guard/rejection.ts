@@ -5,7 +5,7 @@ import {
   type GuardCategory,
 } from '../../error/error-message.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { isRecord } from '../../message/json/is-record.ts';
+import { isObject, isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 
 /** Reason why a guard or a rule lets a text not pass. */
@@ -60,7 +60,7 @@ export function rejectionError(
 
 /** Returns whether the value is a well-formed rejection. */
 export function isRejection(value: unknown): value is Rejection {
-  if (!isRecord(value) || Array.isArray(value)) return false;
+  if (!isObject(value)) return false;
   const { category, message, details } = value;
   return (
     typeof category === 'string' &&

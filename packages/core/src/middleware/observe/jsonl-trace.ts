@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Middleware } from '../../agent/middleware.ts';
@@ -85,8 +85,7 @@ export function jsonlTrace(
   const kinds =
     'chunks:boolean|? requests:boolean|? mask:function|? maxWaiting:count|? onError:function|?';
   checkOptions(where, options, kinds);
-  if (sink.locked)
-    throw new AgentError('CONFIGURATION', `${where}: the sink is locked by another writer.`);
+  if (sink.locked) throw misconfigured(`${where}: the sink is locked by another writer.`);
   const { chunks = false, requests = false, mask = withoutSecrets } = options;
   const lines = new TraceLines(sink.getWriter(), options);
   const trace = (event: AgentEvent): void => lines.add(() => mask(toJson(event, requests)));

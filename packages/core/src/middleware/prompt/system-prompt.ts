@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { fence } from '../../message/fence.ts';
 import { contextSection, documentsText } from '../../message/retrieved-document.ts';
@@ -39,13 +39,11 @@ export function systemPrompt(options: SystemPromptOptions): string {
     'base:string context:string|array|? sections:object|? format:json|yaml|? schema:object|function|?',
   );
   const { base, context = '', sections = {}, format, schema } = options;
-  if (schema && !format)
-    throw new AgentError('CONFIGURATION', 'systemPrompt(): a schema needs a format.');
+  if (schema && !format) throw misconfigured('systemPrompt(): a schema needs a format.');
   if (typeof context !== 'string')
     for (const document of context)
       checkFields('systemPrompt(): each of context', document, documentFields);
-  if (Symbol.iterator in sections)
-    throw new AgentError('CONFIGURATION', 'systemPrompt(): sections must have names.');
+  if (Symbol.iterator in sections) throw misconfigured('systemPrompt(): sections must have names.');
   const names = Object.keys(sections);
   names.forEach(checkName);
 
@@ -59,10 +57,7 @@ export function systemPrompt(options: SystemPromptOptions): string {
 
 function section(name: string, text: unknown, names: readonly string[]): string {
   if (typeof text !== 'string')
-    throw new AgentError(
-      'CONFIGURATION',
-      `systemPrompt(): the section "${name}" must be a string.`,
-    );
+    throw misconfigured(`systemPrompt(): the section "${name}" must be a string.`);
   return text.trim() && fence(name, text, names);
 }
 
@@ -77,10 +72,7 @@ function checkName(name: string): void {
     !/^(?:retrieved_context|response_format|long_term_memory)$/i.test(name)
   )
     return;
-  throw new AgentError(
-    'CONFIGURATION',
-    `systemPrompt(): "${name}" cannot be the name of a section.`,
-  );
+  throw misconfigured(`systemPrompt(): "${name}" cannot be the name of a section.`);
 }
 
 const documentFields = 'content:string source:string|?';

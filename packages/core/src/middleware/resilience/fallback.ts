@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
@@ -95,7 +95,7 @@ const where = 'fallback()';
 
 function checkFallback(models: readonly ChatModel[], options: FallbackOptions): void {
   checkFields(where, { models }, 'models:array');
-  if (!models.length) throw new AgentError('CONFIGURATION', 'fallback() needs a model.');
+  if (!models.length) throw misconfigured('fallback() needs a model.');
   for (const model of models)
     checkFields(`${where}: a model`, model, 'stream:function features:object');
   checkOptions(
@@ -108,8 +108,7 @@ function checkFallback(models: readonly ChatModel[], options: FallbackOptions): 
 /** Throws `CONFIGURATION` if guards check the model, but not all of its fallbacks. */
 function checkGuarded({ features }: ChatModel, models: readonly ChatModel[]): void {
   if (!features.guarded || models.every((model) => model.features.guarded)) return;
-  throw new AgentError(
-    'CONFIGURATION',
+  throw misconfigured(
     'Put fallback() after outputGuards() in the list. Otherwise the guards do not check its models.',
   );
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
@@ -35,7 +35,7 @@ export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
     'firstDeltaMs:count|? silenceMs:count|? totalMs:count|? now:function|?',
   );
   if ((options.firstDeltaMs ?? options.silenceMs ?? options.totalMs) === undefined) {
-    throw new AgentError('CONFIGURATION', `${where} needs firstDeltaMs, silenceMs or totalMs.`);
+    throw misconfigured(`${where} needs firstDeltaMs, silenceMs or totalMs.`);
   }
   return {
     name: 'modelTimeout',

@@ -1,7 +1,7 @@
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure, tell } from '../../error/report-failure.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
-import { isRecord } from '../../message/json/is-record.ts';
+import { isObject } from '../../message/json/is-record.ts';
 import { isOwn } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 import { memoryResponses, type CachedReply, type ResponseStore } from './response-store.ts';
@@ -266,7 +266,7 @@ function conversation(messages: readonly Msg[]): unknown {
 /** Returns JSON text in which the keys of each object are sorted. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) =>
-    isRecord(item) && !Array.isArray(item)
+    isObject(item)
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
       : item,
   );

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ToolSelector } from './select-tools.ts';
@@ -63,7 +63,7 @@ export function bySimilarity(options: BySimilarityOptions): ToolSelector {
  */
 export function checkThreshold(where: string, threshold: number): void {
   if (threshold >= -1 && threshold <= 1) return;
-  throw new AgentError('CONFIGURATION', `${where}: threshold must be a number from -1 to 1.`);
+  throw misconfigured(`${where}: threshold must be a number from -1 to 1.`);
 }
 
 /**

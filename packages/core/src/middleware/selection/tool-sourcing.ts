@@ -1,5 +1,5 @@
 import { cutText } from '../../message/cut-text.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
@@ -100,7 +100,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
     wrapRun: (next) => (input, context) => {
       if (context.tools.find(searchName)) {
         const message = `The agent has a tool named "${searchName}" already.`;
-        context.fail(new AgentError('CONFIGURATION', message));
+        context.fail(misconfigured(message));
       } else sourcedIn(context);
       return next(input);
     },

@@ -1,5 +1,5 @@
 import { isSameJson } from '../../message/json/parse-json.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import type { LogRecord } from '../../memory/log/log-record.ts';
 import { LogFold, standingNotes, type SessionView } from '../../memory/log/session-view.ts';
@@ -64,7 +64,7 @@ function logOf({ memory }: Agent): SessionMemory {
   if (log?.flushes) return memory as SessionMemory;
   const message =
     'Checkpoints need a memory with a log, such as new SessionMemory(new MemoryStore(), "session").';
-  throw new AgentError('CONFIGURATION', message);
+  throw misconfigured(message);
 }
 
 type NamedFlushes = ReadonlyMap<string, readonly LogRecord[]>;

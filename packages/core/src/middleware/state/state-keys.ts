@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { AgentError, messageOf, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { freeze } from '../../event/hook-dispatcher.ts';
 import { trackValues, updateValues, type Values } from '../../memory/log/session-values.ts';
@@ -91,13 +91,13 @@ export function stateKeys<const K extends StateKeys>(
   for (const [name, key] of Object.entries(keys)) {
     checkFields(`stateKeys(): ${name}`, key, 'reduce:function is:function');
     if (name === '__proto__' || name.startsWith(ownPrefix))
-      throw new AgentError('CONFIGURATION', `"${name}" cannot be a state key.`);
+      throw misconfigured(`"${name}" cannot be a state key.`);
   }
   const { inputKey, outputKey } = options;
   for (const [option, name] of Object.entries({ inputKey, outputKey })) {
     if (name === undefined || Object.hasOwn(keys, name)) continue;
     const message = `stateKeys(): ${option}: there is no state key "${name}".`;
-    throw new AgentError('CONFIGURATION', message);
+    throw misconfigured(message);
   }
   const state = sessionStates(keys);
   const put = (of: StateSource, name: string, value: unknown): void =>
@@ -151,8 +151,7 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
       const about = 'runId' in source ? source : source.run;
       const found = about && running.get(about.runId);
       if (found) return found;
-      throw new AgentError(
-        'CONFIGURATION',
+      throw misconfigured(
         'There is no state here. Add stateKeys() to the agent’s `use` list. At `run-start`, `error` and `run-end`, use the context.',
       );
     },

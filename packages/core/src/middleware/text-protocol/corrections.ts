@@ -3,7 +3,7 @@ import type { Middleware, Reply } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
@@ -137,8 +137,7 @@ async function correctionFor(
 ): Promise<string | undefined> {
   const problem: unknown = (await reflect?.(answer, context)) ?? undefined;
   if (problem !== undefined && typeof problem !== 'string')
-    throw new AgentError(
-      'CONFIGURATION',
+    throw misconfigured(
       `reflect must return a correction as text, or nothing; got a ${typeof problem}.`,
     );
   return problem || refuseEmpty(answer);

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { writtenReply } from '../../message/written-reply.ts';
@@ -167,11 +167,9 @@ function checked(given: ParsedReply): ParsedReply {
     try {
       JSON.stringify(call.arguments);
     } catch (cause) {
-      throw new AgentError(
-        'CONFIGURATION',
-        `${where}: the arguments of "${call.name}" cannot be written as JSON.`,
-        { cause },
-      );
+      throw misconfigured(`${where}: the arguments of "${call.name}" cannot be written as JSON.`, {
+        cause,
+      });
     }
   }
   return given;

@@ -1,9 +1,9 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { createMessage } from '../../message/create-message.ts';
 import { textOf, withSystemText } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolSchema } from '../../model/chat-model.ts';
-import { TextHistory } from '../../message/text-history.ts';
+import { textHistory } from '../../message/text-history.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
 import { offersTools } from '../../model/chat-model.ts';
 import type { ToolsPromptContext } from './tools-prompt.ts';
@@ -22,14 +22,14 @@ export function requestTeller({
   parallel,
   prompt,
 }: TellerOptions): (request: ModelRequest) => ModelRequest {
-  const history = new TextHistory(media);
+  const history = textHistory(media);
   const described = new WeakMap<ToolSchema, string>();
   let known:
     | { readonly before: Msg | undefined; readonly text: string; readonly message: Msg }
     | undefined;
   return (request) => {
     const { toolChoice = 'auto', ...rest } = request;
-    const messages = history.render(request.messages);
+    const messages = history(request.messages);
     if (!offersTools(request) || toolChoice === 'none') return { ...rest, messages, tools: [] };
     const { tools } = request;
     const before = messages[0]?.role === 'system' ? messages[0] : undefined;
@@ -41,7 +41,7 @@ export function requestTeller({
       toolChoice,
     });
     if (typeof text !== 'string')
-      throw new AgentError('CONFIGURATION', 'textToolCalls(): prompt must return a string.');
+      throw misconfigured('textToolCalls(): prompt must return a string.');
     // Reuses the message object, because the message's wire form is cached by object.
     if (known?.before !== before || known?.text !== text)
       known = { before, text, message: withText(before, text) };

@@ -1,4 +1,4 @@
-import { isRecord } from '../../message/json/is-record.ts';
+import { isObject } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import type { TextCall } from './parsed-reply.ts';
@@ -55,10 +55,6 @@ function toCall(item: JsonValue): TextCall | string {
     ...(typeof think === 'string' && think.trim() && { think }),
     ...((trust === 1 || trust === true) && { returnDirect: true }),
   };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, JsonValue>> {
-  return isRecord(value) && !Array.isArray(value);
 }
 
 function kindOf(value: JsonValue): string {

@@ -1,5 +1,5 @@
 import { checkOptions } from '../../error/check-fields.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { toAiSdkCall } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel, AiSdkPart } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
@@ -33,8 +33,7 @@ export interface FromAiSdkOptions {
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): ChatModel {
   const { specificationVersion: version } = Object(model) as AiSdkLanguageModel;
   if (version !== 'v3' && version !== 'v4') {
-    throw new AgentError(
-      'CONFIGURATION',
+    throw misconfigured(
       `fromAiSdk() takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,
     );
   }

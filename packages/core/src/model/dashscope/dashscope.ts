@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { ChatModel, ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
@@ -89,9 +89,6 @@ export function dashscope(options: DashScopeOptions): ChatModel {
 function checkThinking({ enableThinking, thinkingBudget }: DashScopeOptions): void {
   if (thinkingBudget === undefined) return;
   if (enableThinking === false)
-    throw new AgentError(
-      'CONFIGURATION',
-      'A thinkingBudget needs thinking, but enableThinking is false',
-    );
+    throw misconfigured('A thinkingBudget needs thinking, but enableThinking is false');
   checkFields('dashscope()', { thinkingBudget }, 'thinkingBudget:natural');
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import type { HttpRequest } from './http-request.ts';
 
 /**
@@ -12,7 +12,7 @@ export function checkedBase(baseURL: string, service: RegExp): string {
   const base = given.replace(/\/+$/, '');
   if (/^([\w+-]+:\/)?\.*\/[^?#]*$/.test(given) && !service.test(base)) return base;
   const message = `baseURL must be like https://host/v1 (no query); got ${addressOf(given)}.`;
-  throw new AgentError('CONFIGURATION', message);
+  throw misconfigured(message);
 }
 
 /** Returns an address without credentials, query and fragment, for error messages. */

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import type { ModelContext } from '../chat-model.ts';
 
 /** Fields of `HttpModelOptions`, and `baseURL`, for `checkOptions`. */
@@ -72,7 +72,7 @@ export async function httpRequest(
     const given = typeof apiKey === 'function' ? apiKey() : apiKey;
     const key = (await given)?.trim();
     if (key && !/^[!-~]+$/.test(key))
-      throw new AgentError('CONFIGURATION', 'The API key has characters that cannot be sent.');
+      throw misconfigured('The API key has characters that cannot be sent.');
     const isOwnServer = baseURL === undefined && !fetch;
     if (!key && isOwnServer && !new Headers(headers).has('authorization'))
       throw new Error('The API key is missing. Set apiKey or baseURL.');

@@ -78,17 +78,16 @@ export type UiChunk =
       readonly dynamic: true;
       readonly providerExecuted?: boolean;
     }
-  | {
-      readonly type: 'source-url';
-      readonly sourceId: string;
-      readonly url: string;
-      readonly title?: string;
-    }
+  | UiSource
+  | DataPart;
+
+/** AI SDK's part for a source. A chunk of the same shape adds it to a message. */
+export type UiSource = { readonly sourceId: string } & (
+  | { readonly type: 'source-url'; readonly url: string; readonly title?: string }
   | {
       readonly type: 'source-document';
-      readonly sourceId: string;
       readonly mediaType: string;
       readonly title: string;
       readonly filename?: string;
     }
-  | DataPart;
+);

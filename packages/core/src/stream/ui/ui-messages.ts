@@ -30,8 +30,10 @@ import {
   shownOutput,
   sourceChunks,
   toFilePart,
+  type ShownOutput,
   type UiFile,
 } from './ui-parts.ts';
+import type { UiSource } from './ui-chunk.ts';
 
 /** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
 export type UiPart =
@@ -40,58 +42,21 @@ export type UiPart =
   | UiFile
   | { type: `data-${string}`; id?: string; data: JsonValue }
   | { type: 'step-start' }
-  | { type: 'source-url'; sourceId: string; url: string; title?: string }
-  | {
-      type: 'source-document';
-      sourceId: string;
-      mediaType: string;
-      title: string;
-      filename?: string;
-    }
-  | {
+  | UiSource
+  | ({
       type: 'dynamic-tool';
       toolName: string;
       toolCallId: string;
-      state: 'input-available';
       input: JsonValue;
-      providerExecuted?: boolean;
-    }
-  | {
-      type: 'dynamic-tool';
-      toolName: string;
-      toolCallId: string;
-      state: 'approval-requested';
-      input: JsonValue;
-      approval: { id: string; requestReason?: string };
-    }
-  | {
-      type: 'dynamic-tool';
-      toolName: string;
-      toolCallId: string;
-      state: 'output-available';
-      input: JsonValue;
-      output: JsonValue;
-      providerExecuted?: boolean;
-      /** `json`: whether the output is a value as JSON text, and not a text of the tool. */
-      toolMetadata?: { json: true };
-    }
-  | {
-      type: 'dynamic-tool';
-      toolName: string;
-      toolCallId: string;
-      state: 'output-error';
-      input: JsonValue;
-      errorText: string;
-      providerExecuted?: boolean;
-    }
-  | {
-      type: 'dynamic-tool';
-      toolName: string;
-      toolCallId: string;
-      state: 'output-denied';
-      input: JsonValue;
-      approval: { id: string; approved: false; reason: string };
-    };
+    } & UiToolState);
+
+/** State of a tool call, with the fields that AI SDK's part has in this state. */
+type UiToolState =
+  | { state: 'input-available'; providerExecuted?: boolean }
+  | { state: 'approval-requested'; approval: { id: string; requestReason?: string } }
+  | ({ state: 'output-available'; providerExecuted?: boolean } & ShownOutput)
+  | { state: 'output-error'; errorText: string; providerExecuted?: boolean }
+  | { state: 'output-denied'; approval: { id: string; approved: false; reason: string } };
 
 export interface UiMessage {
   id: string;

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../message/json/json.ts';
 import { isMedia, toUrl } from '../../message/media.ts';
 import { outputText } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { UiChunk } from './ui-chunk.ts';
+import type { UiChunk, UiSource } from './ui-chunk.ts';
 
 /** AI SDK's part for a file. A chunk of the same shape adds it to a message. */
 export type UiFile = {
@@ -31,8 +31,6 @@ export function filesIn(content: string | readonly ContentBlock[]): readonly UiF
   return typeof content === 'string' ? [] : content.filter(isMedia).map(toFilePart);
 }
 
-type SourceChunk = Extract<UiChunk, { readonly type: 'source-url' | 'source-document' }>;
-
 /** Text of the error of a call whose reply was cut. */
 export const interruptedText = 'The call was interrupted.';
 
@@ -48,8 +46,8 @@ export function hostedToolChunks(hostedTool: HostedTool): readonly UiChunk[] {
 }
 
 /** Returns a chunk for each source that a reply cites; a source that it cites twice has one. */
-export function sourceChunks({ id, content }: Msg): readonly SourceChunk[] {
-  const chunks = new Map<string, SourceChunk>();
+export function sourceChunks({ id, content }: Msg): readonly UiSource[] {
+  const chunks = new Map<string, UiSource>();
   for (const source of content.flatMap(sourcesOf)) {
     const sourceId = `${id}:source-${chunks.size}`;
     if (source.type === 'url') {
@@ -79,7 +77,7 @@ export function asksUser(call: PendingCall): boolean {
 }
 
 /** Output of a tool in AI SDK's messages. */
-interface ShownOutput {
+export interface ShownOutput {
   output: JsonValue;
   /** `json`: whether the output is a value as JSON text, and not a text of the tool. */
   toolMetadata?: { json: true };

@@ -1,5 +1,6 @@
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { ToolProgress } from '../agent-tools.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -80,9 +81,6 @@ function withValue(fields: Fields): Fields {
 
 /** Returns the text itself if a hook has replaced the JSON by another text. */
 function parsed(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
+  const value = parseJson(text);
+  return value === undefined ? text : value;
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { ToolList } from './tool-list.ts';
@@ -21,11 +21,11 @@ export function joinTools<const G extends readonly GivenTools[]>(
   const sets = sources.map((source) => (Symbol.iterator in source ? new ToolList(source) : source));
   const names = new Set<string>();
   for (const { name } of sets.flatMap((set) => set.schemas())) {
-    if (names.has(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
+    if (names.has(name)) throw misconfigured(`Two tools are named "${name}".`);
     names.add(name);
   }
   if (sets.filter((set) => set.activeGroups).length > 1)
-    throw new AgentError('CONFIGURATION', 'Only one source of tools can have groups.');
+    throw misconfigured('Only one source of tools can have groups.');
   return new JoinedTools(sets) as ToolSet as ToolSet<ToolsOf<G[number]>>;
 }
 

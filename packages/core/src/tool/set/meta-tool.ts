@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
@@ -59,10 +59,7 @@ function metaToolOf(name: string, toolkit: Toolkit | undefined): Tool {
 
 function toToolkit(set: ToolSet): Toolkit {
   if ('updateGroups' in set) return set as Toolkit;
-  throw new AgentError(
-    'CONFIGURATION',
-    'The meta tool works only in a Toolkit. Add it to a Toolkit.',
-  );
+  throw misconfigured('The meta tool works only in a Toolkit. Add it to a Toolkit.');
 }
 
 /**

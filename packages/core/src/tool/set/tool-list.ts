@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { Tool } from '../tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
@@ -25,12 +25,9 @@ export class ToolList implements ToolSet {
     this.context = below?.context;
     for (const tool of tools) {
       const { name } = tool;
-      if (this.find(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
+      if (this.find(name)) throw misconfigured(`Two tools are named "${name}".`);
       if (tool.groups?.length)
-        throw new AgentError(
-          'CONFIGURATION',
-          `The tool "${name}" has a group, which needs a Toolkit.`,
-        );
+        throw misconfigured(`The tool "${name}" has a group, which needs a Toolkit.`);
       this.#tools.set(name, tool.fork?.(options, this) ?? tool);
     }
   }

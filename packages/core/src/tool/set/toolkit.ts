@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
@@ -68,8 +68,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
   add(tool: Tool): void {
     checkTool(tool);
     const { name, groups = [] } = tool;
-    if (this.#tools.has(name))
-      throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
+    if (this.#tools.has(name)) throw misconfigured(`Two tools are named "${name}".`);
     this.#checkGroups(groups, 'CONFIGURATION');
     const { presetPriority } = this.#options;
     this.#set(tool.fork?.(presetPriority ? { presetPriority } : {}, this) ?? tool);
@@ -83,10 +82,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     const { allowDeletion = true } = this.#options;
     this.#get(name);
     if (!allowDeletion)
-      throw new AgentError(
-        'CONFIGURATION',
-        `The tool "${name}" stays: this toolkit does not allow deletion.`,
-      );
+      throw misconfigured(`The tool "${name}" stays: this toolkit does not allow deletion.`);
     this.#tools.delete(name);
     this.#schemas = undefined;
   }
@@ -112,9 +108,8 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
   createGroup(options: ToolGroupOptions): void {
     checkOptions('A tool group', options, 'name:string description:string active:boolean|?');
     const { name, description, active = true } = options;
-    if (!name.trim()) throw new AgentError('CONFIGURATION', 'A tool group needs a name.');
-    if (this.#groups.has(name))
-      throw new AgentError('CONFIGURATION', `Two tool groups are named "${name}".`);
+    if (!name.trim()) throw misconfigured('A tool group needs a name.');
+    if (this.#groups.has(name)) throw misconfigured(`Two tool groups are named "${name}".`);
     this.#setGroups([{ name, description, active }]);
   }
 
@@ -157,8 +152,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     const tool = this.#get(toolName);
     const preset = { ...tool.preset, ...values };
     const changed = tool.fork?.({ preset }, this);
-    if (changed?.preset !== preset)
-      throw new AgentError('CONFIGURATION', `The tool "${toolName}" takes no preset.`);
+    if (changed?.preset !== preset) throw misconfigured(`The tool "${toolName}" takes no preset.`);
     this.#set(changed);
   }
 

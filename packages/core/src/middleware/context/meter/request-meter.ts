@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { headOf, type ContextRequest } from '../context-policy.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
@@ -83,8 +83,7 @@ export class RequestMeter {
     const { window = model?.features.contextWindow, reserveOutput = defaultReserve } =
       this.#options;
     if (window === undefined) {
-      throw new AgentError(
-        'CONFIGURATION',
+      throw misconfigured(
         `${this.#where}: set window; the model "${model?.modelId}" does not state one.`,
       );
     }
@@ -124,7 +123,7 @@ export class RequestMeter {
     if (window > reserveOutput + extra) return;
     const more = extra ? ` and the ${extra} for a summary` : '';
     const text = `${this.#where}: a window of ${window} tokens has no room after reserveOutput (${reserveOutput} for the answer${more}).`;
-    throw new AgentError('CONFIGURATION', text);
+    throw misconfigured(text);
   }
 
   /**
@@ -136,10 +135,7 @@ export class RequestMeter {
     if (modelId === undefined) return 1;
     const ratio = this.#options.calibration?.ratioOf(modelId) ?? 1;
     if (ratio > 0 && ratio < Infinity) return Math.ceil(ratio * 20 - 1e-9) / 20;
-    throw new AgentError(
-      'CONFIGURATION',
-      `${this.#where}: calibration must return a ratio above 0, not ${ratio}.`,
-    );
+    throw misconfigured(`${this.#where}: calibration must return a ratio above 0, not ${ratio}.`);
   }
 }
 

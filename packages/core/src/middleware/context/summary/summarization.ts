@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import type { Msg } from '../../../message/msg.ts';
@@ -137,7 +137,7 @@ function settingsOf({ maxTokens, ...options }: SummarizationOptions): Settings {
   if (maxTokens > summaryTokens)
     return { keep: 20, keepFirst: true, ...settings, window: maxTokens, reserveOutput: 0 };
   const room = `leaves no room beside summaryTokens: ${summaryTokens}`;
-  throw new AgentError('CONFIGURATION', `${where}: maxTokens: ${maxTokens} ${room}.`);
+  throw misconfigured(`${where}: maxTokens: ${maxTokens} ${room}.`);
 }
 
 /** A request that does not fit, and what its summary has brought and cost so far. */
@@ -181,8 +181,7 @@ class Summarizer {
     const { messages, signal = new AbortController().signal } = request;
     const { model: own, summaryTokens } = this.#settings;
     const model = own ? boundedModel(own) : request.model;
-    if (!model)
-      throw new AgentError('CONFIGURATION', `${where}: set model when no agent makes the request.`);
+    if (!model) throw misconfigured(`${where}: set model when no agent makes the request.`);
     const given = this.#meter.measure(request, summaryTokens);
     // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
     const measured = { ...given, sums: [...given.sums] };

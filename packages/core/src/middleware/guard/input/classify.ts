@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { GuardCategory } from '../../../error/error-message.ts';
 import type { RunContext } from '../../../agent/run-context.ts';
@@ -35,7 +35,7 @@ export function classify(classifier: Classify, options: InputGuardOptions = {}):
     if (verdict === 'pass') return input;
     const rejection = typeof verdict === 'string' ? { category: verdict } : verdict;
     if (isRejection(rejection)) return rejection;
-    throw new AgentError('CONFIGURATION', 'A classifier returned neither "pass" nor a category.');
+    throw misconfigured('A classifier returned neither "pass" nor a category.');
   };
   return inputGuard(name, check, options);
 }
@@ -55,7 +55,7 @@ export function permission(
     const allowed: unknown = await allows(context, input);
     if (allowed === true) return input;
     if (allowed === false) return { category: 'UNAUTHORIZED' } as const;
-    throw new AgentError('CONFIGURATION', 'A permission check returned neither true nor false.');
+    throw misconfigured('A permission check returned neither true nor false.');
   };
   return inputGuard(name, check, options);
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
@@ -179,8 +179,7 @@ export function userCounter(options: CounterOptions): AddCount {
   const { key = userOf, store = memoryCounters(), now = Date.now } = options;
   return async (context, prefix, amount, ms) => {
     const user: unknown = key(context);
-    if (typeof user !== 'string')
-      throw new AgentError('CONFIGURATION', 'The key of a guard must be a string.');
+    if (typeof user !== 'string') throw misconfigured('The key of a guard must be a string.');
     const time = now();
     const { total, endsAt } = await store.add(prefix + user, amount, { ms, now: time });
     if (typeof total !== 'number')

@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import { injectionPatterns } from './injection-patterns.ts';
@@ -69,10 +69,7 @@ function toPattern(given: unknown): InjectionPattern {
   ) {
     return given as unknown as InjectionPattern;
   }
-  throw new AgentError(
-    'CONFIGURATION',
-    'injection(): a pattern must be a RegExp, or { in, pattern }.',
-  );
+  throw misconfigured('injection(): a pattern must be a RegExp, or { in, pattern }.');
 }
 
 function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {

@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import type { Msg } from '../../../message/msg.ts';
 import type { Rejection } from '../rejection.ts';
@@ -30,8 +30,7 @@ export function inputLength(options: InputLengthOptions = {}): InputGuard {
   const fields = `min:count|? max:count|? ${inputGuardFields}`;
   checkOptions('inputLength()', options, fields);
   const { min = 1, max = 5_000, name = 'inputLength' } = options;
-  if (min > max)
-    throw new AgentError('CONFIGURATION', `inputLength(): min ${min} is more than max ${max}.`);
+  if (min > max) throw misconfigured(`inputLength(): min ${min} is more than max ${max}.`);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
     const length = textsOf(input).join('\n').trim().length;
     const hasMedia = input.some(({ content }) => content.some((block) => 'source' in block));

@@ -1,7 +1,7 @@
 import type { Middleware } from '../../../agent/middleware.ts';
 import { perRun } from '../../../agent/per-run.ts';
 import type { RunContext } from '../../../agent/run-context.ts';
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import { keyPrefix } from '../../../memory/storage-keys.ts';
 import type { Msg } from '../../../message/msg.ts';
 import type { ModelRequest } from '../../../model/chat-model.ts';
@@ -81,7 +81,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
       await add(context, keyPrefix.spend, isAmount(amount) ? amount : limit, window);
     }
     if (!isAmount(amount))
-      throw new AgentError('CONFIGURATION', 'The price of a call must be a number of 0 or more.');
+      throw misconfigured('The price of a call must be a number of 0 or more.');
   };
   return {
     ...inputGuard(name, check, options),

@@ -1,5 +1,5 @@
 import type { Middleware } from '../../../agent/middleware.ts';
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import { tell } from '../../../error/report-failure.ts';
 import { assistantMessage, userMessage } from '../../../message/create-message.ts';
@@ -85,7 +85,7 @@ export function outputGuards(
       'name:string find:function|? withheldFrom:function|? review:function|? releaseAtMost:count|?',
     );
     if (!rule.find && !rule.review)
-      throw new AgentError('CONFIGURATION', `The rule "${rule.name}" needs find or review.`);
+      throw misconfigured(`The rule "${rule.name}" needs find or review.`);
   }
   return outputGuardsOf(rules, options);
 }

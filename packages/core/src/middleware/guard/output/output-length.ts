@@ -1,5 +1,5 @@
 import { startOf } from '../../../message/cut-text.ts';
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import { tell } from '../../../error/report-failure.ts';
 import { runInfo, type RunInfo } from '../../../model/chat-model.ts';
@@ -52,8 +52,7 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
     'min:count|? max:count|? mode:warn|retry|fail|? mark:string|? onViolation:function|?',
   );
   const { min = 0, max = Infinity, mode = 'warn', mark = '\n\n[Cut off here]' } = options;
-  if (min > max)
-    throw new AgentError('CONFIGURATION', `outputLength(): min ${min} is more than max ${max}.`);
+  if (min > max) throw misconfigured(`outputLength(): min ${min} is more than max ${max}.`);
   return {
     name: 'outputLength',
     releaseAtMost: max,

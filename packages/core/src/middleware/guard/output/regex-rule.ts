@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import type { Finding, OutputRule } from './output-rule.ts';
 
@@ -31,8 +31,7 @@ export function regexRule(
     'pattern action:mask|reject|? replacement:string|? name:string|?',
   );
   const { pattern: given, action = 'mask', replacement = '***', name = 'regexRule' } = options;
-  if (!(given instanceof RegExp))
-    throw new AgentError('CONFIGURATION', 'regexRule(): pattern must be a RegExp.');
+  if (!(given instanceof RegExp)) throw misconfigured('regexRule(): pattern must be a RegExp.');
   const pattern = new RegExp(given.source, `${given.flags.replace(/[gy]/g, '')}g`);
   return {
     name,

@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import { isRejection, type Rejection, type Report } from '../rejection.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
@@ -36,10 +36,7 @@ export function findingsOf(rule: OutputRule, text: string, report: Report): read
           ? isRejection({ category: finding.reject })
           : typeof finding.replacement === 'string';
       if (!isPlace || !says)
-        throw new AgentError(
-          'CONFIGURATION',
-          'A rule returned an invalid finding, or findings out of order.',
-        );
+        throw misconfigured('A rule returned an invalid finding, or findings out of order.');
       from = end;
     }
     return findings;
@@ -63,7 +60,7 @@ export function withheldFromOf(
   try {
     const from: unknown = rule.withheldFrom(text, lookahead);
     if (Number.isInteger(from) && (from as number) <= text.length) return from as number;
-    throw new AgentError('CONFIGURATION', 'A rule returned an invalid index in withheldFrom.');
+    throw misconfigured('A rule returned an invalid index in withheldFrom.');
   } catch (error) {
     report(error, rule.name);
     throw new RuleRejection(rule.name, { category: 'SYSTEM_ERROR' });
@@ -93,9 +90,9 @@ export async function reviewOf(
       (isRejection(review) ||
         typeof review['text'] === 'string' ||
         typeof review['retry'] === 'string');
-    if (!isReview) throw new AgentError('CONFIGURATION', 'A rule returned an invalid review.');
+    if (!isReview) throw misconfigured('A rule returned an invalid review.');
     if ('retry' in (review as Review) && context.retries)
-      throw new AgentError('CONFIGURATION', 'A rule asked for a second retry.');
+      throw misconfigured('A rule asked for a second retry.');
   } catch (error) {
     report(error, rule.name);
     throw new RuleRejection(rule.name, { category: 'SYSTEM_ERROR' });

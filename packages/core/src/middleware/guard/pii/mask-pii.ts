@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
@@ -58,7 +58,7 @@ export function piiRule(
   } = options;
   const unknown = kinds.find((kind) => !known.some((finder) => finder.kind === kind));
   if (unknown !== undefined)
-    throw new AgentError('CONFIGURATION', `${where}: there is no kind ${JSON.stringify(unknown)}.`);
+    throw misconfigured(`${where}: there is no kind ${JSON.stringify(unknown)}.`);
   const digest = sha256();
   const hashed = (value: string): string => digest(salt + value).slice(0, 16);
   const finders = known.filter(({ kind }) => kinds.includes(kind));

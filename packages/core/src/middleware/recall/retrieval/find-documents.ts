@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../../error/agent-error.ts';
 import { cutText } from '../../../message/cut-text.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import {
@@ -68,10 +68,7 @@ async function search(
   const { rerank, threshold = retriever.threshold ?? 0.7 } = options;
   const { sessionId, signal } = call;
   if (!Number.isFinite(threshold))
-    throw new AgentError(
-      'CONFIGURATION',
-      "retrieval(): the retriever's threshold must be a number",
-    );
+    throw misconfigured("retrieval(): the retriever's threshold must be a number");
   const query = await queryOf(call, ask);
   if (!query) return;
   const filters = await filtersOf(options, call);
@@ -99,8 +96,7 @@ async function queryOf(
   ask: (call: RetrievalCall) => unknown,
 ): Promise<string> {
   const asked = (await ask(call)) ?? '';
-  if (typeof asked !== 'string')
-    throw new AgentError('CONFIGURATION', 'retrieval(): query must return a string');
+  if (typeof asked !== 'string') throw misconfigured('retrieval(): query must return a string');
   return shortQuery(asked.trim());
 }
 
@@ -116,7 +112,7 @@ async function filtersOf(
   const filters = await asking;
   if (filters === undefined) return {};
   if (!isRecord(filters) || Array.isArray(filters))
-    throw new AgentError('CONFIGURATION', 'retrieval(): filters must be an object');
+    throw misconfigured('retrieval(): filters must be an object');
   return { filters };
 }
 
@@ -208,8 +204,7 @@ function shownAs(
   const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
   for (let count = documents.length; ; count--) {
     const text: unknown = format(documents.slice(0, count));
-    if (typeof text !== 'string')
-      throw new AgentError('CONFIGURATION', 'retrieval(): format must return a string');
+    if (typeof text !== 'string') throw misconfigured('retrieval(): format must return a string');
     if (fits(text)) return text;
     if (count === 1) return longestStart(text, fits) ?? '';
   }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../../error/agent-error.ts';
+import { type AgentError, misconfigured } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { MessageContext } from '../../../message/create-message.ts';
@@ -101,7 +101,7 @@ export function checkRetrievalOptions(options: RetrievalOptions): void {
     'generateId:function|? now:function|? rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:positive|? onError:function|?';
   checkOptions(where, options, kinds);
   const { filters, threshold = 0 } = options;
-  const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `${where}: ${what}`);
+  const wrong = (what: string): AgentError => misconfigured(`${where}: ${what}`);
   if (Array.isArray(filters)) throw wrong('filters must be an object or a function.');
   if (!Number.isFinite(threshold)) throw wrong('threshold must be a finite number.');
 }
