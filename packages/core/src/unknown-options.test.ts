@@ -79,15 +79,16 @@ const entries: Readonly<Record<string, Entry>> = {
       attach: (wrong) => adapter.attach(agent, wrong),
       decideForMessage: (wrong) => adapter.decideForMessage(agent, wrong),
       EchoMemory: (wrong) => new adapter.EchoMemory(store, 's', wrong),
+      endpointPlace: (wrong) => adapter.endpointPlace('https://a.test/api/chat', wrong),
       moveSession: (wrong) => adapter.moveSession('s', wrong),
       storePlace: (wrong) => adapter.storePlace(given({ name: 'a:', store }, wrong)),
     },
     others:
-      'BatchCache RunDriver SseParser addUsage changeOwner checkDecision checkOptions deniedChunks endingOf hostedToolOf ' +
+      'BatchCache RunDriver SseParser addUsage EchoSigner changeOwner checkDecision checkFields checkHere checkOptions deniedChunks digest endingOf hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm judgedJsonMode logLimit mayAskApproval ' +
-      'maxTokensFieldOf messageIdOf messagesBefore metadataOf parseHistory parseJson parseMessages partialJson prepareCall replyEnding ' +
+      'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages partialJson prepareCall replyEnding ' +
       'resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
-      'titleOf toTypedChunk unfitClaim',
+      'titleOf toTypedChunk unfitClaim viewOf',
   },
   './ai-sdk': {
     exports: ai,

@@ -17,7 +17,9 @@ import type {
   EdgeEnv,
   HandlerSettings,
   RequestVariables,
+  RouteHandler,
   SessionAgent,
+  SettingsRoute,
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
@@ -74,11 +76,11 @@ export function createAgentHandler<
     sessions: { ...defaultSessions, ...options.sessions },
   };
   checkSettings(settings);
-  const { llm, store } = settings;
+  const { llm, store, moves } = settings;
   const sessions = store && new ProcessSessions(settings, store);
   const identify = rateLimited(settings, access(settings));
   const allowed =
-    (route: (c: Context<EdgeEnv>, settings: HandlerSettings) => ReturnType<Route>): Route =>
+    (route: SettingsRoute): Route =>
     async (c) => {
       const { env = {} } = c;
       hideSecretsOf(settings, env);
@@ -91,6 +93,7 @@ export function createAgentHandler<
     '/api/chat/:id': {
       DELETE: allowed(deleteRoute),
       PATCH: allowed(renameRoute),
+      ...moves?.routes(allowed),
     },
     '/api/chat/:id/messages': { GET: allowed(messagesRoute) },
     '/api/chat/:id/branches': { GET: allowed(branchesRoute) },
@@ -113,13 +116,24 @@ export function createAgentHandler<
   for (const [path, methods] of Object.entries(routes)) serve(path, byMethod(methods));
   for (const [path, methods] of Object.entries(llm?.routes(settings) ?? {}))
     serve(path, allowed(byMethod(methods)));
-  for (const path of ['/v1/responses/:id', '/v1/responses/:id/:part'])
-    serve(path, noStoredResponse);
+  serve('/v1/responses/:id/:part?', noStoredResponse);
   app.notFound((c) => endpoint(faceOf(c.req.path), checkOrigin, noRoute)(c));
-  const answer = (request: Request): Response | Promise<Response> => app.fetch(request);
-  const handlers = { GET: answer, POST: answer, PATCH: answer, DELETE: answer, OPTIONS: answer };
-  const Session = agentSession(settings);
-  return Object.assign(app, { ...handlers, Session }) as unknown as AgentHandler<Env, A>;
+  const Plain = agentSession(settings);
+  const Session = moves?.session(Plain, settings) ?? Plain;
+  return Object.assign(app, handlersOf(app), { Session }) as unknown as AgentHandler<Env, A>;
+}
+
+/** Returns the app as route handlers of Next.js. */
+function handlersOf(app: Hono<EdgeEnv>): Readonly<Record<string, RouteHandler>> {
+  const answer: RouteHandler = (request) => app.fetch(request);
+  return {
+    GET: answer,
+    POST: answer,
+    PUT: answer,
+    PATCH: answer,
+    DELETE: answer,
+    OPTIONS: answer,
+  };
 }
 
 /** Returns the API whose error format the responses of a path use. */

@@ -17,8 +17,6 @@ export function checkSettings(settings: HandlerSettings): void {
   checkOptions(where, settings, fields);
   const { models, sessions, limits, cors, store, memory } = settings;
   if (!models.length) throw wrong('`models` is empty: name at least one model');
-  if (store !== undefined && typeof Object(store).setMany !== 'function')
-    throw wrong('store must be a KeyValueStore, such as unstorageStore(driver)');
   if (store && memory) throw wrong('give either store or memory');
   if (!settings.clientSettings.every((name) => clientSettings.includes(name)))
     throw wrong(`clientSettings can only have ${clientSettings.join(', ')}`);
@@ -32,8 +30,8 @@ const where = 'createAgentHandler()';
 /** Fields of `HandlerSettings` for `checkOptions`. */
 const fields =
   'agent:function authorize,memory,jsonSchema,rateLimit:function|? cors,models:array|? ' +
-  'clientSettings:array thinking:boolean store events:boolean|? systemMessages:as-user|keep|? ' +
-  'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? llm:routes()|?';
+  'clientSettings:array thinking:boolean store:setMany()|? events:boolean|? systemMessages:as-user|keep|? ' +
+  'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? llm:routes()|? moves:routes()|?';
 
 /**
  * Maximum of `sessions.heartbeatMs`, in milliseconds. The runtime puts a Durable Object to sleep

@@ -1,6 +1,7 @@
 import type { Awaitable, KeyValueStore, Memory, ReActAgent } from '@isoloop/core';
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
 import type { LlmProxy } from './proxy/llm-options.ts';
+import type { Route } from './http/endpoint.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
 import type { ClientSetting } from './completions/model-settings.ts';
 import type { SchemaChecker } from './completions/response-format.ts';
@@ -163,8 +164,27 @@ export interface AgentHandlerOptions<
   readonly secrets?: readonly string[] | ((env: Env) => readonly string[]);
   /** The model proxy at `/llm/v1`: `llmProxy()` of `@isoloop/edge/llm`. Default: no proxy. */
   readonly llm?: LlmProxy<Env>;
+  /**
+   * Routes with which conversations move to other places and back: `sessionMoves()` of
+   * `@isoloop/edge/move`. Default: conversations stay here.
+   */
+  readonly moves?: SessionMoves;
   /** Options for sessions in Durable Objects. */
   readonly sessions?: Partial<SessionOptions>;
+}
+
+/** A route that also gets the settings of the handler. */
+export type SettingsRoute = (
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+) => Response | Promise<Response>;
+
+/** Moves of conversations, for the option `moves` of `createAgentHandler`. */
+export interface SessionMoves {
+  /** Returns the routes of `/api/chat/:id` that moves need, by method. */
+  readonly routes: (allowed: (route: SettingsRoute) => Route) => Readonly<Record<string, Route>>;
+  /** Returns the class of sessions that can move. */
+  readonly session: (Session: AgentSessionClass, settings: HandlerSettings) => AgentSessionClass;
 }
 
 export interface SessionOptions {
@@ -243,9 +263,10 @@ export type AgentHandler<Env extends object = object, A = unknown> = Hono<EdgeEn
    * if you bind it as `CHAT_SESSION`.
    */
   readonly Session: AgentSessionClass<Env>;
-  /** Route handlers for Next.js: `export const { GET, POST, PATCH, DELETE, OPTIONS } = handler`. */
+  /** Route handlers for Next.js: `export const { GET, POST, PUT, PATCH, DELETE, OPTIONS } = handler`. */
   readonly GET: RouteHandler;
   readonly POST: RouteHandler;
+  readonly PUT: RouteHandler;
   readonly PATCH: RouteHandler;
   readonly DELETE: RouteHandler;
   readonly OPTIONS: RouteHandler;

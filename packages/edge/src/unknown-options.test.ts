@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import * as edge from './index.ts';
 import * as jwts from './jwt.ts';
 import * as llms from './llm.ts';
+import * as moves from './move.ts';
 
 // A value of the type `never` fits the options of each function.
 type Wrong = never;
@@ -34,6 +35,7 @@ const entries: Readonly<Record<string, Entry>> = {
     exports: jwts,
     calls: { jwt: (wrong) => jwts.jwt(given({ issuer: 'i', audience: 'a' }, wrong)) },
   },
+  './move': { exports: moves, calls: {}, others: ['sessionMoves'] },
   './llm': {
     exports: llms,
     calls: { llmProxy: (wrong) => llms.llmProxy(given({ models: [], upstream: agent }, wrong)) },

@@ -1,5 +1,6 @@
 import type { ReActAgent } from '@isoloop/core';
 import { createAgentHandler } from '../src/agent-handler.ts';
+import { sessionMoves } from '../src/move.ts';
 import type {
   AgentHandler,
   AgentSetup,
@@ -65,5 +66,6 @@ function handler(options: Partial<SessionOptions>): AgentHandler<SessionEnv> {
     },
     limits: { bodyBytes: 8 * 1024 * 1024 },
     sessions: options,
+    moves: sessionMoves(),
   });
 }

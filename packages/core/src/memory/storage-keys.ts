@@ -15,6 +15,7 @@ export const keyPrefix = {
 export const titleKey = 'title';
 export const valuesKey = 'values';
 export const groupsKey = 'groups';
+export const signatureKey = 'signature';
 
 /** Returns the keys of `count` values that belong together: `first`, `first:1`, `first:2`, … */
 export function valueKeys(first: string, count: number): readonly string[] {

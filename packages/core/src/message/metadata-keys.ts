@@ -29,6 +29,8 @@ export interface MessageMetadata {
   readonly bypassHistory?: boolean;
   /** Whether the reply comes from a cache. */
   readonly cached?: boolean;
+  /** Whether a client claims that an agent elsewhere wrote the message. */
+  readonly imported?: boolean;
   /** Warnings of output guards. */
   readonly warnings?: readonly string[];
 }

@@ -67,7 +67,7 @@ export function isOrigin(text: string): boolean {
 function preflightAnswer(c: Context<EdgeEnv>): Response {
   const wanted = c.req.header('access-control-request-headers');
   const headers = {
-    'access-control-allow-methods': 'GET,POST,PATCH,DELETE',
+    'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE',
     'access-control-max-age': '3600',
     ...(wanted !== undefined && { 'access-control-allow-headers': wanted }),
   };

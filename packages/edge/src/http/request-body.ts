@@ -79,12 +79,11 @@ export function checkModel(
 ): string {
   if (typeof model === 'string' && models.includes(model)) return model;
   const known = models.map((name) => JSON.stringify(name)).join(', ');
-  if (typeof model !== 'string')
-    throw invalidField('model', `must be the name of a model: ${known}`);
+  if (typeof model !== 'string') throw invalidField('model', `must be one of ${known}`);
   const asked = JSON.stringify(model.slice(0, 100));
   throw new AgentError(
     'NOT_FOUND',
-    `This endpoint does not list the model ${asked}. Ask for one of ${known}, or add the name to the option models of ${owner}.`,
+    `This endpoint does not list the model ${asked}. Ask for one of ${known}, or add it to the option models of ${owner}.`,
     { details: { param: 'model' } },
   );
 }

@@ -146,8 +146,8 @@ test.each(['https://app.test/', 'https://APP.test', 'app.test', '*', 'https://*.
 );
 
 test.each([
-  [{ getItem: () => null, setItem: () => {} }, undefined, 'unstorageStore(driver)'],
-  [null, undefined, 'unstorageStore(driver)'],
+  [{ getItem: () => null, setItem: () => {} }, undefined, 'store must be an object with setMany()'],
+  [null, undefined, 'store must be an object with setMany()'],
   [new MemoryStore(), () => new InMemoryMemory(), 'either store or memory'],
 ])('the store %j with the memory %j says what to pass', (store, memory, advice) => {
   expect(() => testEndpoint([], {}, { store, ...(memory && { memory }) } as never)).toThrow(

@@ -84,10 +84,11 @@ export function askerOf(c: Context<EdgeEnv>, sessionId: string): AskSession | un
  */
 export async function callSession(
   object: DurableObjectStub,
-  request: SessionRequest,
+  request: SessionRequest | Omit<SessionRequest, 'command'>,
+  address = 'https://session/',
 ): Promise<Response> {
   try {
-    return await object.fetch('https://session/', {
+    return await object.fetch(address, {
       method: 'POST',
       body: JSON.stringify(request),
     });

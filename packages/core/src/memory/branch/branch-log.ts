@@ -175,7 +175,7 @@ export class BranchLog implements Log {
    * uses the echo of a branch to continue that branch.
    */
   async branches(): Promise<{
-    readonly [Side in keyof Fork]?: Branch & { readonly echo: string };
+    readonly [Side in keyof Fork]?: (Branch & { readonly echo: string }) | undefined;
   }> {
     await this.load().catch((error: unknown) => {
       if (!AgentError.is(error) || error.code !== 'SESSION_CONFLICT') throw error;
@@ -184,17 +184,15 @@ export class BranchLog implements Log {
     this.#left = this.#left.filter(([id]) => !yours?.names.has(id) && !theirs?.names.has(id));
     for (const branch of [yours, theirs]) this.#tell(branch);
     const choose = async (
-      chosen: Branch,
+      chosen: Branch | undefined,
       other: Branch | undefined,
-    ): Promise<Branch & { readonly echo: string }> => {
+    ): Promise<(Branch & { readonly echo: string }) | undefined> => {
+      if (!chosen) return undefined;
       const over = [...(other ? [other.tip] : []), ...this.#over].slice(0, maxTold);
       const echo = await this.#sign({ at: this.#options.now(), base: chosen.tip }, over);
       return { ...chosen, echo };
     };
-    return {
-      ...(yours && { yours: await choose(yours, theirs) }),
-      ...(theirs && { theirs: await choose(theirs, yours) }),
-    };
+    return { yours: await choose(yours, theirs), theirs: await choose(theirs, yours) };
   }
 
   /**

@@ -29,7 +29,7 @@ export interface BranchReaderOptions {
 /** The head in the store as text, and its branch. */
 export interface SeenHead {
   readonly text: string | undefined;
-  readonly branch?: Branch;
+  readonly branch?: Branch | undefined;
 }
 
 /** Maximum number of writes of one turn. Each write uses a new key. */
@@ -83,7 +83,7 @@ export class BranchReader {
     const branch = last ?? (head && (await this.#read(head)));
     if (last && headErrors.length === 0) headErrors.push(damaged(this.#store.keys.head));
     errors.push(...headErrors, ...(branch?.unread ?? []).map(({ error }) => error));
-    return { text, ...(branch && { branch }) };
+    return { text, branch };
   }
 
   /** Reads the branch that ends with the newest readable turn. */

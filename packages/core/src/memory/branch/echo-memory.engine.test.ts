@@ -194,7 +194,7 @@ test('a turn that lost a race is reported at the next request, and the session c
   const [, kept] = await turn(store, '6', again.yours!.echo);
   expect(await idsOf(open(store, kept))).toEqual(['1', '2', '6']);
   await expect(open(store, more).read()).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
-  expect(Object.keys(await open(store, kept).branches())).toEqual(['yours']);
+  expect(await open(store, kept).branches()).toEqual({ yours: expect.anything() });
 });
 
 test('a turn does not overwrite the head of a new session that began under the same id during the turn', async () => {
@@ -609,7 +609,7 @@ test('branches() rejects a branch whose last batch was changed in the store', as
   });
   const errors: unknown[] = [];
   const memory = open(store, first, { onDamage: (error) => errors.push(error) });
-  expect(Object.keys(await memory.branches())).toEqual(['theirs']);
+  expect(await memory.branches()).toEqual({ theirs: expect.anything() });
   expect(errors).toMatchObject([{ details: { key } }]);
 });
 

@@ -127,13 +127,13 @@ export class EchoMemory extends SessionMemory {
    * (`theirs`), if they can be read. Otherwise returns only `yours`, if the session exists. Without
    * secrets, returns no branch. Rejects with the same errors as `read`.
    */
-  branches(): Promise<{ readonly yours?: SessionBranch; readonly theirs?: SessionBranch }> {
+  branches(): Promise<{
+    readonly yours?: SessionBranch | undefined;
+    readonly theirs?: SessionBranch | undefined;
+  }> {
     return this.run(async () => {
       const { yours, theirs } = (await this.#log?.branches()) ?? {};
-      return {
-        ...(yours && { yours: toSession(yours) }),
-        ...(theirs && { theirs: toSession(theirs) }),
-      };
+      return { yours: yours && toSession(yours), theirs: theirs && toSession(theirs) };
     });
   }
 }

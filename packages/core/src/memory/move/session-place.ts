@@ -12,11 +12,11 @@ export interface SessionCopy {
   /** The shortest list of records that describes the session. */
   readonly records: readonly LogRecord[];
   /** Name of the place that owns the session. Absent in a backup: its new place owns it. */
-  readonly owner?: SessionOwner;
+  readonly owner?: SessionOwner | undefined;
   /** Whether a run is active or was cut off. */
-  readonly isRunning?: boolean;
+  readonly isRunning?: boolean | undefined;
   /** Proof of the endpoint that made the copy. */
-  readonly signature?: string;
+  readonly signature?: string | undefined;
 }
 
 /** Change of the owner of a session. Steps 2 and 3 of a move. */

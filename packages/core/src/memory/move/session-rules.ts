@@ -1,7 +1,9 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
-import { messagesIn } from '../log/log-record.ts';
+import type { LogRecord } from '../log/log-record.ts';
+import { LogFold, type SessionView } from '../log/session-view.ts';
 import { checkHere, type SessionOwner } from '../log/session-owner.ts';
+import { signatureKey } from '../storage-keys.ts';
 import type { StoredSession } from './owner-change.ts';
 import { copyFormat, copyVersion, type OwnerChange, type SessionCopy } from './session-place.ts';
 
@@ -13,6 +15,7 @@ export function copyOfSession(
 ): SessionCopy & { readonly owner: OwnerChange } {
   const isHere = !owner?.owner.includes(':');
   const epoch = owner?.epoch ?? 0;
+  const signature = view.state[signatureKey];
   return {
     format: copyFormat,
     version: copyVersion,
@@ -22,6 +25,7 @@ export function copyOfSession(
       ? { owner: name, epoch, copyOf: tip }
       : { owner: owner!.owner, epoch, copyOf: owner!.copyOf ?? '' },
     isRunning: isRunning(view),
+    ...(typeof signature === 'string' && { signature }),
   };
 }
 
@@ -43,7 +47,7 @@ export function checkPut(
   if (owner && epoch > owner.epoch) throw conflict('This place has a later owner of the session.');
   if (holder?.includes(':')) return;
   if (isRunning(view)) throw new AgentError('AGENT_BUSY', 'The session is running here.');
-  if (!isStart(view.messages, messagesIn(records)))
+  if (!isStart(view.messages, messagesOf(records)))
     throw conflict('This place has messages of the session that the copy does not have.');
 }
 
@@ -93,4 +97,14 @@ function isStart(start: readonly Msg[], messages: readonly Msg[]): boolean {
 
 function conflict(message: string): AgentError {
   return new AgentError('SESSION_CONFLICT', message);
+}
+
+/** Returns the state of a session from its records. */
+export function viewOf(records: readonly LogRecord[]): SessionView {
+  return new LogFold().add(records);
+}
+
+/** Returns the messages of a session from its records, as agents read them. */
+export function messagesOf(records: readonly LogRecord[]): readonly Msg[] {
+  return viewOf(records).messages;
 }

@@ -3,6 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';
+import { signatureKey } from '../storage-keys.ts';
 import { changeOwner, type StoredSession } from './owner-change.ts';
 import { copyFormat, copyVersion, type SessionCopy, type SessionPlace } from './session-place.ts';
 import { checkPut, copyOfSession, ownerAfter } from './session-rules.ts';
@@ -41,7 +42,9 @@ export function storePlace(options: StorePlaceOptions): SessionPlace {
       changeOwner(store, keyOf(copy.sessionId), async (stored) => {
         checkCopy(copy, name);
         checkPut(copy, stored);
-        const records = accept ? await accept(copy, stored) : copy.records;
+        const { signature } = copy;
+        const signed: LogRecord = { kind: 'state', state: { [signatureKey]: signature ?? null } };
+        const records = accept ? await accept(copy, stored) : [...copy.records, signed];
         const here = { owner: crypto.randomUUID(), epoch: (stored.owner?.epoch ?? 0) + 1 };
         return { records, owner: copy.owner ?? here };
       }),

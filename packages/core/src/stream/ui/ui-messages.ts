@@ -107,7 +107,7 @@ export function toUiMessages(
     answer.parts.push(...sourceChunks(message));
     for (const part of made.flatMap(dataPartsOf)) addData(answer, part);
     answer.parts.push(...made.flatMap(({ output }) => filesIn(output)));
-    addReplyUsage(answer, message);
+    addReplyMetadata(answer, message);
   }
   return shown;
 }
@@ -146,11 +146,12 @@ function addData({ parts }: UiMessage, { type, id = '', data }: DataPart): void 
   else parts[index] = part;
 }
 
-function addReplyUsage(answer: UiMessage, message: Msg): void {
-  const { usage } = metadataOf(message);
+function addReplyMetadata(answer: UiMessage, message: Msg): void {
+  const { usage, imported } = metadataOf(message);
+  if (imported) answer.metadata = { ...answer.metadata, imported };
   if (!isRecord(usage)) return;
   const sum = (answer.metadata?.['usage'] ?? noUsage) as Usage;
-  answer.metadata = { usage: { ...addUsage(sum, usage as unknown as Usage) } };
+  answer.metadata = { ...answer.metadata, usage: { ...addUsage(sum, usage as unknown as Usage) } };
 }
 
 /**

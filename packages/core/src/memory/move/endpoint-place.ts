@@ -1,0 +1,92 @@
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import type { SessionCopy, SessionPlace } from './session-place.ts';
+
+export interface EndpointPlaceOptions {
+  /** Headers of each request, such as `authorization`. A function is called for each request. */
+  readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
+  readonly credentials?: RequestCredentials;
+  /**
+   * Function that makes the requests.
+   * @default fetch
+   */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/** Name of an endpoint in its own copies. An endpoint does not know its own address. */
+export const endpointHere = 'here:';
+
+/**
+ * Returns an endpoint of `@isoloop/edge` with the option `moves` as a place for conversations.
+ * `api`: whole address of its chat route, such as `https://example.com/api/chat`. This is the name of
+ * the place, too.
+ */
+export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): SessionPlace {
+  const fields = 'headers:object|function|? credentials:string|? fetch:function|?';
+  checkOptions('endpointPlace()', options, fields);
+  const name = api.replace(/\/$/, '');
+  const pathOf = (sessionId: string): string => `${name}/${encodeURIComponent(sessionId)}`;
+  const ask = (url: string, init: RequestInit): Promise<Response> => request(options, url, init);
+  const put = async (sessionId: string, body: object): Promise<void> => {
+    await ask(pathOf(sessionId), { method: 'PUT', body: JSON.stringify(body) });
+  };
+  return {
+    name,
+    async read(sessionId) {
+      try {
+        const response = await ask(pathOf(sessionId), { method: 'GET' });
+        const copy = (await response.json()) as SessionCopy;
+        return { ...copy, owner: renamed(copy.owner, endpointHere, name) };
+      } catch (error) {
+        if (AgentError.is(error) && error.code === 'NOT_FOUND') return undefined;
+        throw error;
+      }
+    },
+    put: (copy) => put(copy.sessionId, { ...copy, owner: renamed(copy.owner, name, endpointHere) }),
+    own: (sessionId, change) => put(sessionId, renamed(change, name, endpointHere)!),
+    async stop(sessionId) {
+      const body = JSON.stringify({ mode: 'abort' });
+      await ask(`${pathOf(sessionId)}/interrupt`, { method: 'POST', body });
+    },
+  };
+}
+
+function renamed<T extends { readonly owner: string }>(
+  record: T | undefined,
+  from: string,
+  to: string,
+): T | undefined {
+  return record?.owner === from ? { ...record, owner: to } : record;
+}
+
+/** Sends a request. Rejects with the error of the endpoint, or with `SESSION_STALE` without one. */
+async function request(
+  { headers, credentials, fetch: send = fetch }: EndpointPlaceOptions,
+  url: string,
+  init: RequestInit,
+): Promise<Response> {
+  const given = typeof headers === 'function' ? headers() : headers;
+  const response = await send(url, {
+    ...init,
+    headers: { 'content-type': 'application/json', ...given },
+    ...(credentials && { credentials }),
+  });
+  if (response.ok) return response;
+  throw await errorIn(response, url);
+}
+
+interface ErrorBody {
+  readonly code: AgentErrorCode;
+  readonly message: string;
+  readonly movedTo?: string;
+}
+
+async function errorIn(response: Response, url: string): Promise<AgentError> {
+  const body = (await response.json().catch(() => ({}))) as { readonly error?: ErrorBody };
+  const { error } = body;
+  if (!error?.code) return new AgentError('INTERNAL', `${url} answered with ${response.status}.`);
+  const details: JsonObject | undefined =
+    error.movedTo === undefined ? undefined : { movedTo: error.movedTo };
+  return new AgentError(error.code, error.message, { details });
+}

@@ -1,0 +1,58 @@
+import { AgentError } from '@isoloop/core';
+import { checkFields, type OwnerChange, type SessionCopy } from '@isoloop/core/adapter';
+import type { Context } from 'hono';
+import type { EdgeEnv, HandlerSettings, SessionMoves } from '../handler-options.ts';
+import { readJson } from '../http/request-body.ts';
+import { moveAddress, movingSession, type MoveRequest } from '../session/move/moving-session.ts';
+import type { MoveStep } from '../session/move/moving-place.ts';
+import { callSession, sessionObject } from '../session/session-command.ts';
+import { checkSession } from '../turn/session.ts';
+
+/**
+ * Lets conversations move between this endpoint and other places, such as browsers, with
+ * `moveSession()` of `@isoloop/web-worker/move`. Adds two routes for the user's own conversations:
+ * `GET /api/chat/:id` returns a whole conversation, and `PUT /api/chat/:id` stores one.
+ *
+ * @example
+ * createAgentHandler<Env>({ agent, authorize, moves: sessionMoves() });
+ */
+export function sessionMoves(): SessionMoves {
+  return {
+    routes: (allowed) => ({
+      GET: allowed((c, settings) => take(c, settings, { type: 'read' })),
+      PUT: allowed(put),
+    }),
+    session: movingSession,
+  };
+}
+
+/**
+ * Handles `PUT /api/chat/:id`. The body is a copy from `GET`, or the change of the owner `{ owner,
+ * epoch, copyOf }`. Answers 204. Answers 409 with `SESSION_CONFLICT`, `SESSION_MOVED` or
+ * `AGENT_BUSY`, and 503 with `SESSION_STALE`. See `SessionPlace`.
+ */
+async function put(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const body = await readJson(c.req.raw, settings.limits.bodyBytes);
+  if ('records' in body) {
+    const copy = body as unknown as SessionCopy;
+    return take(c, settings, { type: 'put', copy });
+  }
+  checkFields('The body', body, 'owner,copyOf:string epoch:whole', 'INVALID_INPUT');
+  const { owner, epoch, copyOf } = body as unknown as OwnerChange;
+  return take(c, settings, { type: 'own', change: { owner, epoch, copyOf } });
+}
+
+async function take(
+  c: Context<EdgeEnv>,
+  { memory, store }: HandlerSettings,
+  step: MoveStep,
+): Promise<Response> {
+  const sessionId = checkSession(c.req.param('id'));
+  const user = c.get('user');
+  const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
+  if (!object)
+    throw new AgentError('NEEDS_DURABLE_OBJECT', 'Only sessions in CHAT_SESSION can move.');
+  const request: MoveRequest = { user, sessionId, requestId: c.get('requestId'), step };
+  const response = await callSession(object, request, moveAddress);
+  return new Response(response.body, response);
+}

@@ -1,0 +1,41 @@
+import { AgentError, InMemoryMemory, userMessage } from '@isoloop/core';
+import type { AgentErrorData, Msg } from '@isoloop/core';
+import { unfitClaim, type Claim } from '@isoloop/core/adapter';
+import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
+import { makeAgent } from '../../turn/session.ts';
+
+export interface JudgeSetup {
+  readonly settings: Pick<HandlerSettings, 'agent' | 'models'>;
+  readonly setup: SessionSetup;
+}
+
+/**
+ * Passes messages of a client through the guards of the session's agent, which may change them.
+ * Asks no model. Throws the error of the guard that rejects them.
+ */
+export async function checkJudged(
+  messages: readonly Msg[],
+  { settings, setup }: JudgeSetup,
+): Promise<readonly Msg[]> {
+  if (!messages.length) return messages;
+  const judged = [...messages];
+  const claims = messages.map((message, at): Claim => ({
+    message,
+    take(next) {
+      if (!next) throw unfitClaim();
+      judged[at] = next;
+    },
+  }));
+  const memory = new InMemoryMemory();
+  const made = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
+  const { agent } = made;
+  // The guards have judged the input when this hook ends the agent call.
+  agent.addHook({ name: 'import', on: { 'pre-call': (_event, { stop }) => stop() } });
+  try {
+    const { error } = await agent.call(userMessage('Imported conversation.'), { claims });
+    if (error) throw AgentError.fromJSON({ name: 'AgentError', ...error } as AgentErrorData);
+  } finally {
+    await made.settled?.();
+  }
+  return judged;
+}

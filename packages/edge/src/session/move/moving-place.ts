@@ -1,0 +1,71 @@
+import type { KeyValueStore } from '@isoloop/core';
+import { endpointHere, messagesOf, storePlace } from '@isoloop/core/adapter';
+import type { OwnerChange, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
+import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
+import { CopySigner } from './copy-signature.ts';
+import { importedRecords } from './imported-records.ts';
+
+/** Settings of the endpoint that a move needs. */
+export type MoveSettings = Pick<
+  HandlerSettings,
+  'agent' | 'limits' | 'memory' | 'models' | 'systemMessages'
+>;
+
+/** Request of a client for a step of a move. */
+export type MoveStep =
+  | { readonly type: 'read' }
+  | { readonly type: 'put'; readonly copy: SessionCopy }
+  | { readonly type: 'own'; readonly change: OwnerChange };
+
+export interface PlaceSetup {
+  readonly settings: MoveSettings;
+  readonly setup: SessionSetup;
+  readonly store: KeyValueStore;
+  /** Id of the session in the store. */
+  readonly key: string;
+}
+
+/** Takes a step of a move with a session of the endpoint. Returns the copy of `read`. */
+export async function takeStep(
+  step: MoveStep,
+  given: PlaceSetup,
+): Promise<SessionCopy | undefined> {
+  const { sessionId } = given.setup;
+  const place = placeOf(given);
+  if (step.type === 'own') await place.own(sessionId, step.change);
+  if (step.type === 'put') await place.put({ ...step.copy, sessionId });
+  if (step.type !== 'read') return undefined;
+  const copy = await place.read(sessionId);
+  const signature = copy && (await signerOf(given).sign(messagesOf(copy.records)));
+  return copy && { ...copy, ...(signature !== undefined && { signature }) };
+}
+
+function placeOf(given: PlaceSetup): SessionPlace {
+  const { settings, setup, store, key } = given;
+  return storePlace({
+    name: endpointHere,
+    store,
+    keyOf: () => key,
+    accept: async (copy, { view }) =>
+      importedRecords(copy, {
+        settings,
+        setup,
+        stored: view,
+        signed: await signerOf(given).count(messagesOf(copy.records), copy.signature),
+      }),
+  });
+}
+
+interface Bindings {
+  readonly SESSION_SECRET?: string;
+  readonly SESSION_SECRET_OLD?: string;
+}
+
+function signerOf({ setup: { env, user, sessionId } }: PlaceSetup): CopySigner {
+  const { SESSION_SECRET: secret, SESSION_SECRET_OLD: old } = env as Bindings;
+  return new CopySigner(
+    [secret, old].flatMap((each) => each ?? []),
+    user,
+    sessionId,
+  );
+}
