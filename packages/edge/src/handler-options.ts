@@ -31,6 +31,7 @@ export interface SessionSetup<Env = object> extends Caller {
   readonly sessionId: string;
 }
 
+/** Argument of the function that creates the memory of a session. */
 export interface MemorySetup<Env = object> extends SessionSetup<Env> {
   /**
    * Echo that the client sent: a text, signed by `KvMemory`, that identifies the last session state
@@ -44,6 +45,7 @@ export interface MemorySetup<Env = object> extends SessionSetup<Env> {
   readonly withoutEcho: 'start' | 'latest';
 }
 
+/** Argument of the function that creates the agent of a session. */
 export interface AgentSetup<Env = object> extends SessionSetup<Env> {
   /** Memory of the conversation, for the option `memory` of the agent. */
   readonly memory: Memory;
@@ -68,6 +70,7 @@ export interface SessionAgent {
   readonly forget?: (sessionId: string) => Promise<unknown>;
 }
 
+/** The agent of an endpoint, who may use it, and within which limits. */
 export interface AgentHandlerOptions<
   Env extends object = object,
   A extends ReActAgent | SessionAgent = ReActAgent | SessionAgent,
@@ -187,6 +190,7 @@ export interface SessionMoves {
   readonly session: (Session: AgentSessionClass, settings: HandlerSettings) => AgentSessionClass;
 }
 
+/** How long sessions in a Durable Object live, and how they continue after a crash. */
 export interface SessionOptions {
   /**
    * Maximum number of times that a turn is resumed after its isolate died. Each resumption sends
@@ -214,6 +218,7 @@ export interface SessionOptions {
   readonly queuedTurns: number;
 }
 
+/** How large requests and results may be, and how long a turn goes on without a client. */
 export interface EdgeLimits {
   /**
    * Maximum size of a request body, in bytes. A larger body gets 413 `PAYLOAD_TOO_LARGE`. Default:
@@ -281,11 +286,13 @@ export type AgentSessionClass<Env extends object = object> = new (
   env: Env,
 ) => DurableObject & { alarm(): Promise<void> };
 
+/** Types of Hono for the routes of an endpoint: bindings and variables. */
 export interface EdgeEnv<Env extends object = object> {
   Bindings: Env;
   Variables: RequestVariables;
 }
 
+/** What an endpoint knows about a request. */
 export interface RequestVariables {
   /**
    * Id of the request, in error responses, in the header `x-request-id` and in the Worker's log.

@@ -59,9 +59,9 @@ function fieldsIn(list: string): readonly Field[] {
 }
 
 /**
- * Checks options as `checkFields` does. Also throws for an option that is not in `fields`, and
- * names the most similar option, or all options. `agentFields`: options of the agent. For an
- * unknown option in this list, the error says to set it on the agent.
+ * Throws if an option has a wrong type or an unknown name. Checks the types as `checkFields` does.
+ * For an unknown name, the error names the most similar option, or all options. `agentFields`:
+ * options of the agent. For an unknown option in this list, the error says to set it on the agent.
  */
 export function checkOptions(
   where: string,
@@ -88,8 +88,8 @@ export function unknownIn(options: object, fields: string): string | undefined {
 }
 
 /**
- * Suggests the option that differs from `key` by text added or removed in one place. Otherwise lists
- * all options. Case, hyphens and underscores do not count.
+ * Suggests the option that differs from `key` by text added or removed in one place. Otherwise
+ * lists all options. Case, hyphens and underscores do not count.
  */
 function adviceFor(key: string, options: readonly string[]): string {
   const plain = (name: string): string => name.toLowerCase().replace(/[-_]/g, '');

@@ -1,6 +1,8 @@
 let shown = (failure: unknown): unknown => failure;
 
-/** Sets the function that makes what the console shows of a failure. Default: the failure itself. */
+/**
+ * Sets how the console shows failures, for example without secrets. Default: the failure itself.
+ */
 export function showFailuresAs(show: (failure: unknown) => unknown): void {
   shown = show;
 }

@@ -5,6 +5,7 @@ import { Pace } from './pace.ts';
 import { ReplyLength, usualReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
+/** How long a reply of `boundedModel()` may be. */
 export interface ModelBounds {
   /** Clock, in milliseconds. Default: `Date.now`. */
   readonly now?: () => number;
@@ -16,11 +17,11 @@ export interface ModelBounds {
 }
 
 /**
- * Bounds the replies of a model. An agent bounds its own model, and `fallback()` bounds its models.
- * Use it for any other model that middleware asks. A reply that is too long fails with
- * `MODEL_REPLY_TOO_LONG`, and one that yields anything but arrays fails with `MODEL_BAD_RESPONSE`. A
- * reply ends when the request's signal aborts, even if the model ignores the signal. Timers run
- * between endless batches.
+ * Limits the length of a model's replies, and ends them at an abort. An agent bounds its own model,
+ * and `fallback()` bounds its models. Use it for any other model that middleware asks. A reply that
+ * is too long fails with `MODEL_REPLY_TOO_LONG`, and one that yields anything but arrays fails with
+ * `MODEL_BAD_RESPONSE`. A reply ends when the request's signal aborts, even if the model ignores
+ * the signal. Timers run between endless batches.
  */
 export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatModel {
   return withStream(model, (request, context) => boundedReply(model, request, context, bounds));

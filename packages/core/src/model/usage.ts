@@ -8,8 +8,10 @@ export interface Usage {
   readonly cachedInputTokens?: number;
 }
 
+/** The usage before the first request: no tokens. */
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
 
+/** Adds the tokens of two requests. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum = { ...a };
   for (const key of Object.keys(b) as (keyof Usage)[]) sum[key] = (a[key] ?? 0) + (b[key] ?? 0);

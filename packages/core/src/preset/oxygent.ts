@@ -35,6 +35,7 @@ import { summaryFallback } from '../middleware/limits/last-answer.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { toolRetry } from '../middleware/resilience/tool-retry.ts';
 
+/** Memory, protocol and prompt of `oxygent()`. */
 export interface OxygentOptions extends Pick<
   WeightedHistoryOptions,
   'shortWeight' | 'reactWeight' | 'order'

@@ -12,6 +12,7 @@ import {
 } from '../middleware/prompt/prompt-variables.ts';
 import type { StateSource } from '../middleware/state/state-keys.ts';
 
+/** Hooks, state and prompt variables for `springAiAlibaba()`, and how its tools run. */
 export interface SpringAiAlibabaOptions {
   /** Hooks at the framework's four positions. See `positionHooks()`. */
   readonly hooks?: readonly PositionHook[];

@@ -3,6 +3,7 @@ import type { JsonObject } from '../message/json/json.ts';
 /** Keys from the whole value to one place in it. */
 export type Path = readonly string[];
 
+/** Result of a check by a schema: the value, or the reasons why it does not fit. */
 export type Validation<T> =
   | { readonly ok: true; readonly value: T }
   /**

@@ -18,7 +18,7 @@ export interface StateKey<Value, Update> {
   reduce(value: Value, update: Update): Value;
 }
 
-/** Creates a key whose updates replace the value (Spring AI Alibaba: `REPLACE`). */
+/** Creates a state key whose updates replace the value (Spring AI Alibaba: `REPLACE`). */
 export function replace<T>(initial: T): StateKey<T, T>;
 export function replace<T>(): StateKey<T | undefined, T>;
 export function replace<T>(initial?: T): StateKey<T | undefined, T> {
@@ -26,7 +26,7 @@ export function replace<T>(initial?: T): StateKey<T | undefined, T> {
 }
 
 /**
- * Creates a key for a list. An update adds one item or an array of items (Spring AI Alibaba:
+ * Creates a state key for a list. An update adds one item or an array of items (Spring AI Alibaba:
  * `APPEND`).
  */
 export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T | readonly T[]> {
@@ -38,8 +38,9 @@ export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T 
 }
 
 /**
- * Creates a key for an object. An update sets some of its fields (Spring AI Alibaba: `MERGE`). An
- * update that is not an object is refused. Throws `CONFIGURATION` if `initial` is not an object.
+ * Creates a state key for an object. An update sets some of its fields (Spring AI Alibaba:
+ * `MERGE`). An update that is not an object is refused. Throws `CONFIGURATION` if `initial` is not
+ * an object.
  */
 export function merge<T extends object>(initial: T): StateKey<T, Partial<T>>;
 export function merge<T extends object>(): StateKey<Partial<T>, Partial<T>>;

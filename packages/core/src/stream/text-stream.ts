@@ -3,6 +3,7 @@ import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 
+/** What a `textStream()` does if the agent call fails. */
 export interface TextStreamOptions {
   /**
    * What happens at a failure. `throw` (default): the stream rejects. `in-band`: the stream ends
@@ -21,7 +22,9 @@ export interface TextSource {
   cancel(): Promise<void>;
 }
 
-/** Text of a run. It can be read once: iterate over it, or use `readable()`. */
+/**
+ * Text of a run, as pieces or as bytes. It can be read once: iterate over it, or use `readable()`.
+ */
 export interface TextStream extends AsyncIterable<string> {
   /**
    * Returns the text as UTF-8 bytes, for the body of a `Response`. Reads from the model only when

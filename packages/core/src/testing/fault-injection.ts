@@ -49,6 +49,7 @@ export interface LifeReport {
   readonly messages?: readonly Msg[];
 }
 
+/** Where the processes of `injectFaults()` run, and at which points they die. */
 export interface FaultOptions {
   /**
    * Creates a host with an empty store, for each try. `localHost` creates a host in this process.
@@ -66,6 +67,7 @@ export interface FaultOptions {
   readonly again?: (first: number) => readonly number[];
 }
 
+/** What `injectFaults()` found. */
 export interface FaultReport {
   readonly scenario: string;
   /** Number of points in the conversation without a death. */
@@ -77,9 +79,10 @@ export interface FaultReport {
 }
 
 /**
- * Runs a scenario once without a death to count its points. Then runs the scenario again for each
- * point, with a process that dies at that point. A new process continues the conversation from the
- * store. The report lists a fault if one of these rules is broken:
+ * Tests that a conversation survives the death of its process at each point. Runs the scenario once
+ * without a death to count its points. Then runs it again for each point, with a process that dies
+ * there. A new process continues the conversation from the store. The report lists a fault if one
+ * of these rules is broken:
  *
  * - The history is valid and matches the history without a death.
  * - No acknowledged message is lost.
@@ -132,7 +135,8 @@ export function localHost(scenario: FaultScenario, store: KeyValueStore): FaultH
 }
 
 /**
- * Runs one process. The process continues the conversation from the store until its end, or dies.
+ * Runs one simulated process of a scenario. The process continues the conversation from the store
+ * until its end, or dies.
  */
 export async function liveAndDie(
   scenario: FaultScenario,

@@ -6,6 +6,7 @@ import { assistantMessage, toolMessage, userMessage } from '../message/create-me
 import type { Msg } from '../message/msg.ts';
 import type { TestFramework } from './test-framework.ts';
 
+/** Which tests `memoryConformance()` runs. */
 export interface MemoryConformanceOptions {
   /**
    * Whether a memory has all messages that another memory of the same session id flushed. Default:

@@ -23,6 +23,7 @@ export interface ConformanceReply {
   readonly usage?: Usage;
 }
 
+/** A tool call in a reply that the model under test has to give. */
 export interface ConformanceCall {
   readonly id: string;
   readonly name: string;
@@ -73,14 +74,12 @@ const replies = {
 
 /**
  * Defines the tests that every `ChatModel` must pass, with the given functions of vitest. A model
- * over HTTP gets replies from the suite, whole, in small pieces, broken and aborted. Any other model
- * gives each reply itself.
+ * over HTTP gets replies from the suite, whole, in small pieces, broken and aborted. Any other
+ * model gives each reply itself.
  *
  * @example
- * modelConformance(vitest, 'myModel()', {
- *   model: (fetch) => myModel({ apiKey: 'k', fetch }),
- *   wire: ({ text = [] }) => [...text.map((delta) => sse({ delta })), sse({ done: true })],
- * });
+ * modelConformance(vitest, 'myModel()', { model: (fetch) => myModel({ apiKey: 'k', fetch }), wire:
+ * ({ text = [] }) => [...text.map((delta) => sse({ delta })), sse({ done: true })], });
  */
 export function modelConformance(
   framework: TestFramework,

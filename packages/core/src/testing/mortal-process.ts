@@ -25,11 +25,12 @@ export interface Witness {
   readonly faults: string[];
 }
 
+/** Creates the witness of a conversation that has not begun. */
 export function makeWitness(): Witness {
   return { kept: new Map(), finished: new Set(), runs: new Map(), faults: [] };
 }
 
-/** Options of one process. */
+/** Which process of a conversation this is, and when it dies. */
 export interface Life {
   /** Number of the process in its conversation, from 0. */
   readonly generation: number;

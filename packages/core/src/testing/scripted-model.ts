@@ -53,6 +53,7 @@ type Said = string | ScriptedStep | readonly ScriptedStep[];
  */
 export type ScriptedReply = Said | ((request: ModelRequest) => Said);
 
+/** Name and features of a `ScriptedModel`. */
 export interface ScriptedModelOptions {
   readonly features?: Partial<ModelFeatures>;
   readonly modelId?: string;

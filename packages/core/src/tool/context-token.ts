@@ -10,18 +10,18 @@ export interface ContextToken<T> {
   readonly of?: (value: T) => T;
 }
 
-/** Token and its value, for the `context` option of an agent or of an agent call. */
+/** Token and its value, for the option `toolContext` of an agent or of an agent call. */
 export type ContextEntry = readonly [token: object, value: unknown];
 
 /**
- * Creates a token. (AgentScope's `ToolExecutionContext` finds a value by its class; here a tool
- * finds a value by its token.)
+ * Creates a token with which tools get a value from outside, such as a database. (AgentScope's
+ * `ToolExecutionContext` finds a value by its class; here a tool finds a value by its token.)
  */
 export function contextToken<T>(name: string): ContextToken<T> {
   return { name };
 }
 
-/** Pairs a token with its value. */
+/** Pairs a token with its value, for the option `toolContext`. */
 export function provide<T>(token: ContextToken<T>, value: T): ContextEntry {
   return [token, value];
 }

@@ -214,6 +214,7 @@ export interface Tool {
   readonly execute?: (input: unknown, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
 }
 
+/** What changes in the copy of one tool. */
 export interface ToolChanges extends ForkOptions {
   /** Preset that replaces the preset of the tool. */
   readonly preset?: JsonObject;
@@ -230,16 +231,13 @@ export interface ToolContent {
 /**
  * Creates a tool. `execute` gets input that passed the schema. If `execute` throws, the model gets
  * an error result. Throws `CONFIGURATION` for a name that providers would refuse, and for a preset
- * that is not a parameter of the tool. Also throws it for a schema without JSON Schema. Forks of the
- * tool pass the second parameter.
+ * that is not a parameter of the tool. Also throws it for a schema without JSON Schema. Forks of
+ * the tool pass the second parameter.
  *
  * @example
- * const weather = tool({
- *   name: 'weather',
- *   description: 'Current weather of a city',
- *   input: z.object({ city: z.string() }),
- *   execute: async ({ city }, { signal }) => fetchWeather(city, signal),
- * });
+ * const weather = tool({ name: 'weather', description: 'Current weather of a city', input:
+ * z.object({ city: z.string() }), execute: async ({ city }, { signal }) => fetchWeather(city,
+ * signal), });
  */
 export function tool<
   const S extends SchemaLike,

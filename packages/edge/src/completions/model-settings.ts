@@ -6,6 +6,7 @@ import type { RequestBody } from '../http/request-body.ts';
 /** Names of the settings that a `/v1` client may choose, if the endpoint permits it. */
 export const clientSettings = ['maxTokens', 'temperature', 'topP', 'seed', 'stop'] as const;
 
+/** Name of a setting of the model that a client may send. */
 export type ClientSetting = (typeof clientSettings)[number];
 
 interface NumberSetting {

@@ -41,12 +41,14 @@ export interface LlmProxy<Env = object> {
   ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
 }
 
+/** A client's request to the model proxy, for the function that names the server. */
 export interface LlmSetup<Env = object> extends Caller {
   readonly env: Env;
   /** Model name that the client requested: one of `models`. */
   readonly model: string;
 }
 
+/** The server that answers the requests of a model proxy, and its key. */
 export interface LlmUpstream {
   /**
    * API key, sent as `Authorization: Bearer …`. The proxy removes the key from answers and from the

@@ -2,6 +2,7 @@ import { AgentError } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import { privateReason } from './public-address.ts';
 
+/** Which addresses `publicFetch()` may read, and how many redirects it follows. */
 export interface PublicFetchOptions {
   /** Function that sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;

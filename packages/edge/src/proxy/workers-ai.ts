@@ -9,6 +9,7 @@ export interface WorkersAiBinding {
   run(model: string, inputs: object, options: object): Promise<unknown>;
 }
 
+/** Which model of Workers AI to use, through which gateway, and what it supports. */
 export interface WorkersAiOptions {
   /** Model name, such as `@cf/…`. */
   readonly model: string;

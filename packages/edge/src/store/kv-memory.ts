@@ -3,6 +3,7 @@ import type { EchoMemoryOptions } from '@isoloop/core/adapter';
 import { KvStore } from './kv-store.ts';
 import type { KvStoreOptions } from './kv-store.ts';
 
+/** How a `KvMemory` signs echoes and handles late reads. */
 export interface KvMemoryOptions extends KvStoreOptions, EchoMemoryOptions {}
 
 /**

@@ -4,6 +4,7 @@ import { checkOptions, echoFields } from '@isoloop/core/adapter';
 import type { StoreFeatures } from '@isoloop/core/adapter';
 import { inPages } from './in-pages.ts';
 
+/** When values in KV expire, and how long a refused write waits for its next try. */
 export interface KvStoreOptions {
   /**
    * Time until a value expires, in seconds after its last write. Minimum: 60. Default: values do

@@ -40,6 +40,7 @@ export interface LanguageModelSession {
   destroy(): void;
 }
 
+/** Languages of the browser's model, and who hears how much of it is loaded. */
 export interface BrowserModelOptions {
   /**
    * Languages that the model reads and writes, as BCP 47 tags. Default: the languages of the

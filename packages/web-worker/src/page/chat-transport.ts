@@ -2,6 +2,7 @@ import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { ChatRequest } from '../wire/protocol.ts';
 import type { RemoteRun } from './remote-run.ts';
 
+/** Whether a chat gets the events of the run beside the answer. */
 export interface WorkerChatTransportOptions {
   /**
    * Whether the stream also has the agent's events, without prompts, as transient

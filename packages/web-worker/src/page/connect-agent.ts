@@ -3,6 +3,7 @@ import type { PagePart } from './page-part.ts';
 import { createRemoteAgent, type RemoteAgent } from './remote-agent.ts';
 import { linkWorker } from './worker-link.ts';
 
+/** Which session of a worker to connect to, and what the page adds to its agent. */
 export interface ConnectOptions {
   /** Name of the agent, if the worker exposes several. */
   readonly agent?: string | undefined;

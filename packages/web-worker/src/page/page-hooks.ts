@@ -5,6 +5,7 @@ import type { Hook } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
 import type { HookOffer } from '../wire/protocol.ts';
 
+/** How long the worker waits for the hooks of a page. */
 export interface PageHooksOptions {
   /**
    * Maximum time of a handler that the agent waits for, in milliseconds. After this time the hook

@@ -5,6 +5,7 @@ import type { ContextEntry, ContextToken } from '@isoloop/core/tools';
 import { pagePart, type PagePart } from './page-part.ts';
 import type { ToolOffer } from '../wire/protocol.ts';
 
+/** What the tools of a page get from outside, and which of them any tab may run. */
 export interface PageToolsOptions {
   /**
    * Values for context tokens of the tools, created with `provide()`. The values never leave the
@@ -61,8 +62,8 @@ export type ToolProgress =
  * tools in the worker. A tool that does not return ends after its `timeoutMs`.
  *
  * A tool runs on the page that asked for the run, in whichever tab that is. If this page has
- * disconnected, or disconnects during the tool call, the tool call suspends. A tool without `replay`
- * has `ask`, so a person also decides after a crash of the worker. Throws `CONFIGURATION`
+ * disconnected, or disconnects during the tool call, the tool call suspends. A tool without
+ * `replay` has `ask`, so a person also decides after a crash of the worker. Throws `CONFIGURATION`
  * if two tools have the same name, an item is not a tool, or `anyVisibleTab` names another tool.
  */
 export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}): PagePart {

@@ -9,6 +9,7 @@ import type { AnswerBatches, AnswerRequest } from './chat.ts';
 import type { UIMessage } from './ui-message.ts';
 import type { UIMessageChunk } from './ui-message-chunk.ts';
 
+/** How to send requests to an endpoint: headers, body, credentials and `fetch`. */
 export interface AgentEndpointOptions {
   /** Headers of each request, such as `authorization`. A function is called for each request. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);

@@ -16,6 +16,7 @@ export interface UIMessage<
 /** Types of the input and the output of tools, by the name of the tool. */
 export type UITools = Record<string, { input: unknown; output: unknown }>;
 
+/** One part of a message, as a page shows it. */
 export type UIMessagePart<
   Data extends Record<string, unknown> = Record<string, unknown>,
   Tools extends UITools = UITools,
@@ -39,6 +40,7 @@ export type UIMessagePart<
   | ToolUIPart<Tools>
   | DynamicToolUIPart;
 
+/** A text in a message. */
 export type TextUIPart = OfProvider & {
   type: 'text';
   text: string;
@@ -46,6 +48,7 @@ export type TextUIPart = OfProvider & {
   citations?: Citation[];
 };
 
+/** A file in a message. */
 export type FileUIPart = OfProvider & {
   type: 'file';
   /** Media type such as `image/png`. */

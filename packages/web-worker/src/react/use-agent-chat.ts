@@ -14,6 +14,7 @@ import { openChat } from './open-chats.ts';
 import { throttled } from './throttled.ts';
 import type { UIMessage, UITools } from './ui-message.ts';
 
+/** Which agent a chat talks to, and how the page reacts. */
 export interface UseAgentChatOptions<M extends UIMessage = UIMessage>
   extends LinkOptions, ChatHandlers<M> {
   /**
@@ -136,9 +137,9 @@ export interface AgentConversation {
 /**
  * Shows a conversation with an agent. `source` is a worker, a SharedWorker or an endpoint; on a
  * server it may be `undefined`, because there are no workers. Returns what AI SDK's `useChat`
- * returns, and more. Create the worker outside of the component. The chat loads the history, resumes
- * an answer after a reload, and follows other tabs. Components with the same source and session
- * share the chat.
+ * returns, and more. Create the worker outside of the component. The chat loads the history,
+ * resumes an answer after a reload, and follows other tabs. Components with the same source and
+ * session share the chat.
  *
  * `Source` gives the messages the types of the agent's tools. It is the type of an agent, of a
  * function that returns one, or of the result of `exposeAgent` or `createAgentHandler`.

@@ -31,6 +31,7 @@ export interface AgentSetup<O = JsonValue> {
   readonly page: PageSide;
 }
 
+/** Function that creates the agent of a session. */
 export type AgentFactory<O = JsonValue, A extends ReActAgent = ReActAgent> = (
   setup: AgentSetup<O>,
 ) => A | Promise<A>;

@@ -2,6 +2,7 @@ import { SessionMemory } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
+/** The store in which an `IndexedDbMemory` keeps its conversation. */
 export interface IndexedDbMemoryOptions {
   /** Store of the conversation. Default: a new `IndexedDbStore` with the database `isoloop`. */
   readonly store?: IndexedDbStore;

@@ -4,6 +4,7 @@ import { checkOptions } from '@isoloop/core/adapter';
 import type { LogRecord } from '@isoloop/core/adapter';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
+/** Where the conversations are, and which long-term memories forget a deleted one. */
 export interface IndexedDbSessionsOptions {
   /**
    * Store of the sessions. Default: a new `IndexedDbStore` with the database `isoloop`, which
@@ -27,6 +28,7 @@ export interface SessionExport {
   readonly records: readonly LogRecord[];
 }
 
+/** Id of an imported conversation, and whether it may replace another one. */
 export interface ImportOptions {
   /** Id of the imported session. Default: the id of the exported session. */
   readonly sessionId?: string;
@@ -37,6 +39,7 @@ export interface ImportOptions {
   readonly replace?: boolean;
 }
 
+/** How much storage the site uses, and whether the browser keeps it. */
 export interface StorageState {
   /** Whether the browser keeps the site's data when the device is low on storage. */
   readonly persisted: boolean;

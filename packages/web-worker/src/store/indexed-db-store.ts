@@ -5,6 +5,7 @@ import type { StoreFeatures } from '@isoloop/core/adapter';
 import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
 
+/** Name of the database in IndexedDB. */
 export interface IndexedDbStoreOptions {
   /**
    * Name of the database. Do not use the same name for other data.

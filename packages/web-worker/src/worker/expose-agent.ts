@@ -9,6 +9,7 @@ import { serveSession } from './serve-session.ts';
 import { Sessions } from './sessions.ts';
 import { toTabs, type TabsOptions } from '../session/tab-options.ts';
 
+/** Output modes that pages may ask for, and how tabs share a session. */
 export interface ExposeOptions<T extends Outputs = Outputs> {
   /**
    * Output modes for typed results by name, such as `{ invoice: structured(schema) }`. A page

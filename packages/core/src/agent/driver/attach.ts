@@ -3,6 +3,7 @@ import { AgentStream } from './agent-stream.ts';
 import type { Agent } from '../agent.ts';
 import type { RunDriver } from './run-driver.ts';
 
+/** Which run a new reader joins, and from which event. */
 export interface AttachOptions {
   /** The run to read. Default: the run of the agent's last stream. */
   readonly runId?: string;

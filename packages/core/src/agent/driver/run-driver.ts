@@ -3,6 +3,7 @@ import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { addToLog, logSince, type LogLimit, type RunLog } from './run-log.ts';
 
+/** The run of a `RunDriver`, and whether it goes on without a reader. */
 export interface RunDriverOptions<T = unknown> {
   readonly runId: string;
   readonly detached?: boolean | undefined;
@@ -15,8 +16,8 @@ export interface RunDriverOptions<T = unknown> {
 
 /**
  * Starts one run and passes its event batches to readers. If a reader starts the run, the run waits
- * for this reader after each batch. Otherwise the run advances on its own, and the driver stores its
- * events for any number of readers.
+ * for this reader after each batch. Otherwise the run advances on its own, and the driver stores
+ * its events for any number of readers.
  */
 export class RunDriver<T = unknown> {
   readonly runId: string;
@@ -27,7 +28,9 @@ export class RunDriver<T = unknown> {
     resolve: (result: AgentResult<T>) => void,
     reject: (error: unknown) => void,
   ];
-  /** `paced`: the run waits for its reader after each batch. `free`: the run advances on its own. */
+  /**
+   * `paced`: the run waits for its reader after each batch. `free`: the run advances on its own.
+   */
   #state: 'new' | 'paced' | 'free' | 'ended' = 'new';
   /** All events so far, for any number of readers. */
   #log: RunLog | undefined;

@@ -6,6 +6,7 @@ import type { AgentEvent, EventOf } from '../../event/agent-event.ts';
  */
 export type RunLog = LogEntry[];
 
+/** One event in the log of a run, into which later chunks of the same block are joined. */
 export interface LogEntry {
   event: AgentEvent & {
     readonly delta?: string;
@@ -69,7 +70,8 @@ const maxGrowth = 4_000_000;
 const messageCost = 8;
 
 /**
- * Creates the limit of one log. Without a limit, a run that nobody reads could use up the memory.
+ * Creates the limit of the log of one run. Without a limit, a run that nobody reads could use up
+ * the memory.
  */
 export function logLimit(): LogLimit {
   let growth = 0;

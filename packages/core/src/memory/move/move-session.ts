@@ -4,6 +4,7 @@ import { wait } from '../contention.ts';
 import { checkHere } from '../log/session-owner.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
 
+/** From where and to where `moveSession()` moves a session, and what it does with a run. */
 export interface MoveOptions {
   readonly from: SessionPlace;
   readonly to: SessionPlace;
@@ -24,8 +25,8 @@ const longestStopMs = 10_000;
 
 /**
  * Moves a session to another place, where it continues with the same id. Also completes a move that
- * was cut off. Does nothing if the session is there already. After an error, one of both places owns
- * the session: call this function again. Rejects with:
+ * was cut off. Does nothing if the session is there already. After an error, one of both places
+ * owns the session: call this function again. Rejects with:
  *
  * - `NOT_FOUND`: the old place has no such session.
  * - `AGENT_BUSY`: the session is running, and `running` is `refuse`.

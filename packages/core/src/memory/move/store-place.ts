@@ -8,6 +8,7 @@ import { changeOwner, type StoredSession } from './owner-change.ts';
 import { copyFormat, copyVersion, type SessionCopy, type SessionPlace } from './session-place.ts';
 import { checkPut, copyOfSession, ownerAfter } from './session-rules.ts';
 
+/** The store of a `storePlace()`, and what happens when a session leaves or arrives. */
 export interface StorePlaceOptions {
   /** Name of the place. See `SessionPlace`. */
   readonly name: string;

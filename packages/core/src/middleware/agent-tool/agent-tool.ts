@@ -21,6 +21,7 @@ import type { Agent } from '../../agent/agent.ts';
 export type ChildAgent = Pick<Agent, 'name' | 'sessionId' | 'messages' | 'stream'> &
   Partial<Pick<Agent, 'interrupt'>>;
 
+/** The session of a child agent, for the factory that creates it. */
 export interface ChildSession {
   /**
    * `<session id of the parent>:<id of the tool call that opened the session>`. Use it as the
@@ -148,8 +149,8 @@ function keep(children: Map<string, Child>, id: string, agent: ChildAgent): Chil
 }
 
 /**
- * Creates the child of a session: a new one, or one that another process began. The id of an earlier
- * session is that of an earlier call of this tool.
+ * Creates the child of a session: a new one, or one that another process began. The id of an
+ * earlier session is that of an earlier call of this tool.
  */
 async function make(
   factory: ChildAgent | ChildFactory,

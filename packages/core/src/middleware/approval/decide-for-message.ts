@@ -5,6 +5,7 @@ import type { ToolUse } from '../../message/content-block.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import type { Agent } from '../../agent/agent.ts';
 
+/** Decisions that came with the message, and which tool calls nobody can answer any more. */
 export interface DecideForMessageOptions {
   /** Decisions that the user has made about open tool calls. */
   readonly given?: readonly Decision[];

@@ -6,6 +6,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { Hooks } from '../../event/hook.ts';
 import { ownPrefix } from '../../state/state-key.ts';
 
+/** How many calls a run and a session may have, and what happens after the last one. */
 export interface CallLimitOptions {
   /** Maximum number in one run. A run that resumes after a suspension continues the count. */
   readonly run?: number;

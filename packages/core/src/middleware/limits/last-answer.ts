@@ -32,9 +32,9 @@ declare module '../../agent/kernel-options.ts' {
 }
 
 /**
- * A reply at a limit. `incomplete`: an interrupt or abort ended it; `message` is the part that
- * readers have, if any. `output` is the typed value, and `error` says why the model did not write
- * the answer. Both become part of the result.
+ * The last reply of an agent call that reached a limit. `incomplete`: an interrupt or abort ended
+ * it; `message` is the part that readers have, if any. `output` is the typed value, and `error`
+ * says why the model did not write the answer. Both become part of the result.
  */
 export type LimitReply =
   | {
@@ -67,8 +67,8 @@ export interface LimitSteps extends Omit<Steps, 'ask'> {
 export type OnLimit = (context: RunContext, steps: LimitSteps) => Promise<LimitReply>;
 
 /**
- * Gives a last answer at the limit of iterations or tokens, with the agent's `onLimit`. `ReActAgent`
- * has this middleware. `onLimit`: for an agent call with its own way to answer.
+ * Gives a last answer at the limit of iterations or tokens, with the agent's `onLimit`.
+ * `ReActAgent` has this middleware. `onLimit`: for an agent call with its own way to answer.
  */
 export function lastAnswer(onLimit?: OnLimit): Middleware {
   return {

@@ -9,7 +9,7 @@ export interface SemaphoreOptions {
   readonly queue?: number;
 }
 
-/** Function that frees a place. Further calls do nothing. */
+/** Function that frees a place in a `Semaphore`. Further calls do nothing. */
 export type Release = () => void;
 
 /**

@@ -6,6 +6,7 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 
+/** Which events `jsonlTrace()` writes, and how it hides secrets. */
 export interface JsonlTraceOptions {
   /**
    * Whether to write each chunk of a reply too. Tool arguments then appear as text fragments, in
@@ -35,6 +36,7 @@ export interface JsonlTraceOptions {
   readonly onError?: (error: AgentError) => void;
 }
 
+/** What `jsonlTrace()` returns: middleware that you can close. */
 export interface JsonlTrace extends Middleware {
   /** Resolves when all events so far are written or the sink has failed. */
   settled(): Promise<void>;

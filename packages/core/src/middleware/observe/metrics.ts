@@ -22,6 +22,7 @@ export interface RunLabels {
   readonly userId?: string;
 }
 
+/** Measurement of one agent call. */
 export interface ExecutionMetric extends RunLabels {
   readonly reason: StopReason;
   /**
@@ -70,6 +71,7 @@ export interface ContextMetric extends RunLabels {
   readonly error?: AgentErrorCode;
 }
 
+/** Measurement of one tool call. */
 export interface ToolMetric extends RunLabels {
   readonly name: string;
   readonly toolUseId: string;
@@ -109,6 +111,7 @@ export interface Metrics {
   ): void;
 }
 
+/** Clock of `metrics()`. */
 export interface MetricsOptions {
   /** Returns the time of any clock, in milliseconds. Default `Date.now`. */
   readonly now?: () => number;

@@ -7,6 +7,7 @@ import type { RunInfo } from '../../model/chat-model.ts';
 import { RunSpans, tracedReply } from './run-spans.ts';
 import { errorAttributes } from './gen-ai-attributes.ts';
 
+/** Which tracer gets the spans of `openTelemetry()`, and what they contain. */
 export interface OpenTelemetryOptions {
   /** Exports of `@opentelemetry/api`: `import { context, trace } from '@opentelemetry/api'`. */
   readonly api: { readonly trace: TraceAPI; readonly context: ContextAPI };

@@ -5,6 +5,7 @@ import { inlineSource, mediaKind, toBase64 } from '../../message/media.ts';
 import { mediaTypeOf } from './media-types.ts';
 import { imageSize } from '../../tokens/image-size.ts';
 
+/** Type and name of an `attachment()`, and how large it may be. */
 export interface AttachmentOptions {
   /** Name of the file. Default: the last part of a URL's path, if it has an extension. */
   readonly name?: string;

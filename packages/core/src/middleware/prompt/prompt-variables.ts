@@ -26,6 +26,7 @@ export interface PromptCall extends RunInfo {
 export const promptFields =
   'variables:object|function|? token:object|? toolsVariable:string|? form:${}|{}|? missing:keep|fail|?';
 
+/** Where the variables of a system prompt come from, and how it marks them. */
 export interface PromptVariablesOptions extends TemplateOptions {
   /**
    * Variables of every agent call, or a function that returns them. The function runs once per

@@ -8,6 +8,7 @@ import type { JsonValue } from '../../message/json/json.ts';
  */
 export type TemplateVariables = Readonly<Record<string, JsonValue | undefined>>;
 
+/** How a template marks its variables, and what happens if one has no value. */
 export interface TemplateOptions {
   /**
    * Syntax of a variable. `${name}` (default) is OxyGent's, and `{name}` is Spring AI Alibaba's.

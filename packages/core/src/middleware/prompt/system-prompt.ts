@@ -7,6 +7,7 @@ import type { SchemaLike } from '../../schema/to-schema.ts';
 import { readSchema } from '../../schema/to-schema.ts';
 import { formatInstruction } from '../../schema/format-instruction.ts';
 
+/** Parts of a system prompt, in the order in which `systemPrompt()` joins them. */
 export interface SystemPromptOptions {
   /** Main text of the prompt. It comes first and is not changed. */
   readonly base: string;

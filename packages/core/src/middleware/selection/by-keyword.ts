@@ -3,6 +3,7 @@ import type { ToolSchema } from '../../model/chat-model.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 
+/** Tools that `byKeyword()` selects together, and the keywords that select them. */
 export interface ToolCategory {
   /**
    * Keywords of the category. The category matches if the question contains one of its keywords,
@@ -17,11 +18,11 @@ export interface ToolCategory {
 }
 
 /**
- * Creates a selector for `selectTools` (Arc Reactor: keyword selector). The selector chooses the
- * tools of all categories that match the question, and the tools without a category. If no category
- * matches, the selector chooses all tools. Throws `CONFIGURATION` for a category whose `keywords`
- * or `tools` is not a list of strings. Throws `CONFIGURATION` also for a pattern that cannot match
- * any tool name.
+ * Selects tools by keywords in the question, for `selectTools` (Arc Reactor: keyword selector). The
+ * selector chooses the tools of all categories that match the question, and the tools without a
+ * category. If no category matches, the selector chooses all tools. Throws `CONFIGURATION` for a
+ * category whose `keywords` or `tools` is not a list of strings. Throws `CONFIGURATION` also for a
+ * pattern that cannot match any tool name.
  */
 export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
   checkFields('byKeyword()', { categories }, 'categories:array');

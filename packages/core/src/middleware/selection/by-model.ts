@@ -10,6 +10,7 @@ import type { ChatModel, GenerateOptions, ToolSchema } from '../../model/chat-mo
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 
+/** Which model `byModel()` asks, and how many tools it may select. */
 export interface ByModelOptions {
   /** Model that chooses the tools. A small model is enough. */
   readonly model: ChatModel;
@@ -32,7 +33,7 @@ export interface ByModelOptions {
 }
 
 /**
- * Creates a selector for `selectTools` that asks a model which tools the question needs (Spring AI
+ * Asks a model which tools the question needs, for `selectTools` (Spring AI
  * Alibaba: tool selection interceptor). The usage of this model is added to the usage of the agent
  * call. The selector rejects if the model fails, times out, returns no JSON, or names only unknown
  * tools. `selectTools` then offers all tools and reports the failure to its `onError`. An empty

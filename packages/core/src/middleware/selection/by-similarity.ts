@@ -15,6 +15,7 @@ export type Embed = (
   context: { readonly signal: AbortSignal },
 ) => Promise<readonly Embedding[]>;
 
+/** How `bySimilarity()` embeds texts, and how many tools it selects. */
 export interface BySimilarityOptions {
   readonly embed: Embed;
   /**
@@ -35,11 +36,11 @@ export interface BySimilarityOptions {
 const mostKept = 2_000;
 
 /**
- * Creates a selector for `selectTools` (Arc Reactor: semantic selector). The selector chooses the
- * tools whose name and description are closest in meaning to the question. If no tool is close
- * enough, the selector chooses all tools. The selector caches the tools' vectors, which all agents
- * with this selector share. Throws `CONFIGURATION` for an option of the wrong kind. The selector
- * rejects if `embed` rejects or does not return vectors.
+ * Selects tools close in meaning to the question, for `selectTools` (Arc Reactor: semantic
+ * selector). The selector chooses the tools whose name and description are closest in meaning to
+ * the question. If no tool is close enough, the selector chooses all tools. The selector caches the
+ * tools' vectors, which all agents with this selector share. Throws `CONFIGURATION` for an option
+ * of the wrong kind. The selector rejects if `embed` rejects or does not return vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   checkOptions(

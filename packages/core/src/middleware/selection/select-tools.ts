@@ -14,6 +14,7 @@ import { nameMatcher } from '../../tool/name-pattern.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { ToolSelection } from './tool-selection.ts';
 
+/** How `selectTools()` selects tools, and how many. */
 export interface SelectToolsOptions {
   /**
    * Selector that chooses among the tools that are not local, for example from `byWords`,
@@ -21,8 +22,8 @@ export interface SelectToolsOptions {
    */
   readonly by?: ToolSelector;
   /**
-   * Maximum number of tools in one request, including the local tools. Default: 20, as in Arc Reactor.
-   * The tool of a structured answer is not counted.
+   * Maximum number of tools in one request, including the local tools. Default: 20, as in Arc
+   * Reactor. The tool of a structured answer is not counted.
    */
   readonly maxTools?: number;
   /**

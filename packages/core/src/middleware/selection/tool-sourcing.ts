@@ -17,6 +17,7 @@ import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { toolSearch } from './tool-search.ts';
 
+/** Which tools `toolSourcing()` always offers, and how the model finds the others. */
 export interface ToolSourcingOptions {
   /**
    * Names of tools that the model gets from the start, without a search, or patterns such as

@@ -16,6 +16,7 @@ import { ownPrefix, type StateKey } from '../../state/state-key.ts';
 
 // The key alone determines the types of its updates and its value.
 type AnyKey = StateKey<unknown, never>;
+/** Keys of a session's values, by name. */
 export type StateKeys = Readonly<Record<string, AnyKey>>;
 type ValueOf<K> = K extends StateKey<infer V, never> ? V : never;
 type UpdateOf<K> = K extends { reduce(value: never, update: infer U): unknown } ? U : never;
@@ -54,6 +55,7 @@ export type StateSource =
   | Pick<ModelContext, 'run'>
   | { readonly status: AgentStatus; readonly memory?: Memory };
 
+/** Keys that `stateKeys()` fills with the input and the answer of each agent call. */
 export interface StateKeysOptions<K extends StateKeys> {
   /** Key that stores the text of an agent call's input, after guards and `pre-call` hooks. */
   readonly inputKey?: keyof K & string;
@@ -64,6 +66,7 @@ export interface StateKeysOptions<K extends StateKeys> {
   readonly outputKey?: keyof K & string;
 }
 
+/** What `stateKeys()` returns: middleware that gives access to the values of a session. */
 export interface StateMiddleware<K extends StateKeys> extends Middleware {
   readonly wrapRun: Wrap<CallInput, AgentResult>;
   /**
@@ -74,9 +77,9 @@ export interface StateMiddleware<K extends StateKeys> extends Middleware {
 }
 
 /**
- * Adds values to a session. Hooks, middleware and tools can read and write these values (Spring AI
- * Alibaba: `KeyStrategy`). Each key has a JSON value and a strategy for updates, so that concurrent
- * tools do not undo each other's updates.
+ * Keeps values of your own in a session. Hooks, middleware and tools can read and write these
+ * values (Spring AI Alibaba: `KeyStrategy`). Each key has a JSON value and a strategy for updates,
+ * so that concurrent tools do not undo each other's updates.
  *
  * The values belong to the agent (`agent.status`). They are saved and loaded with its state, and
  * stored in the log of a `SessionMemory`. An agent call fails with `INVALID_STATE` if a saved value

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolSchema } from '../../model/chat-model.ts';
 
-/** Tool call in a reply's text. */
+/** Tool call that a model wrote as text. */
 export interface TextCall {
   readonly name: string;
   /** Arguments of the tool call. Default: `{}`. */
@@ -19,7 +19,7 @@ export interface TextCall {
   readonly returnDirect?: boolean;
 }
 
-/** Meaning of a reply's text. */
+/** What the text of a reply means: an answer, tool calls, or neither. */
 export type ParsedReply =
   | { readonly type: 'answer'; readonly text: string }
   /** `text`: the words before the tool calls. */

@@ -8,6 +8,7 @@ import type { ParseReply, Reflect } from './parsed-reply.ts';
 import { requestTeller } from './request-teller.ts';
 import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 
+/** How `textToolCalls()` tells the model about its tools, and how it reads replies. */
 export interface TextToolCallsOptions {
   /**
    * Parser of replies. Default: `parseToolCalls`, which reads a reply only if the request has tools

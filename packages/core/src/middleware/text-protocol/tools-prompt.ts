@@ -1,5 +1,8 @@
 import type { ToolChoice, ToolSchema } from '../../model/chat-model.ts';
 
+/**
+ * What the prompt of `textToolCalls()` may tell the model: the tools and whether it must call one.
+ */
 export interface ToolsPromptContext {
   readonly tools: readonly ToolSchema[];
   /**

@@ -11,6 +11,7 @@ import { hasContent } from '../deltas.ts';
 import { Pace } from '../pace.ts';
 import { ReplyLength } from '../reply-length.ts';
 
+/** What `fromAiSdk()` cannot learn from the model itself. */
 export interface FromAiSdkOptions {
   /**
    * Features of the model. Default: supports tools, images and files, and has an unknown context

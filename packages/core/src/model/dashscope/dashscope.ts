@@ -7,6 +7,7 @@ import { httpFields, type HttpModelOptions } from '../http/http-request.ts';
 import { dashScopeFormatter } from './dashscope-formatter.ts';
 import type { DashScopeEndpoint } from './dashscope-messages.ts';
 
+/** Which model of DashScope to use, and how it thinks. */
 export interface DashScopeOptions extends HttpModelOptions {
   /**
    * Address of the service. Default: `https://dashscope.aliyuncs.com/api/v1`. The address in

@@ -20,6 +20,7 @@ import {
   sourceChunks,
 } from './ui-parts.ts';
 
+/** Id of the message, and whether readers get reasoning and a timeline. */
 export interface UiMessageEncoderOptions {
   /** Id of the message that the client builds from the chunks. Default: the id of the run. */
   readonly messageId?: string;
@@ -32,6 +33,7 @@ export interface UiMessageEncoderOptions {
   readonly reasoning?: boolean;
 }
 
+/** Converts the event batches of one stream, in their order. */
 export interface UiMessageEncoder {
   /** Returns the chunks for a batch of events. Adjacent deltas of a block become one chunk. */
   encode(batch: EventBatch): readonly UiChunk[];
@@ -272,7 +274,9 @@ class Encoder {
     chunks.push(part);
   }
 
-  /** Adds the kept data parts that no event has shown, for example because the stream was resumed. */
+  /**
+   * Adds the kept data parts that no event has shown, for example because the stream was resumed.
+   */
   #keptData(result: ToolResult, chunks: UiChunk[]): void {
     for (const part of dataPartsOf(result))
       if (!this.#shownData.has(dataPartKey(part))) this.#data(part, chunks);

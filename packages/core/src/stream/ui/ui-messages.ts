@@ -58,6 +58,7 @@ type UiToolState =
   | { state: 'output-error'; errorText: string; providerExecuted?: boolean }
   | { state: 'output-denied'; approval: { id: string; approved: false; reason: string } };
 
+/** Message of a chat as `useChat` shows it. */
 export interface UiMessage {
   id: string;
   role: 'user' | 'assistant';
@@ -68,9 +69,9 @@ export interface UiMessage {
 /**
  * Converts a conversation to messages for `useChat`. All replies to a user message become one
  * assistant message, with a `step-start` for each reply. A tool result becomes a part of its tool
- * call, and so do its files and data parts. The `usage` in the metadata is the sum over the replies.
- * System messages, replies that were corrected, and the corrections are left out. If a tool
- * call in `pending` waits for approval, it becomes an approval request with the same id.
+ * call, and so do its files and data parts. The `usage` in the metadata is the sum over the
+ * replies. System messages, replies that were corrected, and the corrections are left out. If a
+ * tool call in `pending` waits for approval, it becomes an approval request with the same id.
  */
 export function toUiMessages(
   messages: readonly Msg[],

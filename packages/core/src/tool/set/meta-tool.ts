@@ -7,6 +7,7 @@ import { tool, type Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';
 import type { ToolGroup, Toolkit } from './toolkit.ts';
 
+/** Name of the tool that `metaTool()` returns. */
 export interface MetaToolOptions {
   /** Name of the tool. Default: `switch_tool_groups`. */
   readonly name?: string;

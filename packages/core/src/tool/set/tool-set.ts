@@ -2,6 +2,7 @@ import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
 import type { Tool } from '../tool.ts';
 
+/** What changes in the copy of the tools that an agent gets. */
 export interface ForkOptions {
   /**
    * Whose value is used if a preset and the model both set a parameter. Default: `preset`. The

@@ -7,6 +7,7 @@ import { checkTool } from '../tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
+/** A group of tools, and whether it is active now. */
 export interface ToolGroup {
   readonly name: string;
   /** Description of the group for the model, which sees it in the description of `metaTool`. */
@@ -14,6 +15,7 @@ export interface ToolGroup {
   readonly active: boolean;
 }
 
+/** Name and description of a group of tools, and whether it is active at first. */
 export interface ToolGroupOptions {
   readonly name: string;
   readonly description: string;
@@ -21,6 +23,7 @@ export interface ToolGroupOptions {
   readonly active?: boolean;
 }
 
+/** The groups with which a `Toolkit` begins, and what its tools get from outside. */
 export interface ToolkitOptions extends ForkOptions {
   /** Groups to create before the tools are added. */
   readonly groups?: readonly ToolGroupOptions[];

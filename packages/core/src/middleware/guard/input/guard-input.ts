@@ -17,8 +17,8 @@ import {
 } from '../rejection.ts';
 
 /**
- * Returns the messages that may pass, changed or not, or a rejection. A changed message keeps its
- * id. The input is empty if an agent call resumes from the log.
+ * Your check of the input. It returns the messages that may pass, changed or not, or a rejection. A
+ * changed message keeps its id. The input is empty if an agent call resumes from the log.
  */
 export type InputCheck = (
   input: readonly Msg[],

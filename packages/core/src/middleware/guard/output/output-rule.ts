@@ -32,8 +32,8 @@ export interface ReviewContext {
 }
 
 /**
- * Result of a review. `text` is the text that may pass, changed or not. `retry` is a question that
- * asks the model for another reply; a rule may ask once per reply.
+ * What an output rule decides about a whole text. `text` is the text that may pass, changed or not.
+ * `retry` is a question that asks the model for another reply; a rule may ask once per reply.
  */
 export type Review =
   | { readonly text: string; readonly warning?: JsonObject }
