@@ -39,6 +39,7 @@ test('the code in the worker package’s README compiles against the built packa
     'watch.ts',
     'shared-worker.ts',
     'sessions.ts',
+    'moves.ts',
   ]);
   for (const { file } of blocks)
     expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
@@ -53,6 +54,7 @@ test('the code in the edge package’s README compiles against the built package
     'node-server.ts',
     'agent-with-facts.ts',
     'last-messages.ts',
+    'movable.ts',
     'client.ts',
     'responses-client.ts',
     'page-model-worker.ts',

@@ -254,7 +254,7 @@ const entries: Readonly<Record<string, Entry>> = {
         testing.modelConformance({} as Wrong, '', given({ modelWith: noop }, wrong) as Wrong),
     },
     others:
-      'MortalProcess isSameButInterrupted keyValueStoreConformance liveAndDie ' +
+      'MortalProcess isSameButInterrupted keyValueStoreConformance killedMoves liveAndDie ' +
       'localHost makeWitness spreadPoints',
   },
   './text-protocol': {

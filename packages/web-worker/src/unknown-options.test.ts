@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import * as page from './index.ts';
+import * as move from './move.ts';
 import * as react from './react.ts';
 import * as worker from './worker.ts';
 
@@ -37,6 +38,15 @@ const entries: Readonly<Record<string, Entry>> = {
       pageTools: (wrong) => page.pageTools([], wrong),
     },
     others: ['followAgent', 'pageApprovals', 'pageModel'],
+  },
+  './move': {
+    exports: move,
+    calls: {
+      browserPlace: (wrong) => move.browserPlace(wrong),
+      endpointPlace: (wrong) => move.endpointPlace('https://a.test/api/chat', wrong),
+    },
+    // `moveSession` is a function of core, whose test shows the same.
+    others: ['movableSessions', 'moveSession'],
   },
   './react': {
     exports: react,

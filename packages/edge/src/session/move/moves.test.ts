@@ -1,5 +1,4 @@
 import {
-  AgentError,
   assistantMessage,
   createMessage,
   MemoryStore,
@@ -13,6 +12,7 @@ import type { LogRecord, SessionCopy, SessionPlace } from '@isoloop/core/adapter
 import { inputLength } from '@isoloop/core/guards';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { killedMoves } from '@isoloop/core/testing';
 import { open, type Session } from '../../../test-support/session-client.ts';
 
 const placeOf = ({ send }: Session): SessionPlace =>
@@ -131,8 +131,6 @@ test('an imported open call waits for a new approval, whatever the client claims
       { kind: 'run-end', runId: 'r', reason: 'error' },
     ]),
   );
-  const refused = await session.run({ session: session.id, decisions: undefined });
-  expect(refused.status).not.toBe(200);
   const messages = await session.messages();
   const parts = messages
     .at(-1)!
@@ -206,5 +204,52 @@ test('another user does not reach the conversation', async () => {
   await session.chat([asked('Hi')]);
   const stranger = await session.send(`/api/chat/${session.id}`, {}, 'bob');
   expect(stranger.status).toBe(404);
-  expect(AgentError.is(new AgentError('INTERNAL', ''))).toBe(true);
+});
+
+test('a kill at each step leaves one owner in a browser and in a Durable Object, in both directions', async () => {
+  const runs: string[] = [];
+  const waiting = [userMessage('Pay.'), createMessage('assistant', [callOf('call')])];
+  const opened = new Map<string, Session>();
+  const fill = async (place: SessionPlace, sessionId: string): Promise<void> => {
+    const { owner: _owner, ...backup } = copyOf(sessionId, waiting);
+    await place.put(backup);
+  };
+  const next = (): { session: Session; from: SessionPlace; to: SessionPlace } => {
+    const session = open(['Done.'], { tools: [pay(runs)] });
+    opened.set(session.id, session);
+    return { session, from: tab(), to: placeOf(session) };
+  };
+  const kills = await killedMoves(
+    async () => {
+      const { session, from, to } = next();
+      await fill(from, session.id);
+      return { sessionId: session.id, from, to };
+    },
+    async ({ sessionId }) => {
+      const session = opened.get(sessionId)!;
+      const last = (await session.messages()).at(-1)!;
+      const parts = last.parts.map((part) =>
+        'state' in part && part.state === 'approval-requested'
+          ? { ...part, state: 'approval-responded', approval: { id: 'call', approved: true } }
+          : part,
+      );
+      runs.length = 0;
+      await session.chat([{ ...last, parts } as typeof last]);
+      expect(runs).toEqual(['paid']);
+    },
+  );
+  expect(kills).toEqual(['from', 'from', 'from', 'from', 'from', 'given', 'given', 'to', 'to']);
+  const back = await killedMoves(
+    async () => {
+      const { session, from: browser, to: edge } = next();
+      await fill(edge, session.id);
+      return { sessionId: session.id, from: edge, to: browser };
+    },
+    async ({ sessionId }) => {
+      const body = { id: sessionId, messages: [asked('Hi')] };
+      const refused = await opened.get(sessionId)!.post('/api/chat', body);
+      expect(refused.status).toBe(409);
+    },
+  );
+  expect(back).toEqual(kills);
 });

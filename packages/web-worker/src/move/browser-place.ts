@@ -1,0 +1,30 @@
+import { checkOptions, storePlace, type SessionPlace } from '@isoloop/core/adapter';
+import { IndexedDbStore } from '../store/indexed-db-store.ts';
+
+export interface BrowserPlaceOptions {
+  /** Name of the agent, if the worker exposes several. */
+  readonly agent?: string;
+  /** Store of the conversations. Default: a new `IndexedDbStore` with the database `isoloop`. */
+  readonly store?: IndexedDbStore;
+}
+
+/** Key of the name of this browser's database. */
+const nameKey = 'place';
+
+/**
+ * Returns the conversations in this browser's IndexedDB as a place. Its name is random, and all tabs
+ * of the browser use the same one. Rejects with the errors of the store.
+ */
+export function browserPlace(options: BrowserPlaceOptions = {}): Promise<SessionPlace> {
+  checkOptions('browserPlace()', options, 'agent:string|? store:get()|?');
+  const { agent, store = new IndexedDbStore() } = options;
+  return placeIn(store, agent);
+}
+
+async function placeIn(store: IndexedDbStore, agent: string | undefined): Promise<SessionPlace> {
+  await store.compareAndSet(nameKey, undefined, `browser:${crypto.randomUUID()}`);
+  const name = (await store.get(nameKey)) ?? '';
+  const keyOf = (sessionId: string): string =>
+    agent === undefined ? sessionId : `${agent}/${sessionId}`;
+  return storePlace({ name, store, keyOf });
+}

@@ -1,0 +1,131 @@
+import { AgentError } from '@isoloop/core';
+import {
+  moveSession,
+  type MoveOptions,
+  type SessionCopy,
+  type SessionPlace,
+} from '@isoloop/core/adapter';
+
+/** Places by names of your own. */
+export type Places<N extends string> = Readonly<Record<N, SessionPlace | Promise<SessionPlace>>>;
+
+export interface MoveToOptions extends Pick<MoveOptions, 'running' | 'signal' | 'sleep'> {
+  /** Stops the run of the session, for `running: 'stop'`. Default: as the old place does it. */
+  readonly stop?: () => Promise<void>;
+}
+
+/** Conversations that move between places. `N`: names of the places. */
+export interface MovableSessions<N extends string> {
+  /**
+   * Moves a conversation to a place, where it continues with the same id. Also completes a move that
+   * was cut off. Does nothing if the conversation is there. Rejects with the errors of
+   * `moveSession`. After an error, one of the places has the conversation: call `moveTo` again.
+   */
+  moveTo(sessionId: string, name: N, options?: MoveToOptions): Promise<void>;
+  /** Returns the place of a conversation, or `undefined` if no place has it. */
+  whereIs(sessionId: string): Promise<N | undefined>;
+  /**
+   * Calls `listener` when a tab of this browser has moved the conversation. Returns a function that
+   * ends this.
+   */
+  watch(sessionId: string, listener: (name: N) => void): () => void;
+}
+
+interface Moved {
+  readonly sessionId: string;
+  /** Name of the new place, as `SessionPlace` has it. */
+  readonly movedTo: string;
+}
+
+const channelName = 'isoloop:moves';
+
+/**
+ * Returns conversations that move between places, such as this browser and an endpoint. Reads a
+ * conversation in all places to find its owner.
+ *
+ * @example
+ * const sessions = movableSessions({
+ *   tab: browserPlace(),
+ *   edge: endpointPlace('https://example.com/api/chat'),
+ * });
+ * await sessions.moveTo('notes', 'edge');
+ */
+export function movableSessions<N extends string>(given: Places<N>): MovableSessions<N> {
+  const names = Object.keys(given) as N[];
+  const placesOf = async (): Promise<readonly SessionPlace[]> =>
+    Promise.all(names.map((name) => given[name]));
+  const nameOf = (places: readonly SessionPlace[], place: string): N | undefined =>
+    names[places.findIndex(({ name }) => name === place)];
+
+  return {
+    async moveTo(sessionId, name, { stop, ...options } = {}) {
+      const places = await placesOf();
+      const to = places[names.indexOf(name)];
+      if (!to) throw new AgentError('INVALID_INPUT', `There is no place "${name}".`);
+      const from = await holderOf(sessionId, places);
+      if (!from) throw new AgentError('NOT_FOUND', `There is no session "${sessionId}" to move.`);
+      // Completes the last move first, if it was cut off.
+      if (from.reader !== from.holder)
+        await moveSession(sessionId, { ...options, from: from.reader, to: from.holder });
+      if (from.holder !== to) {
+        const place = stop ? { ...from.holder, stop } : from.holder;
+        await moveSession(sessionId, { ...options, from: place, to });
+      }
+      tell({ sessionId, movedTo: to.name });
+    },
+    async whereIs(sessionId) {
+      const places = await placesOf();
+      const found = await holderOf(sessionId, places);
+      return found && nameOf(places, found.holder.name);
+    },
+    watch(sessionId, listener) {
+      const channel = new BroadcastChannel(channelName);
+      channel.addEventListener('message', ({ data }: MessageEvent<Moved>) => {
+        if (data.sessionId !== sessionId) return;
+        void placesOf().then((places) => {
+          const name = nameOf(places, data.movedTo);
+          if (name !== undefined) listener(name);
+        });
+      });
+      return () => channel.close();
+    },
+  };
+}
+
+interface Holder {
+  /** Place that owns the session. */
+  readonly holder: SessionPlace;
+  /** Place that says so. Another one, if a move was cut off before the holder took the session. */
+  readonly reader: SessionPlace;
+}
+
+/** Returns the owner of a session: the place with the highest epoch, or the one that it names. */
+async function holderOf(
+  sessionId: string,
+  places: readonly SessionPlace[],
+): Promise<Holder | undefined> {
+  const copies = await Promise.all(places.map((place) => place.read(sessionId)));
+  const epochOf = (copy: SessionCopy | undefined): number => copy?.owner?.epoch ?? -1;
+  const isHolder = (copy: SessionCopy | undefined, at: number): boolean =>
+    copy?.owner?.owner === places[at]!.name;
+  const [best] = [...copies.keys()]
+    .filter((at) => copies[at])
+    .toSorted(
+      (one, other) =>
+        epochOf(copies[other]) - epochOf(copies[one]) ||
+        Number(isHolder(copies[other], other)) - Number(isHolder(copies[one], one)),
+    );
+  if (best === undefined) return undefined;
+  const movedTo = copies[best]!.owner!.owner;
+  const holder = places.find(({ name }) => name === movedTo);
+  if (holder) return { holder, reader: places[best]! };
+  const message = 'The session has moved to a place that is not in the list.';
+  throw new AgentError('SESSION_MOVED', message, { details: { movedTo } });
+}
+
+/** Tells the other tabs of the browser. */
+function tell(moved: Moved): void {
+  const channel = new BroadcastChannel(channelName);
+  channel.postMessage(moved);
+  channel.close();
+}
