@@ -12,6 +12,7 @@ export const entryPeers: Readonly<Record<string, readonly string[]>> = {
   'core/memory-search.js': ['minisearch'],
   'core/json-schema.js': ['@cfworker/json-schema'],
   'core/mcp.js': ['@modelcontextprotocol/client'],
+  'web-worker/object.js': ['react'],
   'web-worker/react.js': ['react'],
   'edge/jwt.js': ['jose'],
 };

@@ -31,6 +31,7 @@ test('the code in the worker package’s README compiles against the built packa
     'forecast-worker.ts',
     'forecast-chat.tsx',
     'endpoint-chat.tsx',
+    'invoice-form.tsx',
     'agent.ts',
     'page-parts.ts',
     'page-parts-worker.ts',

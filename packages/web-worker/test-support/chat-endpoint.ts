@@ -1,4 +1,4 @@
-import { ReActAgent, tool } from '@isoloop/core';
+import { ReActAgent, tool, type AgentOptions } from '@isoloop/core';
 import {
   createUiMessageEncoder,
   fromUiDecisions,
@@ -36,8 +36,9 @@ export class ChatEndpoint {
   beforeHistory: () => Promise<unknown> = async () => {};
   #turn: Turn | undefined;
 
-  constructor(replies: readonly (string | ScriptedStep)[]) {
-    this.agent = new ReActAgent({ name: 'edge', model: new ScriptedModel(replies), tools: [send] });
+  constructor(replies: readonly (string | ScriptedStep)[], options: Partial<AgentOptions> = {}) {
+    const model = new ScriptedModel(replies);
+    this.agent = new ReActAgent({ name: 'edge', model, tools: [send], ...options });
   }
 
   get isRunning(): boolean {
@@ -100,14 +101,15 @@ export class ChatEndpoint {
     const encoder = createUiMessageEncoder({ events: true, messageId });
     const { signal } = turn.aborting;
     const run = async (): Promise<void> => {
-      const stream = this.agent.stream(input, { signal, detached: true });
+      const stream = this.agent.stream(input, { signal, detached: true, throwOnError: false });
       for await (const batch of stream.batches())
         for (const chunk of encoder.encode(batch)) {
           turn.chunks.push(chunk);
           for (const reader of turn.readers) reader.enqueue(toLine(chunk));
         }
       this.#turn = undefined;
-      for (const reader of turn.readers) reader.close();
+      // A client that has left is errored.
+      for (const reader of turn.readers) if (reader.desiredSize !== null) reader.close();
     };
     turn.ended = run();
   }

@@ -34,3 +34,7 @@ export interface AgentEndpoint {
 
 /** Where the agent of a chat runs: a worker, or the result of `agentEndpoint()`. */
 export type AgentSource = Worker | SharedWorker | AgentEndpoint;
+
+export function isEndpoint(source: AgentSource | undefined): source is AgentEndpoint {
+  return source !== undefined && 'link' in source;
+}

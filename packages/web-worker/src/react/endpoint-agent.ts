@@ -162,7 +162,7 @@ function bodyOf(
   // The last answer may have decisions that are not sent yet.
   const last = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
   const sent = messages.slice(Math.max(last, 0));
-  return { ...common, ...body, id, trigger, messageId, messages: sent, events: true };
+  return { events: true, ...common, ...body, id, trigger, messageId, messages: sent };
 }
 
 /** Reads an event stream. Each piece of the network is a batch. `onEnd`: called at its end. */

@@ -1,4 +1,5 @@
 import { AgentChat, type AgentChatOptions } from './agent-chat.ts';
+import { isEndpoint } from './agent-source.ts';
 import type { AgentLink, AgentEndpoint, AgentSource, LinkOptions } from './agent-source.ts';
 import { linkWorkerAgent } from './worker-agent.ts';
 
@@ -43,8 +44,4 @@ function chatsOf(source: AgentSource | undefined): Map<string, OpenChat> {
   const chats = ofWorkers.get(source) ?? new Map<string, OpenChat>();
   ofWorkers.set(source, chats);
   return chats;
-}
-
-function isEndpoint(source: AgentSource | undefined): source is AgentEndpoint {
-  return source !== undefined && 'link' in source;
 }

@@ -45,11 +45,14 @@ export interface OutputSource<T> {
  */
 export async function* partialOutput<T>(
   stream: OutputSource<T>,
-): AsyncGenerator<DeepPartial<T> | undefined, void> {
+): AsyncGenerator<DeepPartial<T> | undefined, T | undefined> {
+  let output: T | undefined;
   for await (const { reader, result } of readings(stream)) {
-    if (result?.output !== undefined) yield result.output as DeepPartial<T>;
+    output = result?.output;
+    if (output !== undefined) yield output as DeepPartial<T>;
     else if (reader.update(!!result)) yield reader.value as DeepPartial<T> | undefined;
   }
+  return output;
 }
 
 /** Item of a list. */

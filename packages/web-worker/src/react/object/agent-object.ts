@@ -1,0 +1,82 @@
+import type { DeepPartial } from '@isoloop/core/output';
+import { withChanges } from '../is-equal.ts';
+
+/** What a page shows of an object. Is replaced at each change. */
+export interface AgentObjectState<T> {
+  readonly object: DeepPartial<T> | undefined;
+  /** `submitted`: an object was asked for. `streaming`: it arrives. */
+  readonly status: 'ready' | 'submitted' | 'streaming' | 'error';
+  readonly error: Error | undefined;
+}
+
+/** Objects as they arrive. Returns the last one if it is complete. */
+export type Objects<T> = AsyncGenerator<DeepPartial<T> | undefined, T | undefined>;
+
+/** Object that a page asks an agent for. A new request ends the one before it. */
+export class AgentObject<T> {
+  state: AgentObjectState<T> = { object: undefined, status: 'ready', error: undefined };
+  readonly #listeners: Set<() => void> = new Set();
+  /** Aborts the running request. */
+  #aborting: AbortController | undefined;
+  /** Settles when the last request has ended. */
+  #ended: Promise<unknown> = Promise.resolve();
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  /** Resolves with the object if it is complete. A failure is in the state. */
+  request(begin: (signal: AbortSignal) => Objects<T>): Promise<T | undefined> {
+    const earlier = this.stop();
+    const aborting = new AbortController();
+    this.#aborting = aborting;
+    this.#set({ object: undefined, status: 'submitted', error: undefined });
+    const ended = earlier.then(() => this.#read(begin, aborting));
+    this.#ended = ended;
+    return ended;
+  }
+
+  /** Ends the running request where it runs, and keeps the object so far. */
+  async stop(): Promise<void> {
+    this.#aborting?.abort();
+    await this.#ended;
+  }
+
+  /** Ends the running request, and removes the object and the error. */
+  async clear(): Promise<void> {
+    await this.stop();
+    if (!this.#aborting) this.#set({ object: undefined, status: 'ready', error: undefined });
+  }
+
+  async #read(
+    begin: (signal: AbortSignal) => Objects<T>,
+    aborting: AbortController,
+  ): Promise<T | undefined> {
+    const { signal } = aborting;
+    let error: Error | undefined;
+    let output: T | undefined;
+    try {
+      if (!signal.aborted) output = await this.#show(begin(signal), signal);
+    } catch (thrown) {
+      if (!signal.aborted) error = thrown as Error;
+    }
+    if (this.#aborting !== aborting) return undefined;
+    this.#aborting = undefined;
+    this.#set({ status: error ? 'error' : 'ready', error });
+    return output;
+  }
+
+  async #show(objects: Objects<T>, signal: AbortSignal): Promise<T | undefined> {
+    for (;;) {
+      const { done, value } = await objects.next();
+      if (done) return value;
+      if (!signal.aborted) this.#set({ object: value, status: 'streaming' });
+    }
+  }
+
+  #set(changes: Partial<AgentObjectState<T>>): void {
+    this.state = withChanges(this.state, changes);
+    for (const listener of this.#listeners) listener();
+  }
+}

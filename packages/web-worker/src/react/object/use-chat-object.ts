@@ -1,0 +1,51 @@
+import { ObjectReader, outputToolName } from '@isoloop/core/adapter';
+import type { DeepPartial } from '@isoloop/core/output';
+import { getToolName, isToolUIPart, type UIMessage } from '../ui-message.ts';
+import type { AgentChatHelpers, AgentConversation } from '../use-agent-chat.ts';
+
+/** What was read of the last answer of a conversation. */
+interface Reading {
+  readonly reader: ObjectReader;
+  readonly source: string;
+  readonly text: string;
+}
+
+const readings: WeakMap<AgentConversation, Reading> = new WeakMap();
+
+/**
+ * Returns the object of the last answer of a chat, while it arrives. The agent of the chat has an
+ * output mode, such as `structured(schema)` in `use`. `T` is the type of the value of the schema.
+ * The object is `undefined` before its first part arrives, and while the model corrects it.
+ *
+ * @example
+ * const chat = useAgentChat(worker, { sessionId: 'trips' });
+ * const trip = useChatObject<Trip>(chat);
+ */
+export function useChatObject<T = unknown>(
+  chat: Pick<AgentChatHelpers, 'messages' | 'conversation'>,
+): DeepPartial<T> | undefined {
+  const { messages, conversation } = chat;
+  const last = messages.at(-1);
+  const { source, text } = last?.role === 'assistant' ? sourceOf(last) : { source: '', text: '' };
+  const before = readings.get(conversation);
+  const isMore = before?.source === source && text.startsWith(before.text);
+  const reader = isMore ? before.reader : new ObjectReader();
+  const piece = isMore ? text.slice(before.text.length) : text;
+  // Rendering twice reads nothing twice, and the value depends on the messages alone.
+  if (source.startsWith('call')) reader.input(source, piece);
+  else reader.text(source, piece);
+  readings.set(conversation, { reader, source, text });
+  reader.update(true);
+  return reader.value as DeepPartial<T> | undefined;
+}
+
+/** Returns the text with the object: the arguments of the output tool, or the text of the answer. */
+function sourceOf({ id, parts }: UIMessage): Pick<Reading, 'source' | 'text'> {
+  const step = parts.slice(parts.findLastIndex(({ type }) => type === 'step-start') + 1);
+  const text = step.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const call = step.findLast((part) => isToolUIPart(part) && getToolName(part) === outputToolName);
+  if (text || !call || !('toolCallId' in call)) return { source: `text ${id}`, text };
+  const { toolCallId, state, input } = call;
+  const known = state === 'input-streaming' ? call.rawInput : JSON.stringify(input);
+  return { source: `call ${toolCallId}`, text: known ?? '' };
+}
