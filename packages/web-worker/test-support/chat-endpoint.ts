@@ -108,16 +108,18 @@ export class ChatEndpoint {
           for (const reader of turn.readers) reader.enqueue(toLine(chunk));
         }
       this.#turn = undefined;
-      // A client that has left is errored.
-      for (const reader of turn.readers) if (reader.desiredSize !== null) reader.close();
+      for (const reader of turn.readers) reader.close();
     };
     turn.ended = run();
   }
 
   #read(signal: AbortSignal | null | undefined): Response {
     const { chunks, readers } = this.#turn!;
+    let left = (): void => {};
     const body = new ReadableStream<Uint8Array>({
+      cancel: () => left(),
       start(controller) {
+        left = () => void readers.delete(controller);
         for (const chunk of chunks) controller.enqueue(toLine(chunk));
         readers.add(controller);
         signal?.addEventListener('abort', () => {
