@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { decisionsRequire } from '../event/pending-call.ts';
 import type { EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
@@ -111,8 +112,10 @@ export class Agent<const G extends GivenTools = GivenTools> {
 
   /** Throws `CONFIGURATION` for an option of the wrong type. `fields`: for a class of its own. */
   constructor(given: KernelOptions<G>, fields: OptionFields = kernelFields) {
-    checkUse(given, fields.of);
-    const use = partsOf(given.use ?? []);
+    checkFields(`The options of ${fields.of}`, given, 'use:array|?');
+    const { use: list = [] } = given;
+    checkUse(list);
+    const use = partsOf(list);
     checkDefaults(use, fields);
     const options = withDefaults(given, use);
     checkAgent(options, fields);
@@ -240,8 +243,8 @@ export class Agent<const G extends GivenTools = GivenTools> {
    * May let a running call take the input of this one. Returns the result, or `undefined` if this
    * call has to wait for its turn. The kernel's calls always wait.
    */
-  protected join(_call: WaitingCall): Promise<AgentResult | undefined> {
-    return Promise.resolve(undefined);
+  protected async join(_call: WaitingCall): Promise<AgentResult | undefined> {
+    return undefined;
   }
 
   #start<T>(
@@ -279,7 +282,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
   /** Returns the setup of one agent call. */
   #setupFor({ use }: KernelCallOptions): RunSetup {
     if (!use?.length) return this.#setup;
-    checkUse({ use }, 'call()');
+    checkUse(use);
     const parts = withCallParts(this.use, use);
     const added = parts.filter((part) => !this.use.includes(part));
     checkDefaults(added, this.#fields);

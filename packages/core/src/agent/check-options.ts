@@ -67,10 +67,8 @@ export function requireParts(use: readonly Middleware[], tool: Tool): void {
 }
 
 /** Throws `CONFIGURATION` for an entry of `use` with a wrong type or an unknown event. */
-export function checkUse(options: { readonly use?: UseList }, where: string): void {
-  checkFields(`The options of ${where}`, options, 'use:array|?');
-  const use: readonly unknown[] = options.use ?? [];
-  for (const part of use.flat(Infinity)) checkPart(part as Middleware);
+export function checkUse(use: UseList): void {
+  for (const part of (use as readonly unknown[]).flat(Infinity)) checkPart(part as Middleware);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import { closeCalls } from './step/conclude.ts';
-import { answer, endStopped, finish, keepsCalls } from './step/finish.ts';
+import { answer, endingOf, endStopped, finish, keepsCalls } from './step/finish.ts';
 import { carryOut } from './step/jump.ts';
 import type { Reply, Round } from './middleware.ts';
 import { controlOf, firstOf, isEnding, isNext, isRejection, type Jump, type Next } from './next.ts';
@@ -14,15 +14,15 @@ import type { Run } from './run/run.ts';
 import { runWrapped } from './run/wrapped-step.ts';
 import { settle } from './step/settle.ts';
 
-/** Number of steps that a step of the loop counts in `run.pace`. */
-const stepsOfNext = 25;
+/** Number of ticks of `run.pace` that a step of the loop counts for. */
+const ticksOfStep = 25;
 
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
 export async function loop(run: Run, input: CallInput | undefined): Promise<AgentResult> {
   let next: Next | undefined;
   for (;;) {
     try {
-      const turn = run.pace.step(run.now(), stepsOfNext);
+      const turn = run.pace.tick(run.now(), ticksOfStep);
       if (turn) await turn;
       if (!next) next = await settle(run, input);
       else if (isEnding(next)) return await finish(run, next);
@@ -97,8 +97,8 @@ async function rescue(run: Run, next: Next | undefined, thrown: unknown): Promis
   }
   // While tools run, a rejection is the reason of the abort, and makes the agent call fail.
   if (!isRejection(thrown) || (next && isEnding(next))) throw thrown;
+  run.refuse('rejected', thrown);
   // A rejection of the input changes nothing.
   if (next) await closeCalls(run);
-  const message = run.message('assistant', thrown.message);
-  return answer(run, message, { reason: 'rejected', error: thrown.toJSON() });
+  return endingOf(run);
 }

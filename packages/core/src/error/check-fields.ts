@@ -20,7 +20,7 @@ export function checkFields(
 ): void {
   if (typeof value !== 'object' || value === null)
     throw new AgentError(code, `${where} must be an object; got ${kindOf(value)}.`);
-  for (const { key, kinds } of fieldsIn(fields)) {
+  for (const [key, kinds] of fieldsIn(fields)) {
     const given = (value as Record<string, unknown>)[key];
     if (kinds.some((kind) => isKind(given, kind))) continue;
     const words = kinds
@@ -33,27 +33,21 @@ export function checkFields(
   }
 }
 
-/** Returns the keys in a list of fields. */
-export function keysIn(fields: string): readonly string[] {
-  return fieldsIn(fields).flatMap(({ key }) => key || []);
-}
-
-interface Field {
-  readonly key: string;
-  /** `['']` for a key without a check. */
-  readonly kinds: readonly string[];
-}
+/** The kinds of each field, by its key: `['']` for a field without a check. */
+type Fields = ReadonlyMap<string, readonly string[]>;
 
 /** Parsed lists of fields. There are few lists, and each new agent uses most of them. */
-const parsed = new Map<string, readonly Field[]>();
+const parsed = new Map<string, Fields>();
 
-function fieldsIn(list: string): readonly Field[] {
+/** Returns the fields of a list. */
+export function fieldsIn(list: string): Fields {
   const before = parsed.get(list);
   if (before) return before;
-  const fields = list.split(' ').flatMap((field): readonly Field[] => {
+  const fields = new Map<string, readonly string[]>();
+  for (const field of list ? list.split(' ') : []) {
     const [keys = '', kinds = ''] = field.split(':');
-    return keys.split(',').map((key) => ({ key, kinds: kinds.split('|') }));
-  });
+    for (const key of keys.split(',')) fields.set(key, kinds.split('|'));
+  }
   parsed.set(list, fields);
   return fields;
 }
@@ -73,8 +67,10 @@ export function checkOptions(
   checkFields(`The options of ${where}`, options, '', code);
   const key = unknownIn(options, fields);
   if (key !== undefined) {
-    const isOfAgent = keysIn(agentFields).includes(key);
-    const advice = isOfAgent ? 'Set it on the agent.' : adviceFor(key, keysIn(fields));
+    const isOfAgent = fieldsIn(agentFields).has(key);
+    const advice = isOfAgent
+      ? 'Set it on the agent.'
+      : adviceFor(key, [...fieldsIn(fields).keys()]);
     throw new AgentError(code, `${where} has no option \`${key}\`. ${advice}`);
   }
   checkFields(where, options, fields, code);
@@ -82,9 +78,10 @@ export function checkOptions(
 
 /** Returns the first option that is not in `fields`. An `undefined` option counts as not set. */
 export function unknownIn(options: object, fields: string): string | undefined {
-  const known = keysIn(fields);
-  const set = Object.entries(options).filter(([, value]) => value !== undefined);
-  return set.find(([key]) => !known.includes(key))?.[0];
+  const known = fieldsIn(fields);
+  return Object.keys(options).find(
+    (key) => !known.has(key) && options[key as keyof object] !== undefined,
+  );
 }
 
 /**

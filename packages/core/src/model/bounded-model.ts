@@ -48,7 +48,7 @@ async function* boundedReply(
     if (!Array.isArray(deltas)) throw notArray(model);
     length.add(deltas);
     yield deltas;
-    const turn = pace.step(now());
+    const turn = pace.tick(now());
     if (turn) await turn;
   }
 }

@@ -1,13 +1,16 @@
-/** Number of steps, and time in milliseconds, after which a run checks whether timers have run. */
-const maxSteps = 500;
+/**
+ * Time in milliseconds after which a run lets timers run, and the number of ticks that take about
+ * this time. A tick is about as much work as one delta of a reply.
+ */
 const maxMs = 20;
+const maxTicks = 4000;
 
 /**
  * Lets timers run at intervals. A model and tools that never wait for real I/O would otherwise
  * block all timers. No abort and no timeout would work then.
  */
 export class Pace {
-  #steps = 0;
+  #ticks = 0;
   #since: number;
   #turn: Promise<void> | undefined;
 
@@ -16,13 +19,13 @@ export class Pace {
   }
 
   /**
-   * Counts steps. Returns a promise to wait for if timers have not run for a while. Counts steps
-   * and time, because the clock of some runtimes stops between I/O.
+   * Counts work. Returns a promise to wait for if timers have not run for a while. Counts ticks and
+   * time, because the clock of some runtimes stops between I/O.
    */
-  step(now: number, steps = 1): Promise<void> | undefined {
-    this.#steps += steps;
-    if (this.#steps < maxSteps && now - this.#since < maxMs) return undefined;
-    this.#steps = 0;
+  tick(now: number, ticks = 1): Promise<void> | undefined {
+    this.#ticks += ticks;
+    if (this.#ticks < maxTicks && now - this.#since < maxMs) return undefined;
+    this.#ticks = 0;
     this.#since = now;
     if (this.#turn) return this.#turn;
     this.#turn = nextTurn().then(() => {

@@ -6,6 +6,13 @@ const storePatienceMs = 250;
 /** Value of a wait for a write that has not ended a short time after an abort. */
 export const lostWrite: unique symbol = Symbol('lost write');
 
+/** What a run tells its waits. */
+interface WaitingRun {
+  readonly signal: AbortSignal;
+  /** `stopping`: the run only carries out an abort, so a hook that hangs does not stop it again. */
+  readonly stage: string;
+}
+
 interface WaitOptions<T> {
   /**
    * Time between the abort and the end of the wait, in milliseconds. Default: 0, one turn of the
@@ -32,7 +39,7 @@ interface WaitOptions<T> {
  * method has the name of the code that it waits for.
  */
 export class Waits {
-  readonly #signal: AbortSignal;
+  readonly #run: WaitingRun;
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();
   /** Number of wrappers and steps that have begun and not ended. */
@@ -43,15 +50,10 @@ export class Waits {
   #hasLostWrite = false;
   /** Whether a wait ended before its code, which may still run. */
   abandoned = false;
-  /**
-   * Whether a hook or a write that hangs no longer makes the run fail. The run sets this once it
-   * only carries out its end after an abort or a failure.
-   */
-  toleratesHangs = false;
 
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    onAbort(signal, () => {
+  constructor(run: WaitingRun) {
+    this.#run = run;
+    onAbort(run.signal, () => {
       for (const start of this.#open) start();
     });
   }
@@ -94,7 +96,8 @@ export class Waits {
    * the hook's value.
    */
   hook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
-    return this.#for(work, { strict: !isNotice && !this.toleratesHangs }) as Promise<T | undefined>;
+    const strict = !isNotice && this.#run.stage !== 'stopping';
+    return this.#for(work, { strict }) as Promise<T | undefined>;
   }
 
   /** Same as `code`, for a read from a store. The store gets some time after an abort. */
@@ -110,12 +113,13 @@ export class Waits {
 
   /** Returns whether `thrown` comes from the abort of the run, not from a failure. */
   isAbort(thrown: unknown): boolean {
-    return this.#signal.aborted && thrown === this.#signal.reason;
+    const { signal } = this.#run;
+    return signal.aborted && thrown === signal.reason;
   }
 
   #for<T>(work: T | PromiseLike<T>, options: WaitOptions<T>): Promise<unknown> {
     const { patienceMs = 0, strict = false, instead, isHeld, check, onEnd } = options;
-    const signal = this.#signal;
+    const { signal } = this.#run;
     const wasAborted = signal.aborted;
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined;

@@ -24,10 +24,7 @@ export class RunDriver<T = unknown> {
   /** Result of the run. Rejects with the run's error. */
   readonly result: Promise<AgentResult<T>>;
   readonly #options: RunDriverOptions<T>;
-  #resolvers!: readonly [
-    resolve: (result: AgentResult<T>) => void,
-    reject: (error: unknown) => void,
-  ];
+  #settle!: (result: Promise<AgentResult<T>>) => void;
   /**
    * `paced`: the run waits for its reader after each batch. `free`: the run advances on its own.
    */
@@ -44,7 +41,7 @@ export class RunDriver<T = unknown> {
   constructor(options: RunDriverOptions<T>) {
     this.runId = options.runId;
     this.#options = options;
-    this.result = new Promise((...resolvers) => (this.#resolvers = resolvers));
+    this.result = new Promise((resolve) => (this.#settle = resolve));
     // Readers get the failure from their stream. Without this `catch`, an unused `result` would be
     // an unhandled rejection.
     this.result.catch(() => {});
@@ -149,11 +146,9 @@ export class RunDriver<T = unknown> {
 
   async #run(state: 'paced' | 'free'): Promise<void> {
     this.#state = state;
-    try {
-      this.#resolvers[0](await this.#options.run());
-    } catch (error) {
-      this.#resolvers[1](error);
-    }
+    const result = this.#options.run();
+    this.#settle(result);
+    await result.catch(() => {});
     this.#state = 'ended';
     this.#news.ring();
   }

@@ -23,10 +23,10 @@ export async function runAgentCall(
   try {
     return await tellEnd(run, await resultFor(run, input, refusal), false);
   } catch (thrown) {
-    run.waits.toleratesHangs = true;
     const error = AgentError.from(thrown);
     const data = error.toJSON();
     await run.close('error').catch(() => {});
+    run.moveTo('over');
     await tellLast(run, run.outbox.event('error', { error: data }), true);
     const ended = resultOf(run, { reason: 'error', error: data }, run.failureMessage);
     const result = await tellEnd(run, ended, true);
@@ -49,8 +49,7 @@ async function resultFor(
   if (refusal) run.refuse('rejected', refusal);
   // Wrappers do not run if the agent call is refused, for example because the agent is busy, or
   // aborted before its turn.
-  const isRefused = run.rejection ?? run.failure;
-  const begins = input && !isRefused && !run.waits.abandoned;
+  const begins = input && !('error' in run.halt) && !run.waits.abandoned;
   const result = await (begins ? runWrapped(run, 'wrapRun', input, loop) : loop(run, undefined));
   try {
     // A wrapper may have answered without `next`.

@@ -13,9 +13,8 @@ const moves = {
   fail: (halt) => halt.fail(error('failed')),
 } satisfies Record<string, (halt: Haltable) => void>;
 
-function stateOf({ interruption, rejection, failure, signal }: Haltable): string | undefined {
-  const aborted = signal.aborted ? 'aborted' : undefined;
-  return failure?.message ?? rejection?.message ?? aborted ?? interruption?.reason;
+function stateOf({ halt, stopped }: Haltable): string | undefined {
+  return 'error' in halt ? halt.error.message : stopped;
 }
 
 const names = Object.keys(moves) as (keyof typeof moves)[];
@@ -33,7 +32,7 @@ test('of two reasons to end a run, the stronger one counts, and of equal ones th
   expect(won).toEqual([
     // first, then: interrupt, pause, reject, refuse, abort, fail
     ['interrupt', 'interrupted', 'interrupted', 'rejected', 'refused', 'aborted', 'failed'],
-    ['pause', 'suspended', 'suspended', 'rejected', 'refused', 'aborted', 'failed'],
+    ['pause', 'interrupted', 'suspended', 'rejected', 'refused', 'aborted', 'failed'],
     ['reject', 'rejected', 'rejected', 'rejected', 'refused', 'aborted', 'failed'],
     ['refuse', 'refused', 'refused', 'refused', 'refused', 'refused', 'refused'],
     ['abort', 'aborted', 'aborted', 'aborted', 'refused', 'aborted', 'aborted'],
@@ -59,4 +58,16 @@ test('each reason to end a run aborts the signals of those who have to stop', ()
     'abort: run stop request',
     'fail: run stop request',
   ]);
+});
+
+test('the end of a run never moves back', () => {
+  const halt = new Haltable();
+  expect(halt.stage).toBe('running');
+  halt.moveTo('stopping');
+  // The answer of an aborted run passes through `ending` late.
+  halt.moveTo('ending');
+  expect(halt.stage).toBe('stopping');
+  halt.moveTo('over');
+  halt.moveTo('stopping');
+  expect(halt.stage).toBe('over');
 });

@@ -1,26 +1,49 @@
 import { AgentError } from '../../error/agent-error.ts';
+import type { Msg } from '../../message/msg.ts';
 import type { Interruption } from './interruption.ts';
 import type { Stopped } from '../run-context.ts';
 
-/** Whether and how a run ends before its answer. */
-type HaltState =
-  | { readonly how: 'not' }
-  /** It ends at the next interrupt point. */
-  | { readonly how: 'interrupted'; readonly by: Interruption }
-  /** A hook or a wrapper rejected the agent call before its input was stored. */
-  | { readonly how: 'rejected'; readonly error: AgentError }
-  | { readonly how: 'aborted' }
-  | { readonly how: 'failed'; readonly error: AgentError };
+/** What ends a run before its answer. */
+export type Halt =
+  /** A suspended run ends at its next interrupt point. The next agent call continues it. */
+  | { readonly how: 'none' | 'suspended' | 'aborted' }
+  /** It ends at its next interrupt point, with an answer. */
+  | { readonly how: 'interrupted'; readonly message?: Msg | undefined }
+  /** `rejected`: by a guard or a hook. */
+  | { readonly how: 'rejected' | 'failed'; readonly error: AgentError };
 
-/** What wins over what: a state replaces those before it. Of two equal ones, the first one counts. */
-const order: readonly HaltState['how'][] = ['not', 'interrupted', 'rejected', 'aborted', 'failed'];
+/** What wins over what: a halt replaces those before it. Of two equal ones, the first one counts. */
+const halts: readonly Halt['how'][] = [
+  'none',
+  'suspended',
+  'interrupted',
+  'rejected',
+  'aborted',
+  'failed',
+];
 
-/** The part of a run that knows whether and how it ends before its answer, and tells others. */
+/**
+ * How far the end of a run has come:
+ * - `running`: it takes interrupts, and more input.
+ * - `ending`: it has its ending, so interrupts come too late.
+ * - `stopping`: it only carries out an abort or a failure. Code that hangs no longer matters.
+ * - `over`: hooks and wrappers that still run can no longer change it.
+ */
+export type Stage = 'running' | 'ending' | 'stopping' | 'over';
+
+const stages: readonly Stage[] = ['running', 'ending', 'stopping', 'over'];
+
+/**
+ * The part of a run that knows what ends it and how far its end has come, and tells others. Both only
+ * move forward.
+ */
 export class Haltable {
-  #state: HaltState = { how: 'not' };
+  #halt: Halt = { how: 'none' };
+  #stage: Stage = 'running';
   readonly #abort: AbortController = new AbortController();
-  readonly #stop: AbortController = new AbortController();
   readonly #interrupt: AbortController = new AbortController();
+  // A pause aborts this one, too, so it is no `AbortSignal.any` of the others.
+  readonly #stop: AbortController = new AbortController();
   #request: AbortController | undefined;
   /** Aborts when the run is aborted, also by a failure. */
   readonly signal: AbortSignal = this.#abort.signal;
@@ -29,41 +52,48 @@ export class Haltable {
   /** Aborts when the run is interrupted and has to answer. An abort of the run does not abort it. */
   readonly interruptSignal: AbortSignal = this.#interrupt.signal;
 
+  get halt(): Halt {
+    return this.#halt;
+  }
+
+  get stage(): Stage {
+    return this.#stage;
+  }
+
   get stopped(): Stopped | undefined {
-    return this.signal.aborted ? 'aborted' : this.interruption?.reason;
-  }
-
-  get interruption(): Interruption | undefined {
-    return this.#state.how === 'interrupted' ? this.#state.by : undefined;
-  }
-
-  get rejection(): AgentError | undefined {
-    return this.#state.how === 'rejected' ? this.#state.error : undefined;
+    if (this.signal.aborted) return 'aborted';
+    const { how } = this.#halt;
+    return how === 'interrupted' || how === 'suspended' ? how : undefined;
   }
 
   /** The error to throw once the tool calls are closed. */
   get failure(): AgentError | undefined {
-    return this.#state.how === 'failed' ? this.#state.error : undefined;
+    return this.#halt.how === 'failed' ? this.#halt.error : undefined;
+  }
+
+  /** Moves the end of the run forward to this stage. */
+  moveTo(stage: Stage): void {
+    if (stages.indexOf(stage) > stages.indexOf(this.#stage)) this.#stage = stage;
   }
 
   /** Ends the run in this way at its next interrupt point. */
-  stopWith(by: Interruption): void {
-    this.#become({ how: 'interrupted', by });
+  stopWith({ reason: how, ...by }: Interruption): void {
+    this.#haltBy({ how, ...by });
     this.#stopWaits();
     if (this.stopped === 'interrupted') this.#interrupt.abort();
   }
 
   /**
-   * Refuses the agent call before it begins, for example because the agent is busy. Nothing runs
-   * that would have to stop.
+   * Ends the agent call without an abort: because the agent is busy, or because a guard or a hook
+   * rejects the input or a reply.
    */
   refuse(how: 'rejected' | 'failed', error: AgentError): void {
-    this.#become({ how, error });
+    this.#haltBy({ how, error });
   }
 
   /** Stops everything at once. */
   abort(reason?: unknown): void {
-    this.#become({ how: 'aborted' });
+    this.#haltBy({ how: 'aborted' });
     this.#abort.abort(reason);
     this.#stopWaits(reason);
   }
@@ -73,7 +103,7 @@ export class Haltable {
     // An error after an abort is a consequence of the abort.
     if (this.signal.aborted) return;
     const failure = AgentError.from(error);
-    this.#become({ how: 'failed', error: failure });
+    this.#haltBy({ how: 'failed', error: failure });
     this.abort(failure);
   }
 
@@ -83,8 +113,8 @@ export class Haltable {
     return this.#request.signal;
   }
 
-  #become(next: HaltState): void {
-    if (order.indexOf(next.how) > order.indexOf(this.#state.how)) this.#state = next;
+  #haltBy(next: Halt): void {
+    if (halts.indexOf(next.how) > halts.indexOf(this.#halt.how)) this.#halt = next;
   }
 
   #stopWaits(reason?: unknown): void {

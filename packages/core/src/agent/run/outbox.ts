@@ -98,13 +98,14 @@ export class Outbox {
     return this.send(this.shown(events));
   }
 
-  /** Sends events to the readers without mapping. */
+  /**
+   * Sends one or more events to the readers without mapping. They have their numbers already, because
+   * hooks see them. While hooks got an event, another tool call may have sent a later one. A reader
+   * that has seen the later one would miss this one, so this one gets a new number.
+   */
   send(events: EventBatch): Promise<void> {
-    // While hooks got an event, another tool call may have sent a later one. A reader that has seen
-    // the later one would miss this one.
-    const isLate = events[0] !== undefined && events[0].seq <= this.#sentSeq;
-    const sent = isLate ? this.adopt(events) : events;
-    this.#sentSeq = sent.at(-1)?.seq ?? this.#sentSeq;
+    const sent = events[0]!.seq > this.#sentSeq ? events : this.adopt(events);
+    this.#sentSeq = sent.at(-1)!.seq;
     return this.#send(sent);
   }
 

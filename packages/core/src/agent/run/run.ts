@@ -1,6 +1,6 @@
 import { asOwn, withMetadata } from '../../message/metadata-keys.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
-import { keysIn } from '../../error/check-fields.ts';
+import { fieldsIn } from '../../error/check-fields.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
@@ -34,7 +34,6 @@ import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type Steps } from '../steps.ts';
-import { setFields } from '../use-list.ts';
 
 /** Events whose hooks may reject the agent call. */
 const rejecting: readonly AgentEvent['type'][] = ['run-start', 'pre-call'];
@@ -61,16 +60,11 @@ export class Run extends Haltable implements RunContext {
   readonly model: ChatModel;
   readonly now: () => number;
   /** Waits for code that may never settle, such as hooks and stores. */
-  readonly waits: Waits = new Waits(this.signal);
+  readonly waits: Waits = new Waits(this);
   /** What wrappers may do to the run. */
   readonly steps: Steps = stepsOf(this);
   readonly pace: Pace;
   readonly timeout: CallTimeout;
-  /**
-   * `ending`: the run has its ending, so interrupts come too late. `closed`: the log has the end of
-   * the run. `over`: hooks and wrappers that still run can no longer change the run.
-   */
-  stage: 'running' | 'ending' | 'closed' | 'over' = 'running';
   /** Empty until the run has read the log. */
   conversation: Conversation = new Conversation();
   systemMessage: Msg | undefined;
@@ -98,6 +92,7 @@ export class Run extends Haltable implements RunContext {
   readonly prepended: Msg[] = [];
   readonly #addedTools: Tool[] = [];
   #restored: Promise<unknown> | undefined;
+  #isClosed = false;
   #leftState: Record<string, JsonValue> | undefined;
 
   constructor(
@@ -115,8 +110,14 @@ export class Run extends Haltable implements RunContext {
     this.model = setup.model;
     this.now = options.now;
     this.startedAt = this.now();
-    this.options = { ...options, ...setFields(featureOptions(call)) };
-    this.generate = { ...options.generate, ...setFields(generateOptions(call)) };
+    const given = Object.entries(call).filter(([, value]) => value !== undefined);
+    const ofKernel = fieldsIn(kernelFields.call);
+    const ofRequests = fieldsIn(generateFields);
+    // Middleware reads these options of the call.
+    const read = given.filter(([key]) => key === 'allowTools' || !ofKernel.has(key));
+    const settings = given.filter(([key]) => ofRequests.has(key));
+    this.options = { ...options, ...Object.fromEntries(read) };
+    this.generate = { ...options.generate, ...Object.fromEntries(settings) };
     this.runId = options.generateId();
     this.sessionId = setup.sessionId;
     this.userId = options.userId;
@@ -132,7 +133,7 @@ export class Run extends Haltable implements RunContext {
       context: this,
       onError: options.onHookError,
       // After a hook rejects the agent call, later hooks of the same event do not run.
-      isOver: (type) => this.rejection !== undefined && rejecting.includes(type),
+      isOver: (type) => this.halt.how === 'rejected' && rejecting.includes(type),
       waits: this.waits,
     });
     this.systemMessage = setup.systemMessage;
@@ -156,7 +157,7 @@ export class Run extends Haltable implements RunContext {
 
   /** Ends the run. The caller's signal may live longer than many runs. */
   finish(): void {
-    this.stage = 'over';
+    this.moveTo('over');
     keepConversation(this.conversation);
     this.callOptions.signal?.removeEventListener('abort', this.#onAbort);
   }
@@ -252,7 +253,7 @@ export class Run extends Haltable implements RunContext {
       work.then(end, end);
     }
     done?.();
-    if (isLost && !this.waits.toleratesHangs) throw this.signal.reason;
+    if (isLost && this.stage !== 'stopping') throw this.signal.reason;
   }
 
   async loadState(): Promise<void> {
@@ -311,8 +312,8 @@ export class Run extends Haltable implements RunContext {
 
   /** Writes the end of the run to the log, once. */
   async close(reason: string): Promise<void> {
-    if (this.stage === 'closed' || this.stage === 'over') return;
-    this.stage = 'closed';
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     for (const work of this.lastWork.splice(0)) await work(this);
     const { runId, status } = this;
     await this.write(this.setup.memory.flush?.({ runId, reason, calls: status.calls }));
@@ -326,16 +327,4 @@ export class Run extends Haltable implements RunContext {
     const own = message.role === 'assistant' ? message.name : undefined;
     return { ...message, role: 'assistant', name: own ?? this.options.name };
   }
-}
-
-/** Returns the options of an agent call that middleware reads. */
-function featureOptions(call: KernelCallOptions): Partial<KernelCallOptions> {
-  const known = keysIn(kernelFields.call).filter((key) => key !== 'allowTools');
-  return Object.fromEntries(Object.entries(call).filter(([key]) => !known.includes(key)));
-}
-
-/** Returns the settings of model requests among the options of an agent call. */
-function generateOptions(call: KernelCallOptions): GenerateOptions {
-  const known = keysIn(generateFields);
-  return Object.fromEntries(Object.entries(call).filter(([key]) => known.includes(key)));
 }

@@ -76,10 +76,10 @@ function boundedStep<Made>(run: Run, key: StepWrapper, begin: () => Promise<Made
  */
 export async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
   if (!run.waits.isAbort(thrown)) throw thrown;
-  run.waits.toleratesHangs = true;
-  if (run.stage === 'closed') run.stage = 'over';
+  run.moveTo('stopping');
   if (run.failure) throw run.failure;
   await run.close('aborted');
+  run.moveTo('over');
   return resultOf(run, { reason: 'aborted' });
 }
 

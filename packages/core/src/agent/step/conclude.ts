@@ -4,8 +4,8 @@ import { errorResult, interruptedResult } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../next.ts';
 import type { Run } from '../run/run.ts';
 
-/** Number of steps of the run's pace that a tool call counts for. */
-const stepsOfCall = 10;
+/** Number of ticks of `run.pace` that a tool call counts for. */
+const ticksOfCall = 10;
 
 interface ConcludeOptions {
   /** List that gets the jumps which the hooks ask for. */
@@ -23,7 +23,7 @@ export async function conclude(
   result: ToolResult,
   { jumps = [], later = false }: ConcludeOptions = {},
 ): Promise<void> {
-  const turn = run.pace.step(run.now(), stepsOfCall);
+  const turn = run.pace.tick(run.now(), ticksOfCall);
   if (turn) await turn;
   const event = await reviewResult(run, { toolUse, result }, jumps);
   const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);

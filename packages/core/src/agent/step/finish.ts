@@ -9,26 +9,44 @@ import type { Run } from '../run/run.ts';
 
 /**
  * Ends an agent call that was interrupted, paused or aborted. Stores the part of the reply that
- * readers have, marked with `metadata.partial`. After an interrupt, the answer is the message of
- * the interrupt or the recovery message (AgentScope: `handleInterrupt`). Rejects with the failure of
- * the agent call, if a failure stopped it.
+ * readers have, marked with `metadata.partial`. Closes the open tool calls, except for a pause.
+ * Rejects with the failure of the agent call, if a failure stopped it.
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
-  if (run.signal.aborted) run.waits.toleratesHangs = true;
+  if (run.signal.aborted) run.moveTo('stopping');
   if (partial) await run.append([partial]);
-  const last = run.messages.findLast(({ role }) => role !== 'tool');
-  if (run.stopped === 'suspended') {
-    const message = last?.role === 'assistant' ? last : undefined;
-    return { kind: 'stopped', reason: 'suspended', message };
+  if (run.stopped !== 'suspended') await closeCalls(run);
+  return endingOf(run, partial);
+}
+
+/**
+ * Returns the ending for what stopped the run. Throws its failure. The answer to an interrupt is its
+ * message or the recovery message (AgentScope: `handleInterrupt`). `partial`: part of a reply.
+ */
+export function endingOf(run: Run, partial?: Msg): Ending {
+  const { halt } = run;
+  switch (halt.how) {
+    case 'failed':
+      throw halt.error;
+    case 'rejected': {
+      const { error } = halt;
+      const message = run.message('assistant', error.message);
+      return answer(run, message, { reason: 'rejected', error: error.toJSON() });
+    }
+    case 'suspended': {
+      const last = run.messages.findLast(({ role }) => role !== 'tool');
+      const message = last?.role === 'assistant' ? last : undefined;
+      return { kind: 'stopped', reason: 'suspended', message };
+    }
+    case 'interrupted': {
+      const { message = run.message('assistant', run.options.recoveryMessage) } = halt;
+      const isUsed = run.conversation.has(message.id);
+      const given = isUsed ? { ...message, id: run.options.generateId() } : message;
+      return answer(run, given, { reason: 'interrupted' });
+    }
+    default:
+      return { kind: 'stopped', reason: 'aborted', message: partial };
   }
-  // Rejects with the failure, if one has stopped the run.
-  await closeCalls(run);
-  const by = run.interruption;
-  if (by?.reason !== 'interrupted') return { kind: 'stopped', reason: 'aborted', message: partial };
-  const { message = run.message('assistant', run.options.recoveryMessage) } = by;
-  const isUsed = run.conversation.has(message.id);
-  const given = isUsed ? { ...message, id: run.options.generateId() } : message;
-  return answer(run, given, { reason: 'interrupted' });
 }
 
 /**
@@ -40,17 +58,17 @@ export function answer(run: Run, given: Msg, end: EndFields): Ending {
   return { ...end, kind: 'told', message };
 }
 
-/** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
-const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
-
 /** Returns whether the next agent call continues with the open tool calls. */
 export function keepsCalls({ reason }: Ending): boolean {
   return reason === 'suspended' || reason === 'stopped-by-hook';
 }
 
+/** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
+const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
+
 /** Passes the answer through the hooks, and stores it and the end of the run. */
 export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
-  run.stage = 'ending';
+  run.moveTo('ending');
   let { message = run.message('assistant', []) } = ending;
   run.lastReply = ending.reason === 'rejected' ? undefined : message;
   if (ending.kind === 'told') await tellText(run, message);

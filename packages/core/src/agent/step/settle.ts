@@ -16,7 +16,7 @@ import { runWrapped } from '../run/wrapped-step.ts';
  * `undefined` if the agent call has ended before its turn.
  */
 export async function settle(run: Run, given: CallInput | undefined): Promise<Next> {
-  if (run.rejection) throw run.rejection;
+  if (run.halt.how === 'rejected') throw run.halt.error;
   if (!given || run.failure) return endStopped(run);
   const input = await (run.admitted ?? admit(run, given));
   await run.restore();
@@ -74,7 +74,7 @@ async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<
   if (isNotification) await run.hooks.notify(event, control);
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
-  if (run.rejection) throw run.rejection;
+  if (run.halt.how === 'rejected') throw run.halt.error;
   await run.outbox.push([event]);
   return event.input;
 }

@@ -121,7 +121,7 @@ async function* decodeAll(
     if (deltas.length > 0) yield deltas;
     if (failure) throw failure;
     // Without deltas, nobody else gives timers their turn.
-    const turn = pace.step(performance.now());
+    const turn = pace.tick(performance.now());
     if (turn) await turn;
     result = next ?? (await deadline.listen(() => pending));
   }

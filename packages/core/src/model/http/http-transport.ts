@@ -56,7 +56,7 @@ export async function* streamReply(
       if (reply.error) throw reply.error;
       if (!bytes) return;
       // Without deltas, nobody else gives timers their turn.
-      const turn = pace.step(performance.now());
+      const turn = pace.tick(performance.now());
       if (turn) await turn;
     }
   } catch (error) {
