@@ -204,6 +204,7 @@ const cases: readonly Case[] = [
       use: [
         spendCap({
           limit: 100,
+          key: () => 'ann',
           store: { add: async () => (await hang()) ?? { total: 1, resetAt: 0 } },
         }),
       ],

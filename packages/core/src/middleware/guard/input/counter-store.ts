@@ -138,7 +138,10 @@ function added(before: Count | undefined, amount: number, { ms, now }: CounterWi
 
 /** Whom a guard counts for, and where it keeps its counts. */
 export interface CounterOptions extends InputGuardOptions {
-  /** Returns the key to count by. Default: the agent's `userId`, or `anonymous`. */
+  /**
+   * Returns the key to count by. Default: the agent's `userId`. Without one, `rateLimit()` counts
+   * for `anonymous`, and `spendCap()` fails.
+   */
   readonly key?: (context: RunContext) => string;
   /** Store of the counts. Default: a new `memoryCounters()` for this guard. */
   readonly store?: CounterStore;

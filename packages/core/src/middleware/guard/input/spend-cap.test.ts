@@ -35,12 +35,30 @@ function setUp(
     costs,
     agent: new ReActAgent({
       name: 'a',
+      userId: 'ann',
       model,
       ...options,
       use: [...extensions, ...(options.use ?? [])],
     }),
   };
 }
+
+test('an agent without a user is refused before it spends anything, unless the cap has a key', async () => {
+  const build = (key?: () => string) => {
+    const model = new ScriptedModel(['Hi.', 'Hi again.']);
+    const use = [spendCap({ limit: 1, ...(key && { key }) })];
+    return { model, agent: new ReActAgent({ name: 'a', model, use }) };
+  };
+  const { agent, model } = build();
+  await expect(agent.call('Hi')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining('Give the agent a `userId`') as string,
+  });
+  expect(model.requests).toEqual([]);
+  const { agent: shared } = build(() => 'everybody');
+  expect((await shared.call('Hi')).text).toBe('Hi.');
+  expect((await shared.call('Hi')).reason).toBe('rejected');
+});
 
 function inputOf(model: ScriptedModel, request = 0): number {
   return countRequest(model.requests[request]!);
@@ -127,6 +145,7 @@ test('spendCap() counts interrupted replies, with its token profile', async () =
   const cap = spendCap({ limit: 500, profile });
   const agent = new ReActAgent({
     name: 'a',
+    userId: 'ann',
     model: new ScriptedModel([[{ text: 'Some words' }, { hang: true }]]),
     use: [cap],
   });

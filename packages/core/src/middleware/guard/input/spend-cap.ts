@@ -53,7 +53,8 @@ interface Unreported {
  * limit runs to its end, so concurrent agent calls can exceed the limit. Use the agent's
  * `limits.tokens` to bound each agent call. If an interrupt or a failure cuts off a reply, or the
  * provider never reports usage, the usage is estimated. If `price` throws or returns an invalid
- * amount, the agent call adds the whole limit.
+ * amount, the agent call adds the whole limit. An agent call without `userId` fails with
+ * `CONFIGURATION` unless `key` says for whom to count. Otherwise, all users would share one limit.
  */
 export function spendCap(options: SpendCapOptions): Middleware {
   const fields = 'limit:count window:count|? price:function|? profile:countText()|?';
@@ -86,6 +87,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
   return {
     ...inputGuard(name, check, options),
     wrapRun: (next) => async (input, context) => {
+      if (!options.key) checkUser(context);
       try {
         return await next(input);
       } finally {
@@ -108,6 +110,14 @@ export function spendCap(options: SpendCapOptions): Middleware {
         }
       }),
   };
+}
+
+/** Throws `CONFIGURATION` for an agent without a user, before it spends anything. */
+function checkUser({ userId }: RunContext): void {
+  if (userId !== undefined) return;
+  const message =
+    "spendCap() needs a user to count for. Give the agent a `userId`, or set `spendCap({ key: () => 'everybody' })` for one limit for all.";
+  throw misconfigured(message);
 }
 
 function tokensOf({ inputTokens, outputTokens }: Usage): number {
