@@ -55,7 +55,7 @@ export type {
   Wrap,
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
-export type { Answer, Ending, Next } from './agent/next.ts';
+export type { Answer, Ending, LimitReason, Next, ToldReason } from './agent/next.ts';
 export { nestedHooks, perRun } from './agent/per-run.ts';
 export type { NestedHooks } from './agent/per-run.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';

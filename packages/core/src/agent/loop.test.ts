@@ -9,8 +9,8 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { historyFaults } from '../testing/history-faults.ts';
-import type { Middleware } from './middleware.ts';
-import type { Ending } from './next.ts';
+import type { Middleware, RequestDraft } from './middleware.ts';
+import { isEnding, type Ending } from './next.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 
@@ -363,4 +363,23 @@ test('an end of a run without its kind is refused', async () => {
   const ending = { reason: 'limit' } as unknown as Ending;
   const { agent } = setUp(['ok'], { use: [{ wrapReply: () => async () => ending }] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});
+
+test('an end of a run takes only the reasons of its kind', () => {
+  const message = userMessage('hi');
+  const endings: readonly Ending[] = [
+    { kind: 'answer', reason: 'limit', message },
+    { kind: 'stored', reason: 'stop', message },
+    { kind: 'told', reason: 'rejected', message },
+    { kind: 'stopped', reason: 'suspended' },
+    // @ts-expect-error: an aborted run has no answer.
+    { kind: 'answer', reason: 'aborted', message },
+    // @ts-expect-error: a limit refuses a request, and the run has not suspended.
+    { kind: 'refused', reason: 'suspended', draft: {} as RequestDraft },
+    // @ts-expect-error: an interrupted run has an answer.
+    { kind: 'stopped', reason: 'interrupted' },
+    // @ts-expect-error: a failure has no ending.
+    { kind: 'told', reason: 'error', message },
+  ];
+  expect(endings.every(isEnding)).toBe(true);
 });

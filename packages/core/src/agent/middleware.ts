@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { AgentResult, StopReason } from '../event/agent-result.ts';
+import type { AgentResult } from '../event/agent-result.ts';
 import type { CallState } from '../event/call-state.ts';
 import type { Hook } from '../event/hook.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
@@ -10,7 +10,7 @@ import type { ToolOutcome } from '../tool/tool-outcome.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
-import type { Jump, Next } from './next.ts';
+import type { Jump, LimitReason, Next, ToldReason } from './next.ts';
 import type { RunContext } from './run-context.ts';
 import type { Steps } from './steps.ts';
 
@@ -38,18 +38,21 @@ export interface RequestDraft {
   readonly head: number;
   readonly tools: readonly ToolSchema[];
   readonly options: GenerateOptions;
-  /** Whether a hook asked for this request, so that the results of tools are no answer. */
+  /**
+   * Whether a hook or a wrapper asked for this request. Middleware that answers with the results of
+   * tools, without the model, then lets the model answer.
+   */
   readonly isAsked: boolean;
   /**
-   * Messages that wrappers add to the request after the inner wrappers. They count the tokens but
-   * do not pass them on.
+   * Messages that outer wrappers add to the request after `next`, such as the list of tasks. Inner
+   * wrappers count their tokens, so that the request still fits, but do not add them.
    */
   readonly beside: readonly Msg[];
   /**
    * Reason to end the agent call instead of asking the model. Inner wrappers still prepare the
    * messages, for a last answer.
    */
-  readonly limit?: StopReason | undefined;
+  readonly limit?: LimitReason | undefined;
 }
 
 /**
@@ -66,8 +69,11 @@ export interface Reply {
   /** The request that the model answered. Absent if no model wrote the message. */
   readonly request?: ModelRequest;
   /** Reason with which the agent call ends if this is the answer. */
-  readonly reason: StopReason;
-  /** Whether the model must not be asked for a correction of this reply. Default: false. */
+  readonly reason: ToldReason;
+  /**
+   * Whether this reply counts even if it is invalid: no wrapper asks the model to correct it. Default:
+   * false.
+   */
   readonly isFinal?: boolean;
 }
 

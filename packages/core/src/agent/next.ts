@@ -1,42 +1,49 @@
 import { AgentError, type AgentErrorCode, type AgentErrorData } from '../error/agent-error.ts';
 import type { StopEvent, StopReason } from '../event/agent-result.ts';
 import type { AgentInput } from '../event/call-input.ts';
-import type { HookControl, JumpTarget } from '../event/hook.ts';
+import type { HookControl, JumpReason, JumpTarget } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RequestDraft } from './middleware.ts';
 
 /**
  * What a run does next: it asks the model, runs the open tool calls, or ends. This value is the only
- * way to steer the loop. `isAsked`: a hook asked for the model, so the results of tools are no
- * answer.
+ * way to steer the loop. `isAsked`: the model must answer, even if middleware would answer with the
+ * results of tools.
  */
 export type Next =
   | { readonly to: 'model'; readonly isAsked?: boolean }
   | { readonly to: 'tools' }
   | Ending;
 
-/** Fields of every end of a run. */
-export interface EndFields {
-  readonly reason: StopReason;
+/** Reason of a run that a limit ends. */
+export type LimitReason = 'limit' | 'max-iterations';
+
+/** Reason of a run that ends with a message that no model wrote. */
+export type ToldReason = JumpReason | 'interrupted' | 'rejected';
+
+/** Fields of every end of a run. `R`: the reasons that it may have. */
+export interface EndFields<R extends StopReason = StopReason> {
+  readonly reason: R;
   readonly output?: unknown;
   readonly error?: AgentErrorData | undefined;
   readonly stoppedAt?: StopEvent | undefined;
 }
 
 /** The end of a run with a reply of the model that the log does not have yet. */
-export interface Answer extends EndFields {
+export interface Answer extends EndFields<'stop' | LimitReason> {
   readonly kind: 'answer';
   readonly message: Msg;
 }
 
 /** The end of a run with an answer that an earlier run stored, after its hooks. */
-export interface StoredAnswer extends EndFields {
+export interface StoredAnswer extends EndFields<'stop'> {
   readonly kind: 'stored';
   readonly message: Msg;
 }
 
 /**
- * The end of a run. The loop stores its message if the log does not have it yet.
+ * The end of a run. The loop stores its message if the log does not have it yet. Each kind has its own
+ * reasons. The reason `error` has no ending: throw the error.
  * - `answer`: a reply of the model. Wrappers may still judge it.
  * - `stored`: an answer of an earlier run.
  * - `told`: a message that no model wrote. The loop sends its text to the readers.
@@ -46,13 +53,16 @@ export interface StoredAnswer extends EndFields {
 export type Ending =
   | Answer
   | StoredAnswer
-  | (EndFields & { readonly kind: 'told'; readonly message: Msg })
-  | (EndFields & {
+  | (EndFields<ToldReason> & { readonly kind: 'told'; readonly message: Msg })
+  | (EndFields<LimitReason> & {
       readonly kind: 'refused';
       readonly draft: RequestDraft;
       readonly message?: undefined;
     })
-  | (EndFields & { readonly kind: 'stopped'; readonly message?: Msg | undefined });
+  | (EndFields<JumpReason | 'aborted' | 'suspended'> & {
+      readonly kind: 'stopped';
+      readonly message?: Msg | undefined;
+    });
 
 /** Returns whether a step of the loop ended the run, so that no other step follows. */
 export function isEnding(value: object): value is Ending {
@@ -76,7 +86,7 @@ export interface Jump {
   readonly to: JumpTarget | 'stop';
   readonly messages?: AgentInput | undefined;
   /** Default: `stopped-by-hook`. */
-  readonly reason?: StopReason | undefined;
+  readonly reason?: JumpReason | undefined;
 }
 
 /** Returns the controls for the hooks of one event. Each control adds a jump to `jumps`. */

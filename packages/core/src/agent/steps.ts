@@ -1,6 +1,5 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
-import type { StopReason } from '../event/agent-result.ts';
 import { replaceMessage, rewriteMessages } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
@@ -10,7 +9,7 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { Interruption, TakeRequest } from './run/interruption.ts';
 import { endStopped } from './step/finish.ts';
-import { controlOf, firstOf, type Ending, type Jump, type Next } from './next.ts';
+import { controlOf, firstOf, type Ending, type Jump, type Next, type ToldReason } from './next.ts';
 import { readReply, type ModelReply, type ToEvent } from './step/read-reply.ts';
 import { conclude } from './step/conclude.ts';
 import type { RunContext } from './run-context.ts';
@@ -73,7 +72,7 @@ export interface Steps {
    */
   ask(request: ModelRequest, toEvent: ToEvent): Promise<ModelReply>;
   /** Passes a message that no model wrote through `wrapReply`, as if it were a reply. */
-  reply(message: Msg, reason: StopReason): Promise<Next>;
+  reply(message: Msg, reason: ToldReason): Promise<Next>;
   /**
    * Ends a run that was interrupted or aborted. Stores `partial`, the part of a reply that readers
    * have.

@@ -3,7 +3,7 @@ import type { AgentResult, StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
-import type { EndFields, Ending } from '../next.ts';
+import type { EndFields, Ending, ToldReason } from '../next.ts';
 import { pendingCallsOf } from './open-calls.ts';
 import type { Run } from '../run/run.ts';
 
@@ -53,7 +53,7 @@ export function endingOf(run: Run, partial?: Msg): Ending {
  * Ends the agent call with a message that the model did not write. `finish` tells its text, because
  * an abort while a wrapper waits here would lose an answer that readers have.
  */
-export function answer(run: Run, given: Msg, end: EndFields): Ending {
+export function answer(run: Run, given: Msg, end: EndFields<ToldReason>): Ending {
   const message = withMetadata(run.asReply(given), { reason: end.reason });
   return { ...end, kind: 'told', message };
 }

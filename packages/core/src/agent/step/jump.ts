@@ -1,4 +1,5 @@
 import { toCallInput } from '../../event/call-input.ts';
+import type { JumpReason } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
 import { answer } from './finish.ts';
@@ -18,7 +19,7 @@ export async function carryOut(
   { at, to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
   { message, isNew = false }: LastReply = {},
 ): Promise<Next> {
-  const end: EndFields = {
+  const end: EndFields<JumpReason> = {
     reason: why,
     ...(why === 'stopped-by-hook' && { stoppedAt: at }),
   };

@@ -1,5 +1,5 @@
 import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
-import { isEnding, type Ending, type Next } from '../../agent/next.ts';
+import { isEnding, type LimitReason, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
@@ -88,7 +88,7 @@ interface Answering {
 }
 
 async function answerAt(
-  reason: Ending['reason'],
+  reason: LimitReason,
   refused: RequestDraft,
   { context, steps, onLimit: own }: Answering,
 ): Promise<Next> {
