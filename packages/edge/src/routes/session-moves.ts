@@ -11,7 +11,8 @@ import { checkSession } from '../turn/session.ts';
 /**
  * Lets conversations move between this endpoint and other places, such as browsers, with
  * `moveSession()` of `@isoloop/web-worker/move`. Adds two routes for the user's own conversations:
- * `GET /api/chat/:id` returns a whole conversation, and `PUT /api/chat/:id` stores one.
+ * `GET /api/chat/:id` returns a whole conversation, or 204 if there is none. `PUT /api/chat/:id`
+ * stores one.
  *
  * @example
  * createAgentHandler<Env>({ agent, authorize, moves: sessionMoves() });

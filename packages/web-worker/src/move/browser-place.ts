@@ -26,5 +26,23 @@ async function placeIn(store: IndexedDbStore, agent: string | undefined): Promis
   const name = (await store.get(nameKey)) ?? '';
   const keyOf = (sessionId: string): string =>
     agent === undefined ? sessionId : `${agent}/${sessionId}`;
-  return storePlace({ name, store, keyOf });
+  const place = storePlace({ name, store, keyOf });
+  return {
+    ...place,
+    async read(sessionId) {
+      const copy = await place.read(sessionId);
+      if (!copy?.isRunning || (await isOpen(agent, sessionId))) return copy;
+      // No tab has the session, so its run was cut off.
+      return { ...copy, isRunning: false };
+    },
+  };
+}
+
+/** Returns whether a worker has the session. `true` if the browser has no locks. */
+async function isOpen(agent: string | undefined, sessionId: string): Promise<boolean> {
+  const { locks } = navigator as { readonly locks?: LockManager };
+  if (!locks) return true;
+  const { held = [] } = await locks.query();
+  const end = `:session:${JSON.stringify([agent, sessionId])}`;
+  return held.some(({ name = '' }) => name.endsWith(end));
 }

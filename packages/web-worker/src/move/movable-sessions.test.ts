@@ -23,7 +23,7 @@ const database = (): IndexedDbStore => new IndexedDbStore({ database: crypto.ran
 test('a conversation moves from IndexedDB to an endpoint and back, and the tabs of the browser are told', async () => {
   const [store, edge] = [database(), new MemoryStore()];
   const sessionId = await stored(store);
-  const places = { tab: browserPlace({ store }), edge: edgePlace(edge) };
+  const places = { tab: () => browserPlace({ store }), edge: edgePlace(edge) };
   const sessions = movableSessions(places);
   const told: string[] = [];
   const stop = movableSessions(places).watch(sessionId, (place) => told.push(place));
@@ -57,13 +57,28 @@ test('a move that was cut off is completed before the next one', async () => {
   const sessionId = await stored(store);
   const place = edgePlace(edge);
   const cut: SessionPlace = { ...place, own: () => Promise.reject(new Error('killed')) };
-  const tab = browserPlace({ store });
+  const tab = await browserPlace({ store });
   await expect(movableSessions({ tab, edge: cut }).moveTo(sessionId, 'edge')).rejects.toThrow();
   const sessions = movableSessions({ tab, edge: place });
   expect(await sessions.whereIs(sessionId)).toBe('edge');
   await sessions.moveTo(sessionId, 'tab');
   expect(await sessions.whereIs(sessionId)).toBe('tab');
   expect(await new IndexedDbMemory(sessionId, { store }).read()).toHaveLength(2);
+});
+
+test('a cut-off run does not keep a conversation in the browser, but a run in an open session does', async () => {
+  const store = database();
+  const sessionId = await stored(store);
+  const memory = new IndexedDbMemory(sessionId, { store });
+  await memory.note([{ kind: 'run-begin', runId: 'r' }], { now: true });
+  const sessions = movableSessions({ tab: () => browserPlace({ store }), edge: edgePlace() });
+  const lock = `isoloop:session:${JSON.stringify([undefined, sessionId])}`;
+  await navigator.locks.request(lock, async () => {
+    const refused = sessions.moveTo(sessionId, 'edge');
+    await expect(refused).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  });
+  await sessions.moveTo(sessionId, 'edge');
+  expect(await sessions.whereIs(sessionId)).toBe('edge');
 });
 
 test('a kill at each step leaves one owner in IndexedDB and at the endpoint, in both directions', async () => {

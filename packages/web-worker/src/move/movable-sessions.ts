@@ -6,8 +6,10 @@ import {
   type SessionPlace,
 } from '@isoloop/core/adapter';
 
-/** Places by names of your own. */
-export type Places<N extends string> = Readonly<Record<N, SessionPlace | Promise<SessionPlace>>>;
+/** Places by names of your own. A function is called at the first use of its place. */
+export type Places<N extends string> = Readonly<
+  Record<N, SessionPlace | (() => Promise<SessionPlace>)>
+>;
 
 export interface MoveToOptions extends Pick<MoveOptions, 'running' | 'signal' | 'sleep'> {
   /** Stops the run of the session, for `running: 'stop'`. Default: as the old place does it. */
@@ -45,15 +47,26 @@ const channelName = 'isoloop:moves';
  *
  * @example
  * const sessions = movableSessions({
- *   tab: browserPlace(),
+ *   tab: browserPlace,
  *   edge: endpointPlace('https://example.com/api/chat'),
  * });
  * await sessions.moveTo('notes', 'edge');
  */
 export function movableSessions<N extends string>(given: Places<N>): MovableSessions<N> {
   const names = Object.keys(given) as N[];
-  const placesOf = async (): Promise<readonly SessionPlace[]> =>
-    Promise.all(names.map((name) => given[name]));
+  let opened: Promise<readonly SessionPlace[]> | undefined;
+  const placesOf = (): Promise<readonly SessionPlace[]> => {
+    opened ??= Promise.all(
+      names.map(async (name) => {
+        const place: SessionPlace | (() => Promise<SessionPlace>) = given[name];
+        return typeof place === 'function' ? place() : place;
+      }),
+    ).catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
   const nameOf = (places: readonly SessionPlace[], place: string): N | undefined =>
     names[places.findIndex(({ name }) => name === place)];
 

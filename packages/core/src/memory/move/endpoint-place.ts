@@ -34,14 +34,10 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
   return {
     name,
     async read(sessionId) {
-      try {
-        const response = await ask(pathOf(sessionId), { method: 'GET' });
-        const copy = (await response.json()) as SessionCopy;
-        return { ...copy, owner: renamed(copy.owner, endpointHere, name) };
-      } catch (error) {
-        if (AgentError.is(error) && error.code === 'NOT_FOUND') return undefined;
-        throw error;
-      }
+      const response = await ask(pathOf(sessionId), { method: 'GET' });
+      if (response.status === 204) return undefined;
+      const copy = (await response.json()) as SessionCopy;
+      return { ...copy, owner: renamed(copy.owner, endpointHere, name) };
     },
     put: (copy) => put(copy.sessionId, { ...copy, owner: renamed(copy.owner, name, endpointHere) }),
     own: (sessionId, change) => put(sessionId, renamed(change, name, endpointHere)!),

@@ -203,7 +203,7 @@ test('another user does not reach the conversation', async () => {
   const session = open(['Hello.']);
   await session.chat([asked('Hi')]);
   const stranger = await session.send(`/api/chat/${session.id}`, {}, 'bob');
-  expect(stranger.status).toBe(404);
+  expect(stranger.status).toBe(204);
 });
 
 test('a kill at each step leaves one owner in a browser and in a Durable Object, in both directions', async () => {

@@ -77,8 +77,7 @@ class MovingSession {
   async #move({ user, sessionId, step }: MoveRequest): Promise<Response> {
     const { storage, env, settings } = this.#options;
     const record = new SessionRecord(storage);
-    if (step.type === 'read' && !record.identity)
-      throw new AgentError('NOT_FOUND', 'There is no such conversation.');
+    if (step.type === 'read' && !record.identity) return noContent();
     const isBusy = new TurnQueue(storage).size > 0;
     if (isBusy && step.type !== 'read')
       throw new AgentError('AGENT_BUSY', 'The session is running.', { retryable: true });
@@ -88,7 +87,7 @@ class MovingSession {
       const isRunning = isBusy || copy.isRunning;
       return Response.json({ ...copy, isRunning, records: withTitle(copy, record.title) });
     }
-    if (step.type === 'read') throw new AgentError('NOT_FOUND', 'There is no such conversation.');
+    if (step.type === 'read') return noContent();
     record.begin({ user, sessionId, createdAt: Date.now() });
     // The title of the copy replaces the one that a person gave here before.
     if (step.type === 'put') storage.kv.delete('title');
