@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
 import { createMessage } from '../../message/create-message.ts';
-import type { Msg, Role } from '../../message/msg.ts';
+import type { Role } from '../../message/msg.ts';
 import type { ModelRequest, ToolSchema } from '../chat-model.ts';
 import { dashScopeFormatter, type DashScopeFormat } from './dashscope-formatter.ts';
+import { readsInThreeRequests } from '../../../test-support/model-outcome.ts';
 
 const plain: DashScopeFormat = {
   model: 'qwen-plus',
@@ -333,20 +334,7 @@ test.each([{ incremental_output: false }, { result_format: 'text' }])(
 );
 
 test('a message is serialized once for each service, in any number of requests', () => {
-  const formatter = dashScopeFormatter({ ...plain, ...multimodal });
-  let reads = 0;
-  const counted: Msg = {
-    ...createMessage('user', ''),
-    get content() {
-      reads++;
-      return [text('x')];
-    },
-  };
-  const bodies = [1, 2, 3].map(() =>
-    formatter.format({ messages: [counted, counted], tools: [lookup] }),
-  );
-  expect(reads).toBe(1);
-  expect(new Set(bodies).size).toBe(1);
+  expect(readsInThreeRequests(dashScopeFormatter({ ...plain, ...multimodal }))).toBe(1);
 });
 
 test('media inside results are sent, and a model that takes none gets placeholders', () => {

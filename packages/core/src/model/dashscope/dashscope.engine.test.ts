@@ -3,20 +3,20 @@ import { expect, inject, test, vi } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { dashscope, type DashScopeOptions } from '../../dashscope.ts';
-import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import type { AgentErrorCode } from '../../error/agent-error.ts';
 import { multiAgent } from '../multi-agent/multi-agent.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import {
   assistantMessage,
   createMessage,
   systemMessage,
-  toolMessage,
   userMessage,
 } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from '../chat-model.ts';
+import type { ChatModel, ModelRequest } from '../chat-model.ts';
 import { tool } from '../../tool/tool.ts';
+import { outcomeOf, readerOf, talkOfSeveral } from '../../../test-support/model-outcome.ts';
 
 const at = (name: string, options: Partial<DashScopeOptions> = {}): ChatModel =>
   dashscope({
@@ -25,41 +25,9 @@ const at = (name: string, options: Partial<DashScopeOptions> = {}): ChatModel =>
     ...options,
   });
 
-const streamOf = (
-  model: ChatModel,
-  request: Partial<ModelRequest> = {},
-  signal: AbortSignal = new AbortController().signal,
-) => {
-  const stream = model.stream({ messages: [userMessage('Hi')], tools: [], ...request }, { signal });
-  return stream[Symbol.asyncIterator]();
-};
-
-interface Outcome {
-  text: string;
-  thinking: string;
-  finish?: ModelDelta & { readonly type: 'finish' };
-  error?: AgentError;
-}
-
-async function run(model: ChatModel, request: Partial<ModelRequest> = {}): Promise<Outcome> {
-  const outcome: Outcome = { text: '', thinking: '' };
-  try {
-    for await (const batch of { [Symbol.asyncIterator]: () => streamOf(model, request) }) {
-      for (const delta of batch) {
-        if (delta.type === 'text' || delta.type === 'thinking') outcome[delta.type] += delta.delta;
-        if (delta.type === 'finish') outcome.finish = delta;
-      }
-    }
-  } catch (error) {
-    expect(AgentError.is(error)).toBe(true);
-    outcome.error = error as AgentError;
-  }
-  return outcome;
-}
-
 /** Returns what the server received. */
 const echoed = async (request: Partial<ModelRequest>, options?: Partial<DashScopeOptions>) =>
-  JSON.parse((await run(at('echo', options), request)).text) as {
+  JSON.parse((await outcomeOf(at('echo', options), request)).text) as {
     readonly path: string;
     readonly headers: Record<string, string>;
     readonly body: {
@@ -92,16 +60,17 @@ test.each(['302/far', '307/far', '308/near/redirect/307/far', '303/near', '307/n
   'dashscope() sends nothing to the target of the redirect %s',
   async (path) => {
     const baseURL = `${inject('providerUrl')}/redirect/${path}/dashscope/echo/api/v1`;
-    const { text, error } = await run(at('', { baseURL, apiKey: 'sk-secret-0123456789' }));
+    const { text, error } = await outcomeOf(at('', { baseURL, apiKey: 'sk-secret-0123456789' }));
     expect([text, error?.code, error?.retryable]).toEqual(['', 'MODEL_BAD_RESPONSE', false]);
     expect(error?.message).toContain('redirects');
   },
 );
 
 test('dashscope() reads text with its finish reason and usage', async () => {
-  expect(await run(at('scripted'), { providerOptions: { script: ['晴れ です'] } })).toEqual({
+  expect(await outcomeOf(at('scripted'), { providerOptions: { script: ['晴れ です'] } })).toEqual({
     text: '晴れ です',
     thinking: '',
+    calls: [],
     finish: {
       type: 'finish',
       reason: 'stop',
@@ -112,7 +81,7 @@ test('dashscope() reads text with its finish reason and usage', async () => {
 });
 
 test('dashscope() separates thinking from the text', async () => {
-  const { thinking, text } = await run(at('scripted', { thinkingBudget: 50 }), {
+  const { thinking, text } = await outcomeOf(at('scripted', { thinkingBudget: 50 }), {
     providerOptions: { script: ['Yes.'] },
   });
   expect({ thinking, text }).toEqual({ thinking: 'Let me think.', text: 'Yes.' });
@@ -209,14 +178,14 @@ test('`endpoint` overrides the service that the model’s name determines', asyn
 });
 
 test('dashscope() accepts a server that does not stream, and a server that sends byte by byte', async () => {
-  const { text, finish } = await run(
+  const { text, finish } = await outcomeOf(
     at('scripted', { headers: { 'x-dashscope-sse': 'disable' } }),
     {
       providerOptions: { script: ['Yes.'] },
     },
   );
   expect([text, finish?.reason]).toEqual(['Yes.', 'stop']);
-  expect((await run(at('bytewise'))).text).toBe('Hello, 世界.');
+  expect((await outcomeOf(at('bytewise'))).text).toBe('Hello, 世界.');
 });
 
 test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
@@ -233,7 +202,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 ])(
   'the fault %s before the reply is an error with code %s',
   async (fault, code, retryable, words) => {
-    const { text, error } = await run(at(fault));
+    const { text, error } = await outcomeOf(at(fault));
     expect([text, error?.code, error?.retryable]).toEqual(['', code, retryable]);
     expect(error?.message).toContain(words);
     expect(error?.details?.['providerCode']).toMatch(/^[A-Z]\w+/);
@@ -251,7 +220,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 ])(
   'the fault %s within the reply is an error with code %s, after the text before the fault',
   async (fault, code, retryable, words) => {
-    const { text, error, finish } = await run(at(fault, { timeoutMs: Infinity }));
+    const { text, error, finish } = await outcomeOf(at(fault, { timeoutMs: Infinity }));
     expect([error?.code, error?.retryable]).toEqual([code, retryable]);
     expect(text).toMatch(/^Hello, /);
     expect(finish).toBeUndefined();
@@ -262,7 +231,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 test('an abort while the server sends nothing ends the wait and closes the connection', async () => {
   const key = crypto.randomUUID();
   const controller = new AbortController();
-  const stream = streamOf(
+  const stream = readerOf(
     at('hang-mid', { headers: { 'x-test-key': key } }),
     {},
     controller.signal,
@@ -278,7 +247,7 @@ test('an abort while the server sends nothing ends the wait and closes the conne
 
 test('the connection is closed when the reader stops reading', async () => {
   const key = crypto.randomUUID();
-  const stream = streamOf(at('hang-mid', { headers: { 'x-test-key': key } }));
+  const stream = readerOf(at('hang-mid', { headers: { 'x-test-key': key } }));
   await stream.next();
   await stream.return?.();
   expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
@@ -289,12 +258,12 @@ test('the connection is closed when the reader stops reading', async () => {
 test('an API key that the server quotes is removed from the error', async () => {
   const apiKey = 'sk-secret-0123456789';
   const body = `event:error\ndata:{"code":"InvalidApiKey","message":"Wrong key ${apiKey} given"}\n\n`;
-  const { error } = await run(at('-', { apiKey, fetch: async () => new Response(body) }));
+  const { error } = await outcomeOf(at('-', { apiKey, fetch: async () => new Response(body) }));
   expect([error?.code, error?.message]).toEqual([
     'MODEL_AUTH',
     'The model server reported an error: Wrong key *** given',
   ]);
-  expect((await run(at('-', { apiKey: `${apiKey}\n東京` }))).error).toMatchObject({
+  expect((await outcomeOf(at('-', { apiKey: `${apiKey}\n東京` }))).error).toMatchObject({
     code: 'CONFIGURATION',
   });
 });
@@ -312,7 +281,7 @@ test.each<[problem: string, options: Partial<DashScopeOptions>]>([
 
 test('a provider option that breaks the protocol is rejected before anything is sent', async () => {
   const send = vi.fn(async () => new Response(''));
-  const { error } = await run(at('echo', { fetch: send }), {
+  const { error } = await outcomeOf(at('echo', { fetch: send }), {
     providerOptions: { incremental_output: false },
   });
   expect(error).toMatchObject({ code: 'INVALID_INPUT' });
@@ -320,23 +289,13 @@ test('a provider option that breaks the protocol is rejected before anything is 
 });
 
 const talk: readonly Msg[] = [
-  systemMessage('You are Cal.'),
-  userMessage('Warm?', { name: 'Ann' }),
-  assistantMessage([{ type: 'tool_use', id: 'c1', name: 'weather', input: { city: '東京' } }]),
-  toolMessage({
-    type: 'tool_result',
-    toolUseId: 'c1',
-    name: 'weather',
-    output: 'sun',
-    state: 'success',
-  }),
-  assistantMessage('Sun in 東京.', { name: 'Bob' }),
+  ...talkOfSeveral,
   createMessage('user', [{ type: 'text', text: 'And this?' }, image], { name: 'Ann' }),
 ];
 
 test('with multiAgent(), dashscope() sends the turns of several agents as one history', async () => {
   const model = multiAgent(at('echo', { features: { media: ['image'] } }), { header: 'So far:' });
-  const { body } = JSON.parse((await run(model, { messages: talk })).text);
+  const { body } = JSON.parse((await outcomeOf(model, { messages: talk })).text);
   expect(body.input.messages).toEqual([
     { role: 'system', content: [{ text: 'You are Cal.' }] },
     { role: 'user', content: [{ text: 'So far:\n<history>\nAnn: Warm?\n</history>' }] },

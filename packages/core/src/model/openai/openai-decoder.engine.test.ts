@@ -3,6 +3,7 @@ import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?
 import type { ModelDelta } from '../chat-model.ts';
 import { EventReply } from '../http/event-reply.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
+import { goldenForm, joined } from '../../../test-support/model-outcome.ts';
 
 const recorded = import.meta.glob<string>(
   '../../../../../test/fixtures/provider-streams/*.{txt,sse}',
@@ -25,37 +26,14 @@ const streams = Object.entries(recorded).map(([path, text]): [name: string, byte
   ),
 ]);
 
-function assemble(deltas: readonly ModelDelta[]): Record<string, unknown> {
-  const calls: { id: string; name: string; input: string }[] = [];
-  let text = '';
-  let thinking = '';
-  let end: Record<string, unknown> = {};
-  for (const delta of deltas) {
-    if (delta.type === 'text') text += delta.delta;
-    if (delta.type === 'thinking') thinking += delta.delta;
-    if (delta.type === 'finish')
-      end = {
-        reason: delta.reason,
-        ...(delta.usage ? { usage: delta.usage } : {}),
-        model: delta.metadata?.['model'],
-      };
-    if (delta.type !== 'tool-input') continue;
-    const call = (calls[delta.index] ??= { id: '', name: '', input: '' });
-    call.id += delta.id ?? '';
-    call.name += delta.name ?? '';
-    call.input += delta.delta;
-  }
-  return { text, thinking, calls, ...end };
-}
-
-function replay(bytes: Uint8Array, size: number): Record<string, unknown> {
+function replay(bytes: Uint8Array, size: number): Readonly<Record<string, unknown>> {
   const reply = new EventReply(new OpenAiDecoder());
   const deltas: ModelDelta[] = [];
   for (let start = 0; start < bytes.length; start += size)
     deltas.push(...reply.push(bytes.subarray(start, start + size)));
   deltas.push(...reply.end({ url: 'https://host/v1' }));
   expect(reply.error).toBeUndefined();
-  return assemble(deltas);
+  return goldenForm(joined(deltas));
 }
 
 const decode = (...chunks: readonly unknown[]): ModelDelta[] => {
@@ -68,7 +46,7 @@ const decode = (...chunks: readonly unknown[]): ModelDelta[] => {
 const delta = (fields: unknown): unknown => ({ choices: [{ index: 0, delta: fields }] });
 
 const callsOf = (...fragments: readonly (readonly unknown[])[]): unknown =>
-  assemble(decode(...fragments.map((toolCalls) => delta({ tool_calls: toolCalls }))))['calls'];
+  joined(decode(...fragments.map((toolCalls) => delta({ tool_calls: toolCalls })))).calls;
 
 test('each recorded stream has an expected reply', () => {
   expect(Object.keys(golden).sort()).toEqual(streams.map(([name]) => name).sort());
@@ -223,11 +201,11 @@ test('content in parts is read, as Mistral sends it', () => {
     { type: 'thinking', thinking: [{ type: 'text', text: 'so' }] },
     { type: 'text', text: 'yes' },
   ];
-  expect(assemble(decode(delta({ content })))).toMatchObject({ thinking: 'so', text: 'yes' });
+  expect(joined(decode(delta({ content })))).toMatchObject({ thinking: 'so', text: 'yes' });
 });
 
 test('a refusal is text', () => {
-  expect(assemble(decode(delta({ refusal: 'I cannot.', content: null })))).toMatchObject({
+  expect(joined(decode(delta({ refusal: 'I cannot.', content: null })))).toMatchObject({
     text: 'I cannot.',
   });
 });
@@ -239,12 +217,14 @@ test('a reply in one piece is read like a chunk', () => {
     tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
   };
   expect(
-    assemble(
-      decode({
-        id: 'x',
-        model: 'm',
-        choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
-      }),
+    goldenForm(
+      joined(
+        decode({
+          id: 'x',
+          model: 'm',
+          choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
+        }),
+      ),
     ),
   ).toEqual({
     text: '',
@@ -276,7 +256,7 @@ test('usage is found in each place, and reasoning tokens that only the total inc
 
 test('only the first of several choices is read', () => {
   const chunk = (index: number, content: string) => ({ choices: [{ index, delta: { content } }] });
-  expect(assemble(decode(chunk(0, 'a'), chunk(1, 'b'), chunk(0, 'c')))).toMatchObject({
+  expect(joined(decode(chunk(0, 'a'), chunk(1, 'b'), chunk(0, 'c')))).toMatchObject({
     text: 'ac',
   });
 });

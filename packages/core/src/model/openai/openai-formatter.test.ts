@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
 import { createMessage } from '../../message/create-message.ts';
-import type { Msg, Role } from '../../message/msg.ts';
+import type { Role } from '../../message/msg.ts';
 import type { ModelRequest, ToolSchema } from '../chat-model.ts';
 import { openAiFormatter, type OpenAiFormat } from './openai-formatter.ts';
+import { readsInThreeRequests } from '../../../test-support/model-outcome.ts';
 
 const plain: OpenAiFormat = {
   model: 'm',
@@ -317,18 +318,5 @@ test('the names of speakers are sent if the protocol allows them', () => {
 });
 
 test('a message is serialized once, in any number of requests', () => {
-  const formatter = openAiFormatter(plain);
-  let reads = 0;
-  const counted: Msg = {
-    ...createMessage('user', ''),
-    get content() {
-      reads++;
-      return [text('x')];
-    },
-  };
-  const bodies = [1, 2, 3].map(() =>
-    formatter.format({ messages: [counted, counted], tools: [lookup] }),
-  );
-  expect(reads).toBe(1);
-  expect(new Set(bodies).size).toBe(1);
+  expect(readsInThreeRequests(openAiFormatter(plain))).toBe(1);
 });

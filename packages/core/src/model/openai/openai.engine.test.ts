@@ -1,10 +1,11 @@
 /// <reference path="../../../../../test/provider-server/provided-context.d.ts" />
 import { afterEach, expect, inject, test, vi } from 'vitest';
 import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
-import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
 import { userMessage } from '../../message/create-message.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from '../chat-model.ts';
+import type { ChatModel } from '../chat-model.ts';
 import { openai, type Fetch, type OpenAiOptions } from '../../openai.ts';
+import { outcomeOf, readerOf } from '../../../test-support/model-outcome.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -54,41 +55,12 @@ const openBody = (...pieces: readonly string[]) => {
   return { state, stream };
 };
 
-const streamOf = (
-  model: ChatModel,
-  request: Partial<ModelRequest> = {},
-  signal: AbortSignal = new AbortController().signal,
-) => model.stream({ messages: [], tools: [], ...request }, { signal })[Symbol.asyncIterator]();
-
-interface Outcome {
-  text: string;
-  finish?: ModelDelta & { readonly type: 'finish' };
-  error?: AgentError;
-}
-
-async function run(model: ChatModel, request: Partial<ModelRequest> = {}): Promise<Outcome> {
-  const outcome: Outcome = { text: '' };
-  try {
-    for await (const batch of { [Symbol.asyncIterator]: () => streamOf(model, request) }) {
-      expect(batch.length).toBeGreaterThan(0);
-      for (const delta of batch) {
-        if (delta.type === 'text') outcome.text += delta.delta;
-        if (delta.type === 'finish') outcome.finish = delta;
-      }
-    }
-  } catch (error) {
-    expect(AgentError.is(error)).toBe(true);
-    outcome.error = error as AgentError;
-  }
-  return outcome;
-}
-
 const errorOf = async (model: ChatModel): Promise<AgentError> =>
-  (await run(model)).error ?? expect.unreachable('no error');
+  (await outcomeOf(model)).error ?? expect.unreachable('no error');
 
 test.each(Object.keys(golden))('openai() reads the recorded stream %s', async (name) => {
   const { text, reason, usage } = golden[name]!;
-  const outcome = await run(at(`/replay/${name}/v1`));
+  const outcome = await outcomeOf(at(`/replay/${name}/v1`));
   expect(outcome).toMatchObject({ text, finish: { reason } });
   expect(outcome.finish?.usage).toEqual(usage);
   expect(outcome.error).toBeUndefined();
@@ -97,7 +69,7 @@ test.each(Object.keys(golden))('openai() reads the recorded stream %s', async (n
 test.each(['bytewise', 'crlf', 'cr', 'bom', 'comments', 'no-done', 'json'])(
   'openai() accepts a stream of the variant %s',
   async (fault) => {
-    expect(await run(at(`/fault/${fault}/v1`))).toMatchObject({
+    expect(await outcomeOf(at(`/fault/${fault}/v1`))).toMatchObject({
       text: 'Hello, world.',
       finish: { reason: 'stop', usage: { inputTokens: 10 } },
     });
@@ -105,10 +77,10 @@ test.each(['bytewise', 'crlf', 'cr', 'bom', 'comments', 'no-done', 'json'])(
 );
 
 test('openai() reads characters that are split over several reads, and an event of four megabytes', async () => {
-  expect((await run(at('/fault/split-utf8/v1'))).text).toBe(
+  expect((await outcomeOf(at('/fault/split-utf8/v1'))).text).toBe(
     '東京の天気は晴れです。 北京今天多云，气温二十度。 서울은 맑습니다. 🌤️👩‍💻',
   );
-  expect((await run(at('/fault/huge/v1'))).text.length).toBe(4 * 1024 * 1024);
+  expect((await outcomeOf(at('/fault/huge/v1'))).text.length).toBe(4 * 1024 * 1024);
 });
 
 test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
@@ -126,7 +98,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 ])(
   'the fault %s before the reply is an error with code %s',
   async (fault, code, retryable, words) => {
-    const { text, error } = await run(at(`/fault/${fault}/v1`));
+    const { text, error } = await outcomeOf(at(`/fault/${fault}/v1`));
     expect([text, error?.code, error?.retryable]).toEqual(['', code, retryable]);
     expect(error?.message).toContain(words);
   },
@@ -142,7 +114,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 ])(
   'the fault %s within the reply is an error with code %s, after the text before the fault',
   async (fault, code, retryable, words) => {
-    const { text, error, finish } = await run(at(`/fault/${fault}/v1`));
+    const { text, error, finish } = await outcomeOf(at(`/fault/${fault}/v1`));
     expect([error?.code, error?.retryable]).toEqual([code, retryable]);
     expect(text).toMatch(/^Hello/);
     expect(finish).toBeUndefined();
@@ -153,7 +125,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 
 test('a connection that breaks within the reply is reported', async () => {
   // The runtime decides how much of the text arrives before the error.
-  const { finish, error } = await run(at('/fault/cut/v1'));
+  const { finish, error } = await outcomeOf(at('/fault/cut/v1'));
   expect([error?.code, error?.retryable, finish]).toEqual(['MODEL_UNREACHABLE', true, undefined]);
   expect(error?.message).toContain(
     `${inject('providerUrl')}/fault/cut/v1/chat/completions failed: `,
@@ -178,7 +150,7 @@ test('openai() sends body, key and headers', async () => {
   const apiKey = vi.fn(async () => ' key-1\n');
   const model = at('/echo/v1/', { apiKey, headers: { 'x-team': 'a' } });
   for (let calls = 1; calls <= 2; calls++) {
-    const { text } = await run(model, { messages: [userMessage('東京')], maxTokens: 9 });
+    const { text } = await outcomeOf(model, { messages: [userMessage('東京')], maxTokens: 9 });
     expect(JSON.parse(text)).toMatchObject({
       path: '/echo/v1/chat/completions',
       headers: { authorization: 'Bearer key-1', 'x-team': 'a', 'content-type': 'application/json' },
@@ -195,7 +167,7 @@ test('openai() sends body, key and headers', async () => {
 
 test('without a key no authorization header is sent, and `headers` may contain one', async () => {
   const headersOf = async (options: Partial<OpenAiOptions>) =>
-    JSON.parse((await run(at('/echo/v1', options))).text).headers as Record<string, string>;
+    JSON.parse((await outcomeOf(at('/echo/v1', options))).text).headers as Record<string, string>;
   expect(await headersOf({})).not.toHaveProperty('authorization');
   expect(
     (await headersOf({ apiKey: 'k', headers: { authorization: 'Basic x' } }))['authorization'],
@@ -212,7 +184,7 @@ test('the name of the field for the token limit depends on the server', async ()
       },
       { ...(baseURL === undefined ? {} : { baseURL }), ...options },
     );
-    await run(model, { maxTokens: 7 });
+    await outcomeOf(model, { maxTokens: 7 });
     return Object.keys(JSON.parse(body)).filter((key) => key.startsWith('max_'));
   };
   expect(await fieldAt(undefined)).toEqual(['max_completion_tokens']);
@@ -251,9 +223,12 @@ const hidesTargets = 'document' in globalThis;
 test.each(['301', '302', '307', '308'])(
   'a %s redirect within the origin is followed if the runtime shows the target',
   async (status) => {
-    const { text, error } = await run(at(`/redirect/${status}/near/echo/v1`, { apiKey: 'key-1' }), {
-      messages: [userMessage('Hi')],
-    });
+    const { text, error } = await outcomeOf(
+      at(`/redirect/${status}/near/echo/v1`, { apiKey: 'key-1' }),
+      {
+        messages: [userMessage('Hi')],
+      },
+    );
     if (hidesTargets) {
       expect([text, error?.code, error?.retryable]).toEqual(['', 'MODEL_BAD_RESPONSE', false]);
       expect(error?.message).toContain('redirects to a hidden address');
@@ -279,7 +254,7 @@ test.each([
   '307/nowhere',
 ])('openai() sends nothing to the target of the redirect %s', async (path) => {
   const apiKey = 'sk-secret-0123456789';
-  const { text, error } = await run(at(`/redirect/${path}/echo/v1`, { apiKey }));
+  const { text, error } = await outcomeOf(at(`/redirect/${path}/echo/v1`, { apiKey }));
   expect([text, error?.code, error?.retryable]).toEqual(['', 'MODEL_BAD_RESPONSE', false]);
   expect(error?.message).toContain('redirects');
   expect(error?.message).toContain('baseURL');
@@ -300,7 +275,7 @@ test.each([
     const query = '?key=sk-secret-0123456789';
     return new Response('moved', { status: 307, headers: { location: location + query } });
   };
-  const { text, error } = await run(openai({ model: 'm', apiKey: 'k', fetch: serve }));
+  const { text, error } = await outcomeOf(openai({ model: 'm', apiKey: 'k', fetch: serve }));
   expect([text, error?.code]).toEqual(['', 'MODEL_BAD_RESPONSE']);
   expect(error?.message).not.toContain('sk-secret');
   expect(seen).toEqual(['https://api.openai.com/v1/chat/completions manual']);
@@ -434,7 +409,7 @@ test('a signal that was aborted before the request prevents the request', async 
   const request = vi.fn(() => eventStream('data: [DONE]\n\n'));
   const reason = new Error('enough');
   await expect(
-    streamOf(served(request), {}, AbortSignal.abort(reason)).next(),
+    readerOf(served(request), {}, AbortSignal.abort(reason)).next(),
   ).rejects.toMatchObject({ code: 'ABORTED', cause: reason });
   expect(request).not.toHaveBeenCalled();
 });
@@ -444,7 +419,7 @@ test.each(['hang', 'hang-mid'])(
   async (fault) => {
     const key = crypto.randomUUID();
     const controller = new AbortController();
-    const stream = streamOf(
+    const stream = readerOf(
       at(`/fault/${fault}/v1`, { headers: { 'x-test-key': key } }),
       {},
       controller.signal,
@@ -463,7 +438,7 @@ test.each(['hang', 'hang-mid'])(
 
 test('the connection is closed when the reader stops reading', async () => {
   const key = crypto.randomUUID();
-  const stream = streamOf(at('/fault/hang-mid/v1', { headers: { 'x-test-key': key } }));
+  const stream = readerOf(at('/fault/hang-mid/v1', { headers: { 'x-test-key': key } }));
   await stream.next();
   await stream.return?.();
   expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
@@ -473,7 +448,7 @@ test('the connection is closed when the reader stops reading', async () => {
 
 test('openai() reads from the network only when the reader reads, and returns the deltas of one read together', async () => {
   const { state, stream } = openBody(event('a') + event('b'), event('c'), event('d'));
-  const deltas = streamOf(served(() => eventStream(stream)));
+  const deltas = readerOf(served(() => eventStream(stream)));
   expect((await deltas.next()).value).toMatchObject([{ delta: 'a' }, { delta: 'b' }]);
   expect(state.reads).toBe(1);
   expect((await deltas.next()).value).toMatchObject([{ delta: 'c' }]);
@@ -485,7 +460,7 @@ test('openai() reads from the network only when the reader reads, and returns th
 test('after an abort, openai() does not wait for a custom fetch that ignores the signal', async () => {
   const controller = new AbortController();
   const { state, stream } = openBody(event('a'));
-  const deltas = streamOf(
+  const deltas = readerOf(
     served(() => eventStream(stream)),
     {},
     controller.signal,
@@ -503,14 +478,14 @@ test('a server that sends nothing for `timeoutMs` causes MODEL_TIMEOUT, before t
     retryable: true,
   });
   const { stream } = openBody(event('a'));
-  const { text, error } = await run(served(() => eventStream(stream), { timeoutMs: 2000 }));
+  const { text, error } = await outcomeOf(served(() => eventStream(stream), { timeoutMs: 2000 }));
   expect([text, error?.code]).toEqual(['a', 'MODEL_TIMEOUT']);
 });
 
 test('the time between reads by the reader does not count as silence of the server', async () => {
   vi.useFakeTimers();
   const { stream } = openBody(event('a'), event('b'));
-  const deltas = streamOf(served(() => eventStream(stream), { timeoutMs: 1000 }));
+  const deltas = readerOf(served(() => eventStream(stream), { timeoutMs: 1000 }));
   await deltas.next();
   vi.advanceTimersByTime(5000);
   expect((await deltas.next()).value).toMatchObject([{ delta: 'b' }]);
@@ -522,7 +497,7 @@ test('the time between reads by the reader does not count as silence of the serv
 test('a connection that stays open after [DONE] is closed', async () => {
   vi.useFakeTimers();
   const { state, stream } = openBody(`${event('a', 'stop')}data: [DONE]\n\n`);
-  const deltas = streamOf(served(() => eventStream(stream)));
+  const deltas = readerOf(served(() => eventStream(stream)));
   expect((await deltas.next()).value).toMatchObject([
     { delta: 'a' },
     { type: 'finish', reason: 'stop' },
@@ -542,7 +517,7 @@ test('if the connection breaks after the finish reason, the reply is complete', 
       else controller.enqueue(new TextEncoder().encode(piece));
     },
   });
-  expect(await run(served(() => eventStream(body)))).toEqual({
+  expect(await outcomeOf(served(() => eventStream(body)))).toMatchObject({
     text: 'a',
     finish: { type: 'finish', reason: 'stop', metadata: {} },
   });
@@ -557,7 +532,7 @@ test.each([
   ],
   ['a usage that is cut off', `${event('a', 'stop')}data: {"choices":[],"usa`],
 ])('openai() accepts a stream with %s', async (_, body) => {
-  expect(await run(served(() => eventStream(body)))).toMatchObject({
+  expect(await outcomeOf(served(() => eventStream(body)))).toMatchObject({
     text: 'a',
     finish: { reason: 'stop' },
   });
@@ -566,7 +541,7 @@ test.each([
 test('an event stream with another content type is accepted, but another text is not', async () => {
   const respond = (body: string) =>
     served(() => new Response(body, { headers: { 'content-type': 'text/plain' } }));
-  expect(await run(respond(`${event('a', 'stop')}`))).toMatchObject({
+  expect(await outcomeOf(respond(`${event('a', 'stop')}`))).toMatchObject({
     text: 'a',
     finish: { reason: 'stop' },
   });
