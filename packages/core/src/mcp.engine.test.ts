@@ -143,18 +143,18 @@ test('the model gets texts, images, audio, documents and links from tool results
   });
 });
 
-test('a long text is cut and marked, never inside a character', async () => {
+test('a long text is shortened and marked, never inside a character', async () => {
   const tools = await newServer().open({ maxOutputChars: 9 });
   expect((await resultOf(tools, 'long', { count: 9 })).output).toBe('xxxxxxxxx');
   expect((await resultOf(tools, 'long', { count: 10 })).output).toBe(
-    'xxxxxxxxx\n[cut: 9 of 10 characters]',
+    'xxxxxxxxx\n[shortened: 9 of 10 characters]',
   );
   expect((await resultOf(tools, 'long', { character: '😀', count: 10 })).output).toBe(
-    '😀😀😀😀\n[cut: 9 of 20 characters]',
+    '😀😀😀😀\n[shortened: 9 of 20 characters]',
   );
   const usual = await newServer().open();
   expect((await resultOf(usual, 'long', { count: 60_000 })).output).toBe(
-    `${'x'.repeat(50_000)}\n[cut: 50000 of 60000 characters]`,
+    `${'x'.repeat(50_000)}\n[shortened: 50000 of 60000 characters]`,
   );
 });
 

@@ -28,7 +28,7 @@ export interface KernelLimits {
   readonly replyCalls?: number;
   /**
    * Maximum length of the text of a tool result as the model sees it, in characters. A longer
-   * result is cut, and a note in it says so. The log and readers have the whole result. Default
+   * result is shortened, and a note in it says so. The log and readers have the whole result. Default
    * 100,000.
    */
   readonly resultLength?: number;

@@ -14,7 +14,7 @@ import { tool, type Tool } from '../tool/tool.ts';
 
 const input = { type: 'object' } as const;
 const long = 'word '.repeat(50_000);
-const note = '\n[This result is cut. It has 250000 characters; these are the first 100000.]';
+const note = '\n[This result is shortened. It has 250000 characters; these are the first 100000.]';
 const cut = `${long.slice(0, 100_000)}${note}`;
 
 const reader = (execute: () => unknown, more: Partial<Tool> = {}): Tool =>
@@ -49,14 +49,14 @@ test.for<[what: string, execute: () => unknown, text: RegExp]>([
   [
     'an object',
     () => ({ text: long }),
-    /^\{"text":"word .*\n\[This result is cut\. It has 250011 /s,
+    /^\{"text":"word .*\n\[This result is shortened\. It has 250011 /s,
   ],
   [
     'an error',
     () => {
       throw new Error(long);
     },
-    /^Error: .*word .*\n\[This result is cut\. /s,
+    /^Error: .*word .*\n\[This result is shortened\. /s,
   ],
   [
     'texts',
@@ -64,9 +64,9 @@ test.for<[what: string, execute: () => unknown, text: RegExp]>([
       { type: 'text', text: long },
       { type: 'text', text: long },
     ],
-    /\[This result is cut\. /,
+    /\[This result is shortened\. /,
   ],
-])('the result is cut if it is %s', async ([, execute, text]) => {
+])('the result is shortened if it is %s', async ([, execute, text]) => {
   const { agent, model } = setUp(execute);
   await agent.call('Hi');
   const [shown] = resultsIn(model.requests[1]!);
@@ -90,7 +90,7 @@ test('media of a long result are kept, in their place', async () => {
     { type: 'text', text: long.slice(0, 99_995) },
     {
       type: 'text',
-      text: '[This result is cut. It has 250005 characters; these are the first 100000.]',
+      text: '[This result is shortened. It has 250005 characters; these are the first 100000.]',
     },
   ]);
   expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toEqual(output);
@@ -111,7 +111,7 @@ test('another agent with the same memory gets the cut result too', async () => {
   expect(resultsIn(model.requests[0]!)).toEqual([cut]);
 });
 
-test('the result of an agent as a tool is cut', async () => {
+test('the result of an agent as a tool is shortened', async () => {
   const child = new ReActAgent({ name: 'child', model: new ScriptedModel([long]) });
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'call_child', input: { message: 'Go' } }] },
@@ -119,7 +119,7 @@ test('the result of an agent as a tool is cut', async () => {
   ]);
   const tools = [agentTool(child, { description: 'Helps.' })];
   await new ReActAgent({ name: 'a', model, tools }).call('Hi');
-  expect(resultsIn(model.requests[1]!)[0]).toContain('[This result is cut. ');
+  expect(resultsIn(model.requests[1]!)[0]).toContain('[This result is shortened. ');
 });
 
 test('results are also cut in a text protocol, in the summary at the limit, and in answerFromObservations()', async () => {
@@ -134,15 +134,18 @@ test('results are also cut in a text protocol, in the summary at the limit, and 
   await observed.agent.call('Hi');
   for (const model of [text, summary.model, observed.model]) {
     const request = JSON.stringify(model.requests[1]);
-    expect(request).toContain('[This result is cut. It has 250000 characters');
+    expect(request).toContain('[This result is shortened. It has 250000 characters');
     expect(request.length).toBeLessThan(120_000);
   }
 });
 
-test('`resultLength` sets the limit: with 0 only the note is left, and with Infinity nothing is cut', async () => {
+test('`resultLength` sets the limit: with 0 only the note is left, and with Infinity nothing is shortened', async () => {
   for (const [resultLength, shown] of [
-    [10, 'word word \n[This result is cut. It has 250000 characters; these are the first 10.]'],
-    [0, '\n[This result is cut. It has 250000 characters; these are the first 0.]'],
+    [
+      10,
+      'word word \n[This result is shortened. It has 250000 characters; these are the first 10.]',
+    ],
+    [0, '\n[This result is shortened. It has 250000 characters; these are the first 0.]'],
     [Infinity, long],
     [250_000, long],
   ] as const) {
@@ -158,7 +161,7 @@ test('`resultLength` sets the limit: with 0 only the note is left, and with Infi
 test('a cut does not split a surrogate pair', async () => {
   const { agent, model } = setUp(() => `a${'😀'.repeat(10)}`, { limits: { resultLength: 4 } });
   await agent.call('Hi');
-  expect(resultsIn(model.requests[1]!)[0]).toMatch(/^a😀\n\[This result is cut/u);
+  expect(resultsIn(model.requests[1]!)[0]).toMatch(/^a😀\n\[This result is shortened/u);
 });
 
 test('context policies get the cut result, and only tool results are cut', async () => {

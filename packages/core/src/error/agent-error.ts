@@ -20,7 +20,7 @@ import type { JsonObject } from '../message/json/json.ts';
  * - `MODEL_UNREACHABLE`: there was no connection to the model's server, or it broke before the end
  *   of the reply.
  * - `MODEL_BAD_RESPONSE`: the response does not follow the protocol. Examples: it is not an event
- *   stream, it is not JSON, or it is cut off.
+ *   stream, it is not JSON, or it is incomplete.
  * - `MODEL_REPLY_TOO_LONG`: the reply is longer than `limits.replyLength`. The rest was not read.
  * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `details` contains
  *   `issues` and the model's raw `text`.

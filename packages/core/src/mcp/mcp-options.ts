@@ -50,7 +50,7 @@ export interface McpToolsOptions {
    */
   readonly prefix?: string;
   /**
-   * Maximum number of characters of text in a tool result. Longer text is cut, and a note says so.
+   * Maximum number of characters of text in a tool result. Longer text is shortened, and a note says so.
    * Default: 50,000, as in Arc Reactor.
    */
   readonly maxOutputChars?: number;

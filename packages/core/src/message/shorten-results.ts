@@ -1,5 +1,5 @@
 import type { ContentBlock, ToolResult } from './content-block.ts';
-import { startOf } from './cut-text.ts';
+import { startOf } from './shorten-text.ts';
 import type { Msg } from './msg.ts';
 
 /** Messages with shortened results, by their originals: token counts and wire forms are cached on a message. */
@@ -53,7 +53,7 @@ export function startOfTexts(
 }
 
 function shortenResult(result: ToolResult, length: number): ToolResult {
-  const note = `[This result is cut. It has ${textLength(result)} characters; these are the first ${length}.]`;
+  const note = `[This result is shortened. It has ${textLength(result)} characters; these are the first ${length}.]`;
   if (typeof result.output === 'string')
     return { ...result, output: `${startOf(result.output, length)}\n${note}` };
   return {

@@ -7,7 +7,7 @@ import type { ModelDelta } from './chat-model.ts';
 import type { ReplyChunk } from './reply-chunk.ts';
 import type { Usage } from './usage.ts';
 
-/** An unfinished text or thinking block. Only the field with the name of `type` is set. */
+/** An incomplete text or thinking block. Only the field with the name of `type` is set. */
 interface OpenBlock {
   readonly type: 'text' | 'thinking';
   text: string;
@@ -92,7 +92,7 @@ export class ReplyAssembler {
   }
 
   /**
-   * Returns the blocks so far. `partial`: the reply was cut. Its tool calls may be incomplete and
+   * Returns the blocks so far. `partial`: the reply is incomplete. Its tool calls may be incomplete and
    * are left out.
    */
   content(options: { readonly partial: boolean }): readonly ContentBlock[] {

@@ -123,14 +123,14 @@ export class Waits {
     const wasAborted = signal.aborted;
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const cut = (): void => (strict ? reject(signal.reason) : resolve(instead));
+      const giveUp = (): void => (strict ? reject(signal.reason) : resolve(instead));
       const wait = (): void => {
         timer = setTimeout(() => {
           if (isHeld?.()) return wait();
           this.abandoned = true;
           if (instead) this.#hasLostWrite = true;
           end();
-          cut();
+          giveUp();
         }, patienceMs);
       };
       const end = (): void => {
@@ -156,7 +156,7 @@ export class Waits {
           const isOfRun = patienceMs === storePatienceMs || this.#stepErrors.has(error);
           const isFailure = wasAborted || !signal.aborted || isOfRun;
           if (isFailure) reject(error);
-          else cut();
+          else giveUp();
         },
       );
     });

@@ -10,10 +10,17 @@ import type { Msg } from '../message/msg.ts';
  * - `waiting`: the call waits for something that this format cannot give, such as an approval.
  * - `length`: a limit of the model or of the agent ended the answer.
  * - `filtered`: the provider's filter, a guard or a hook withheld the answer.
- * - `cut`: an interrupt or abort ended the answer, or the provider ended it without a known reason.
+ * - `incomplete`: an interrupt or abort ended the answer, or the provider ended it without a known reason.
  * - `failed`: the agent call failed.
  */
-export type Ending = 'complete' | 'calls' | 'waiting' | 'length' | 'filtered' | 'cut' | 'failed';
+export type Ending =
+  | 'complete'
+  | 'calls'
+  | 'waiting'
+  | 'length'
+  | 'filtered'
+  | 'incomplete'
+  | 'failed';
 
 /** Endings of the stop reasons. With `complete`, the ending of the last reply counts. */
 const endings: Readonly<Record<Exclude<StopReason, 'suspended'>, Ending>> = {
@@ -23,8 +30,8 @@ const endings: Readonly<Record<Exclude<StopReason, 'suspended'>, Ending>> = {
   'max-iterations': 'length',
   limit: 'length',
   rejected: 'filtered',
-  interrupted: 'cut',
-  aborted: 'cut',
+  interrupted: 'incomplete',
+  aborted: 'incomplete',
   error: 'failed',
 };
 
@@ -33,7 +40,7 @@ export function endingOf(result: AgentResult): Ending {
   const { reason, pending, message } = result;
   if (pending.some(({ kind }) => kind === 'external')) return 'calls';
   // A paused call waits for nothing.
-  if (reason === 'suspended') return pending.length ? 'waiting' : 'cut';
+  if (reason === 'suspended') return pending.length ? 'waiting' : 'incomplete';
   const reply = replyEnding(message);
   const byReason = endings[reason];
   // A limit does not matter if the answer has the value that was asked for.
@@ -41,19 +48,19 @@ export function endingOf(result: AgentResult): Ending {
   return isWhole || (byReason === 'length' && reply === 'filtered') ? reply : byReason;
 }
 
-const cutReplies: readonly (readonly [ending: Ending, finishReason: RegExp])[] = [
+const otherEndings: readonly (readonly [ending: Ending, finishReason: RegExp])[] = [
   ['length', /^(length|max_tokens|max_output_tokens)$/i],
   [
     'filtered',
     /^(content[-_]filter(ed)?|refusal|safety|recitation|blocklist|prohibited_content|spii)$/i,
   ],
-  ['cut', /^(incomplete|max_messages|steered|interrupted)$/i],
+  ['incomplete', /^(incomplete|max_messages|steered|interrupted)$/i],
 ];
 
-/** Returns how a reply of the model ends: `complete`, `length`, `filtered` or `cut`. */
+/** Returns how a reply of the model ends: `complete`, `length`, `filtered` or `incomplete`. */
 export function replyEnding(message: Msg): Ending {
   const { partial, finishReason } = metadataOf(message);
-  if (partial) return 'cut';
+  if (partial) return 'incomplete';
   if (typeof finishReason !== 'string') return 'complete';
-  return cutReplies.find(([, known]) => known.test(finishReason))?.[0] ?? 'complete';
+  return otherEndings.find(([, known]) => known.test(finishReason))?.[0] ?? 'complete';
 }

@@ -20,7 +20,7 @@ const words: Readonly<Record<Ending, EndingWords>> = {
   waiting: { status: 'incomplete', chat: 'stop' },
   length: { status: 'incomplete', incomplete: 'max_output_tokens', chat: 'length' },
   filtered: { status: 'incomplete', incomplete: 'content_filter', chat: 'content_filter' },
-  cut: { status: 'incomplete', chat: 'length' },
+  incomplete: { status: 'incomplete', chat: 'length' },
   failed: { status: 'failed', chat: 'length' },
 };
 

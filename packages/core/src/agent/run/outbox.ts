@@ -117,7 +117,7 @@ export class Outbox {
     // Deltas are not mapped: there are thousands of them.
     const isDeltas = type?.endsWith('-chunk') && type !== 'acting-chunk';
     if (!mappers.length || isDeltas) return events;
-    // A sub-agent has mapped its own events already.
+    // A child agent has mapped its own events already.
     return events.map((event) =>
       event.runId === run.runId
         ? mappers.reduceRight((shown, part) => mapped(part, shown, run), event)

@@ -9,7 +9,7 @@ type McpContent = CallToolResult['content'][number];
 /**
  * Converts the result of an MCP tool to a tool output. Text stays text. Media and binary resources
  * become blocks of their kind, and links become text. Text after the first `maxChars` characters is
- * cut, and a note says so. If the tool reports a failure, throws an error with the tool's own text.
+ * shortened, and a note says so. If the tool reports a failure, throws an error with the tool's own text.
  */
 export function toToolOutput(
   { content, structuredContent, isError }: CallToolResult,
@@ -20,7 +20,7 @@ export function toToolOutput(
     isBlank && structuredContent
       ? [textBlock(JSON.stringify(structuredContent))]
       : content.map(toBlock);
-  const blocks = cut(given, maxChars);
+  const blocks = shorten(given, maxChars);
   const texts = blocks.flatMap((block) => (block.type === 'text' ? block.text : []));
   if (isError)
     throw new Error(
@@ -63,12 +63,12 @@ function mediaBlock(
 }
 
 /**
- * Cuts the text of blocks to `maxChars` characters. Media does not count, because its cost does not
+ * Shortens the text of blocks to `maxChars` characters. Media does not count, because its cost does not
  * depend on characters.
  */
-function cut(blocks: readonly ContentBlock[], maxChars: number): readonly ContentBlock[] {
+function shorten(blocks: readonly ContentBlock[], maxChars: number): readonly ContentBlock[] {
   const total = lengthOfTexts(blocks);
   if (total <= maxChars) return blocks;
-  const note = textBlock(`[cut: ${maxChars} of ${total} characters]`);
+  const note = textBlock(`[shortened: ${maxChars} of ${total} characters]`);
   return [...startOfTexts(blocks, maxChars), note];
 }

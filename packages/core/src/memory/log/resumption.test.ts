@@ -165,7 +165,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     { type: 'open-calls', cutOff: true },
   ],
   [
-    'open calls in a reply that was cut',
+    'open calls in an incomplete reply',
     [begin(), user('u'), asks('a', { partial: 'suspended' }), end('suspended')],
     { type: 'open-calls' },
   ],

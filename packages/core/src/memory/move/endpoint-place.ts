@@ -3,6 +3,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { SessionCopy, SessionPlace } from './session-place.ts';
 
+/** How to send requests to an `endpointPlace()`: headers, credentials and `fetch`. */
 export interface EndpointPlaceOptions {
   /** Headers of each request, such as `authorization`. A function is called for each request. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);

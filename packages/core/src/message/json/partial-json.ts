@@ -30,7 +30,7 @@ function closed(text: string): string {
     open = openAfter(open, token);
     const end = isString && !quote ? `${token}"` : finished(token);
     if (end) shown = text.slice(0, index) + end + open;
-    // What comes after an unfinished string is the beginning of an escape.
+    // What comes after an incomplete string is the beginning of an escape.
     if (!open || quote === '') break;
   }
   return shown;

@@ -39,7 +39,7 @@ export type ChildFactory = (session: ChildSession) => ChildAgent | Promise<Child
 /** How a model sees an agent that is a tool, and how long a call of it may take. */
 export interface AgentToolOptions {
   /**
-   * Name of the child agent. The name of the tool is `call_<name>`, cut to 64 characters. Default:
+   * Name of the child agent. The name of the tool is `call_<name>`, shortened to 64 characters. Default:
    * the agent's name. Required with a factory.
    */
   readonly name?: string;

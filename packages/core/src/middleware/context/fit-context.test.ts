@@ -72,7 +72,7 @@ test('a later user message does not replace the prompt of the request', async ()
   expect(fitted.messages).toEqual([system, prompt, hint]);
 });
 
-test('by default the history is cut again only after it has grown by a tenth of the window', async () => {
+test('by default the history is trimmed again only after it has grown by a tenth of the window', async () => {
   const policy = fitContext({ window: 400, reserveOutput: 50 });
   const cut = async (length: number): Promise<string | undefined> =>
     (

@@ -7,14 +7,14 @@ import {
 } from './context-policy.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
-import { findCut } from './find-cut.ts';
+import { findTrim } from './find-trim.ts';
 import { RequestMeter, windowFields, type WindowOptions } from './meter/request-meter.ts';
 
 /** How large a request of `fitContext()` may be, and what stays in it. */
 export interface FitContextOptions extends WindowOptions {
   /**
    * Step of the cuts, in tokens: the number of tokens left out is rounded up to a multiple of this
-   * number. The cut then stays at the same place for many requests. Default: a tenth of the window.
+   * number. The trimmed history then begins at the same place for many requests. Default: a tenth of the window.
    */
   readonly step?: number;
   /**
@@ -76,17 +76,17 @@ export function trimRequest(
   const { window, start, prompt, sums, fixed, budget, corrected } = meter.measure(request);
   const total = fixed + sums[messages.length]! - sums[start]!;
   const { step = reference ? 0 : Math.floor(window / 10) } = options;
-  const { history, held, turn } = findCut(messages, sums, {
+  const { history, promptEnd, turn } = findTrim(messages, sums, {
     budget,
     prompt,
     step,
     start,
     reference,
   });
-  const removed = history - start + (turn - held);
-  const left = total - (sums[history]! - sums[start]!) - (sums[turn]! - sums[held]!);
+  const removed = history - start + (turn - promptEnd);
+  const left = total - (sums[history]! - sums[start]!) - (sums[turn]! - sums[promptEnd]!);
   const kept = removed
-    ? [...messages.slice(0, start), ...messages.slice(history, held), ...messages.slice(turn)]
+    ? [...messages.slice(0, start), ...messages.slice(history, promptEnd), ...messages.slice(turn)]
     : messages;
   return { messages: kept, removed, before: corrected(total), after: corrected(left) };
 }

@@ -26,7 +26,7 @@ export interface HandOffTarget {
   readonly description: string;
   /**
    * Name of the tool with which others pass the conversation to the agent. Default:
-   * `transfer_to_<name>`, cut to 64 characters.
+   * `transfer_to_<name>`, shortened to 64 characters.
    */
   readonly toolName?: string;
   /** Schema of the arguments of that tool. Default: no arguments. */

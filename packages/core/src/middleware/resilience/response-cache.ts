@@ -68,7 +68,7 @@ export interface CacheLookup {
  * cache). Two requests are the same if their model, messages, tools and options are the same. Ids
  * and dates of messages do not count.
  *
- * A reply is stored only if it is complete. A reply is not stored if it failed, was cut off,
+ * A reply is stored only if it is complete. A reply is not stored if it failed, is incomplete,
  * reached its length limit or was refused. A reply of another model of `fallback()` is not stored
  * either. A stored reply costs no tokens: its usage is zero, and its message has `metadata.cached`.
  * A request waits for the store, but a failure of the store does not fail the request.

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { startOf } from '../../message/cut-text.ts';
+import { startOf } from '../../message/shorten-text.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { LargeResultStore } from './large-result-store.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';

@@ -149,7 +149,7 @@ test('tools in `alwaysInclude`, sub-agents and tools of middleware are offered f
     'call_helper',
     'sendMail',
   ]);
-  const hidden = setUp(replies, {}, { tools, use: [...extensions({ subAgents: false })] });
+  const hidden = setUp(replies, {}, { tools, use: [...extensions({ childAgents: false })] });
   await hidden.agent.call('Go');
   expect(hidden.shown()[0]).toEqual(['retrieve_tools', 'write_todos']);
   expect(hidden.shown()[1]).toContain('call_helper');

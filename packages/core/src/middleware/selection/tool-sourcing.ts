@@ -1,4 +1,4 @@
-import { cutText } from '../../message/cut-text.ts';
+import { shortenText } from '../../message/shorten-text.ts';
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
@@ -28,7 +28,7 @@ export interface ToolSourcingOptions {
    * Whether the model also gets agents as tools (`agentTool`) from the start (OxyGent). Default:
    * true.
    */
-  readonly subAgents?: boolean;
+  readonly childAgents?: boolean;
   /** Maximum number of tools that one search finds. Default: 5. */
   readonly limit?: number;
   /**
@@ -73,7 +73,7 @@ export interface ToolSourcingOptions {
  */
 export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const fields =
-    'alwaysInclude:names|? subAgents:boolean|? limit,maxTools:whole|Infinity|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
+    'alwaysInclude:names|? childAgents:boolean|? limit,maxTools:whole|Infinity|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
   checkOptions('toolSourcing()', options, fields);
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
   const search = searchOf(options);
@@ -131,13 +131,13 @@ function schemasOf(names: unknown, tools: readonly ToolSchema[]): readonly ToolS
   return wanted.flatMap((name) => tools.find((schema) => schema.name === name) ?? []);
 }
 
-interface Fixing extends Pick<ToolSourcingOptions, 'subAgents'> {
+interface Fixing extends Pick<ToolSourcingOptions, 'childAgents'> {
   readonly isIncluded: (name: string) => boolean;
 }
 
 function fixedIn(
   { generate, tools, addedTools }: RunContext,
-  { isIncluded, subAgents = true }: Fixing,
+  { isIncluded, childAgents = true }: Fixing,
 ): (schema: ToolSchema) => boolean {
   const { toolChoice } = generate;
   const fixed = new Set<string>();
@@ -146,7 +146,7 @@ function fixedIn(
   const isAgent = (found: Tool | string | undefined): boolean =>
     typeof found === 'object' && found.takesDecisions === true;
   return ({ name }) =>
-    fixed.has(name) || isIncluded(name) || (subAgents && isAgent(tools.find(name)));
+    fixed.has(name) || isIncluded(name) || (childAgents && isAgent(tools.find(name)));
 }
 
 function searchTool(
@@ -171,7 +171,7 @@ function searchTool(
       const found = await find(query.trim(), signal);
       const tools = found.map(({ name, description }) => ({
         name,
-        description: cutText(description, 500),
+        description: shortenText(description, 500),
       }));
       return tools.length
         ? { tools }

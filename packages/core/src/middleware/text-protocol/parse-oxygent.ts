@@ -7,7 +7,7 @@ import type { ParsedReply, TextCall } from './parsed-reply.ts';
 /**
  * Parses a reply as OxyGent does. A JSON object with `tool_name` is a tool call; a JSON object
  * without it is invalid. If the request asks for a value, a JSON object without `tool_name` is an
- * answer. A tool call that is cut off is an answer. If a reply has several code fences, the first
+ * answer. An incomplete tool call is an answer. If a reply has several code fences, the first
  * one counts. `NaN` and `Infinity` are valid, as in Python. A blank reply is invalid.
  *
  * With `context.parallel`, a list of tool calls makes several tool calls, as OxyGent's document
@@ -46,7 +46,7 @@ function parseList(part: string): ParsedReply | undefined {
   const start = part.search(/\[\s*\{/);
   if (start < 0 || start > part.indexOf('{')) return undefined;
   const list = readPythonJson(part.slice(start, part.lastIndexOf(']') + 1));
-  // If the list is cut off, none of its tool calls runs.
+  // If the list is incomplete, none of its tool calls runs.
   if (list === undefined) return part.split('"tool_name"').length > 2 ? unreadable : undefined;
   if (!Array.isArray(list) || list.length < 2 || !list.some(isCall)) return undefined;
   if (!list.every(isCall)) return nameless;

@@ -10,7 +10,7 @@ export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs'
  * object with `tool_name` and `arguments`. `arguments` is an object, or a string that contains the
  * JSON of an object. A list of such objects makes several tool calls, which run in parallel. A tool
  * call may have a code fence or words around it. JSON without `tool_name` is an answer. If a tool
- * call is cut off, malformed or without `arguments`, the reply is invalid and none of its tool
+ * call is incomplete, malformed or without `arguments`, the reply is invalid and none of its tool
  * calls runs. Words after a tool call are dropped. Everything after a tool result that the model
  * invented is dropped too. `<think>` parts are ignored.
  */

@@ -68,7 +68,7 @@ export class ReplyReader {
     this.#add(this.#tag, pieces);
     this.#tag = '';
     let scan = this.#scanner?.end() ?? nothing;
-    // A thought may contain an unfinished tool call. The end tag of the thought then looks like a
+    // A thought may contain an incomplete tool call. The end tag of the thought then looks like a
     // part of the tool call's string.
     const thought = scan.problem === undefined ? -1 : this.text.lastIndexOf(close);
     if (thought >= 0) {

@@ -95,10 +95,10 @@ export function hostedToolParts(
   const calls = openHostedCalls(messages, provider);
   const last = messages.findLastIndex(({ role }) => role !== 'tool');
   const reply = messages[last]?.role === 'assistant' ? messages[last].content : [];
-  const isUnfinished = last < messages.length - 1;
+  const isIncomplete = last < messages.length - 1;
   const blocks = messages.flatMap(({ content }) => content);
   const late = blocks.filter((block) => sentBackOf(block)?.isLate);
-  const sent = new Set([...late, ...(isUnfinished ? reply : [])].map((block) => idOf(block)));
+  const sent = new Set([...late, ...(isIncomplete ? reply : [])].map((block) => idOf(block)));
 
   return (block) => {
     const hosted = hostedToolOf(block);

@@ -75,7 +75,7 @@ export class EventReply {
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: this.#head }, deltas, problem);
     if (this.done) return deltas;
-    // After the finish reason, a cut event does not matter. In a reply without events, an error
+    // After the finish reason, an incomplete event does not matter. In a reply without events, an error
     // means that the reply is invalid.
     if (whole && this.error) return [];
     if (this.finished || (whole && deltas.length)) this.#finish(deltas);

@@ -1,4 +1,4 @@
-import { cutText } from '../../message/cut-text.ts';
+import { shortenText } from '../../message/shorten-text.ts';
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
@@ -104,7 +104,7 @@ function isErrorStatus(value: unknown): value is number {
   return typeof value === 'number' && value >= 400;
 }
 
-/** Returns the text on one line, cut to `length` characters. */
+/** Returns the text on one line, shortened to `length` characters. */
 export function quote(text: string, length = 200): string {
-  return cutText(text.trim().replace(/\s+/g, ' '), length);
+  return shortenText(text.trim().replace(/\s+/g, ' '), length);
 }

@@ -6,7 +6,7 @@ export interface ServerSentEvent {
 
 /**
  * Incremental parser of `text/event-stream` (WHATWG HTML, section 9.2.6). It takes time linear in
- * the length of the input, even for small pieces: an unfinished line is not read before its end
+ * the length of the input, even for small pieces: an incomplete line is not read before its end
  * arrives.
  */
 export class SseParser {
@@ -21,7 +21,7 @@ export class SseParser {
   #event = '';
   #data: string | undefined;
 
-  /** Characters of the unfinished event. */
+  /** Characters of the incomplete event. */
   get held(): number {
     return this.#partial.length + (this.#data?.length ?? 0);
   }
@@ -32,7 +32,7 @@ export class SseParser {
   }
 
   /**
-   * Returns the unfinished last event, as far as it arrived. The specification drops such an event,
+   * Returns the incomplete last event, as far as it arrived. The specification drops such an event,
    * but some servers omit the last blank line.
    */
   end(): ServerSentEvent | undefined {

@@ -28,7 +28,7 @@ export class OpenAiDecoder implements ReplyDecoder {
 
   /**
    * Some servers send no finish reason. Without one, a tool call with empty or incomplete arguments
-   * shows that the reply was cut.
+   * shows that the reply is incomplete.
    */
   get ended(): false | undefined {
     if (this.finished || this.#calls.every(isComplete)) return undefined;

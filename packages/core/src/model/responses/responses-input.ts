@@ -94,7 +94,7 @@ function fromAssistant(
     } else placed.push({ index, item });
   }
   placed.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));
-  // A server refuses reasoning without the item that followed it, such as after a cut reply.
+  // A server refuses reasoning without the item that followed it, such as after an incomplete reply.
   const isComplete = ({ item }: PlacedItem, place: number): boolean =>
     item['type'] !== 'reasoning' || Number.isFinite(placed[place + 1]?.index);
   return placed.filter(isComplete).map(({ item }) => item);

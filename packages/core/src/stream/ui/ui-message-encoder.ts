@@ -334,7 +334,7 @@ const finishReasons = {
   waiting: 'tool-calls',
   length: 'length',
   filtered: 'content-filter',
-  cut: 'other',
+  incomplete: 'other',
   failed: 'error',
 } as const satisfies Readonly<Record<Ending, string>>;
 

@@ -113,7 +113,7 @@ export function toUiMessages(
   return shown;
 }
 
-/** Gives a tool of the provider an error if it was running when its reply was cut. */
+/** Gives a tool of the provider an error if it was running when its reply broke off. */
 function withoutOpenTool(block: ContentBlock): ContentBlock {
   const hosted = hostedToolOf(block);
   if (!hosted || hasEnded(hosted)) return block;

@@ -31,7 +31,7 @@ export function filesIn(content: string | readonly ContentBlock[]): readonly UiF
   return typeof content === 'string' ? [] : content.filter(isMedia).map(toFilePart);
 }
 
-/** Text of the error of a call whose reply was cut. */
+/** Text of the error of a call whose reply is incomplete. */
 export const interruptedText = 'The call was interrupted.';
 
 /** Returns the chunks for a tool that the provider runs itself. */

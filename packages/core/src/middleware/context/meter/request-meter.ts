@@ -128,7 +128,7 @@ export class RequestMeter {
 
   /**
    * Returns the correction factor, rounded up to the next multiple of 0.05. Without rounding, each
-   * reply would change the factor slightly and move the cut of the conversation. Prompt caches
+   * reply would change the factor slightly and move the point at which the conversation is trimmed. Prompt caches
    * would then never match.
    */
   #factor(modelId: string | undefined): number {

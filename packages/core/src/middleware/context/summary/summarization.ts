@@ -14,7 +14,7 @@ import {
   type ContextRequest,
   type FittedContext,
 } from '../context-policy.ts';
-import { findCut, groupOf } from '../find-cut.ts';
+import { findTrim, groupOf } from '../find-trim.ts';
 import { trimRequest } from '../fit-context.ts';
 import {
   RequestMeter,
@@ -97,7 +97,7 @@ export interface HistorySummarizer extends ContextMiddleware {
  * results are always summarized together. System messages at the beginning and the newest messages
  * stay as they are. The current prompt stays even if the summary covers its turn.
  *
- * A summary is reused until one of its messages is cut from the session log, or the messages after
+ * A summary is reused until one of its messages is removed from the session log, or the messages after
  * it no longer fit. In the second case, the model writes the next summary from the old summary and
  * the messages after it. If a summary fails or takes too long, messages are left out as by
  * `fitContext`. `onError`, the event `context-fitted` and the result's `warnings` get the error. The
@@ -301,7 +301,7 @@ interface Range {
 
 /**
  * Returns the index after the last message to summarize. The range covers the messages that
- * trimming would leave out. If trimming would cut the prompt's turn, the range includes the prompt.
+ * trimming would leave out. If trimming would reach the prompt's turn, the range includes the prompt.
  * The range is extended if more than `keep` messages would stay.
  */
 function endOf(
@@ -314,13 +314,13 @@ function endOf(
     keep,
   }: { from: number; room: number; step: number | undefined; keep: number | undefined },
 ): number {
-  const { history, held, turn } = findCut(messages, sums, {
+  const { history, promptEnd, turn } = findTrim(messages, sums, {
     start: from,
     prompt: Math.max(prompt, from - 1),
     budget: room,
     step,
   });
-  const end = turn > held ? turn : history;
+  const end = turn > promptEnd ? turn : history;
   if (keep === undefined || messages.length - end <= keep) return end;
   // Messages of one group stay together, and the newest group always stays.
   const [wished] = groupOf(messages, Math.min(messages.length - keep, messages.length - 1), from);

@@ -1,4 +1,4 @@
-import { startOf } from '../../../message/cut-text.ts';
+import { startOf } from '../../../message/shorten-text.ts';
 import type { ContentBlock } from '../../../message/content-block.ts';
 import { fence } from '../../../message/fence.ts';
 import { mediaPlaceholder } from '../../../message/media.ts';

@@ -1,4 +1,4 @@
-import { startOf } from '../../../message/cut-text.ts';
+import { startOf } from '../../../message/shorten-text.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
 import type { Report } from '../rejection.ts';

@@ -63,7 +63,7 @@ export const outputFields: string = `lookahead:count|all|? thinking:boolean|? on
  * The whole reply is checked again at its end. If text that was already sent has to change, a
  * `step-reset` takes the text back. A rejected reply ends the agent call with reason `rejected` and
  * `error.code` `GUARD_REJECTED`, and is not stored. A rule that throws rejects the reply. The cost
- * of a reply that was cut off is estimated.
+ * of an incomplete reply is estimated.
  *
  * Summaries of `summarization` pass unchecked: only the model sees them, and its next reply is
  * checked. Put this middleware before middleware that retries or changes models, so that the rules

@@ -1,4 +1,4 @@
-import { startOf } from '../../../message/cut-text.ts';
+import { startOf } from '../../../message/shorten-text.ts';
 import { misconfigured } from '../../../error/agent-error.ts';
 import { checkOptions } from '../../../error/check-fields.ts';
 import { tell } from '../../../error/report-failure.ts';
@@ -14,7 +14,7 @@ export interface OutputLengthOptions {
   readonly min?: number;
   /**
    * Maximum length of a reply in characters. Default: no limit. The text after the limit is
-   * replaced with `mark`. A structured value is not cut. A value that is too long is rejected with
+   * replaced with `mark`. A structured value is not shortened. A value that is too long is rejected with
    * `OUTPUT_REJECTED`, and the details have its `length` and `max`.
    */
   readonly max?: number;
@@ -25,7 +25,7 @@ export interface OutputLengthOptions {
    * `OUTPUT_TOO_SHORT`.
    */
   readonly mode?: 'warn' | 'retry' | 'fail';
-  /** Text at the end of a reply that was cut. Default: a blank line and `[Cut off here]`. */
+  /** Text at the end of a reply that was shortened. Default: a blank line and `[Cut off here]`. */
   readonly mark?: string;
   /**
    * Function that gets each violation of `min` or `max`. An exception of this function is logged to

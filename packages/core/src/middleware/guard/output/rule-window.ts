@@ -6,7 +6,7 @@ import { findingsOf, withheldFromOf, throwRejected } from './run-rule.ts';
 const behind = 64;
 
 /**
- * Applies one rule to a streamed text. Holds back the last `lookahead` characters and releases the
+ * Applies one rule to a streamed text. Withholds the last `lookahead` characters and releases the
  * text before them.
  */
 export class RuleWindow {

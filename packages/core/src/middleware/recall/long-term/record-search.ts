@@ -2,7 +2,7 @@ import type { RunContext } from '../../../agent/run-context.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { MessageContext } from '../../../message/create-message.ts';
-import { cutText } from '../../../message/cut-text.ts';
+import { shortenText } from '../../../message/shorten-text.ts';
 import { cleanText, fence } from '../../../message/fence.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { Msg } from '../../../message/msg.ts';
@@ -207,7 +207,7 @@ export function recalledText(records: readonly LongTermRecord[], maxTokens: numb
       typeof createdAt === 'string' ? `- ${createdAt.slice(0, 10)} ${lines}` : `- ${lines}`;
     const tokens = estimateTokens(entry);
     if (tokens > left && entries.length > 0) continue;
-    entries.push(cutText(entry, Math.floor((entry.length * left) / Math.max(left, tokens))));
+    entries.push(shortenText(entry, Math.floor((entry.length * left) / Math.max(left, tokens))));
     left -= tokens;
   }
   return entries.join('\n');

@@ -1,5 +1,5 @@
 import { AgentError, misconfigured } from '../../../error/agent-error.ts';
-import { cutText } from '../../../message/cut-text.ts';
+import { shortenText } from '../../../message/shorten-text.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import {
   contextSection,
@@ -117,7 +117,7 @@ async function filtersOf(
 }
 
 /**
- * Returns the valid documents of a result, each cut to `maxLength` characters. Reports invalid
+ * Returns the valid documents of a result, each shortened to `maxLength` characters. Reports invalid
  * documents. Throws if the result is not an array.
  */
 function readDocuments(
@@ -247,8 +247,8 @@ function longestStart(text: string, fits: (start: string) => boolean): string | 
   let [low, high] = [0, text.length];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (fits(cutText(text, middle))) low = middle;
+    if (fits(shortenText(text, middle))) low = middle;
     else high = middle;
   }
-  return low > 0 ? cutText(text, low) : undefined;
+  return low > 0 ? shortenText(text, low) : undefined;
 }

@@ -69,7 +69,7 @@ export interface RetrievalOptions extends MessageContext {
    */
   readonly rerank?: Rerank;
   /**
-   * Returns the text of the documents. The text is put between tags and cut to `maxTokens`.
+   * Returns the text of the documents. The text is put between tags and shortened to `maxTokens`.
    * Default: `documentsText`.
    */
   readonly format?: (documents: readonly RetrievedDocument[]) => string;

@@ -4,6 +4,6 @@ export function startOf(text: string, length: number): string {
 }
 
 /** Returns the text, or its first `length` characters and an ellipsis if it is longer. */
-export function cutText(text: string, length: number): string {
+export function shortenText(text: string, length: number): string {
   return text.length > length ? `${startOf(text, length)}…` : text;
 }

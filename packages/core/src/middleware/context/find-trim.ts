@@ -2,7 +2,7 @@ import { isResult } from '../../message/message-text.ts';
 import { isOwn } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 
-export interface CutOptions {
+export interface TrimOptions {
   /** Maximum number of tokens of all messages together. */
   readonly budget: number;
   /** Index of the current prompt, which always stays, or `start - 1` without a prompt. */
@@ -16,49 +16,49 @@ export interface CutOptions {
 }
 
 /**
- * The messages that stay: those from index `history` to the one before `held`, and those from index
+ * The messages that stay: those from index `history` to the one before `promptEnd`, and those from index
  * `turn` to the end. The first range ends with the current prompt and its tool results.
  */
-export interface Cut {
+export interface Trim {
   readonly history: number;
-  readonly held: number;
+  readonly promptEnd: number;
   readonly turn: number;
 }
 
 /**
- * Finds two cuts, as Arc Reactor does. The first leaves out messages before the current prompt,
- * oldest first. If that is not enough, the second leaves out messages after the prompt, oldest
- * first. All messages of a group stay, or none. `sums[i]` is the number of tokens of the first `i`
- * messages. Each cut is found by binary search, so a long history costs little more than a short
- * one.
+ * Finds the messages to leave out, as Arc Reactor does: first those before the current prompt,
+ * oldest first. If that is not enough, then those after the prompt, oldest first. All messages of a group stay, or none. `sums[i]` is the number of tokens of the first `i`
+ * messages. The search is binary, so a long history costs little more than a short one.
  */
-export function findCut(
+export function findTrim(
   messages: readonly Msg[],
   sums: readonly number[],
-  options: CutOptions,
-): Cut {
+  options: TrimOptions,
+): Trim {
   const { budget, prompt, step = 0, reference = false, start = 0 } = options;
   const total = sums[messages.length]! - sums[start]!;
-  const held = afterPrompt(messages, options);
+  const promptEnd = afterPrompt(messages, options);
   const excess = total - budget;
-  if (excess <= 0) return { history: start, held, turn: held };
+  if (excess <= 0) return { history: start, promptEnd, turn: promptEnd };
   const wanted = step > 0 ? Math.ceil(excess / step) * step : excess;
-  const history = cutHistory(messages, sums, options, wanted);
+  const history = trimHistory(messages, sums, options, wanted);
   const gone = sums[history]! - sums[start]!;
   const missing = (gone < excess ? wanted : excess) - gone;
-  const last = lastCut(messages, held, {
+  const last = lastTrim(messages, promptEnd, {
     reference,
     keepNone: reference && budget <= 0 && prompt >= start,
   });
-  const cutsTurn = missing > 0 && held < last;
-  const turn = cutsTurn ? skip(messages, sums, { from: held, to: last, tokens: missing }) : held;
-  return { history, held, turn };
+  const trimsTurn = missing > 0 && promptEnd < last;
+  const turn = trimsTurn
+    ? skip(messages, sums, { from: promptEnd, to: last, tokens: missing })
+    : promptEnd;
+  return { history, promptEnd, turn };
 }
 
 /** Returns the index after the prompt. Tool results in the prompt's group stay with the prompt. */
 function afterPrompt(
   messages: readonly Msg[],
-  { prompt, reference = false, start = 0 }: CutOptions,
+  { prompt, reference = false, start = 0 }: TrimOptions,
 ): number {
   let end = Math.max(prompt + 1, start);
   if (reference || end === start) return end;
@@ -67,27 +67,27 @@ function afterPrompt(
 }
 
 /**
- * Returns the cut before the prompt that leaves out at least `tokens` tokens, if there are as many.
- * What stays begins with a user message.
+ * Returns the first message that stays of those before the prompt. At least `tokens` tokens are left
+ * out, if there are as many. What stays begins with a user message.
  */
-function cutHistory(
+function trimHistory(
   messages: readonly Msg[],
   sums: readonly number[],
-  { prompt, reference = false, start = 0 }: CutOptions,
+  { prompt, reference = false, start = 0 }: TrimOptions,
   tokens: number,
 ): number {
   if (prompt <= start) return start;
-  let cut = skip(messages, sums, { from: start, to: prompt, tokens });
-  while (!reference && cut < prompt && messages[cut]!.role !== 'user') {
-    const end = groupEnd(messages, cut);
-    if (end > prompt) break;
-    cut = end;
+  let first = skip(messages, sums, { from: start, to: prompt, tokens });
+  while (!reference && first < prompt && messages[first]!.role !== 'user') {
+    const next = groupEnd(messages, first);
+    if (next > prompt) break;
+    first = next;
   }
-  return cut;
+  return first;
 }
 
-/** Returns the last index at which the turn may be cut. The newest group always stays. */
-function lastCut(
+/** Returns the last index up to which the turn may be trimmed. The newest group always stays. */
+function lastTrim(
   messages: readonly Msg[],
   from: number,
   { reference, keepNone }: { reference: boolean; keepNone: boolean },
@@ -103,7 +103,7 @@ function lastCut(
 }
 
 /**
- * Returns the index of a cut: the first end of a group at which at least `tokens` tokens after
+ * Returns the index at which to go on: the first end of a group at which at least `tokens` tokens after
  * `from` are left out. If `to` comes first, returns the last end of a group up to `to`.
  */
 function skip(
