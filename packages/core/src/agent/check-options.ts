@@ -1,4 +1,4 @@
-import { AgentError, missingPart } from '../error/agent-error.ts';
+import { missingPart, misconfigured } from '../error/agent-error.ts';
 import { checkFields, checkOptions, unknownIn } from '../error/check-fields.ts';
 import { generateFields } from '../model/chat-model.ts';
 import { checkTool } from '../tool/tool.ts';
@@ -38,7 +38,7 @@ export function checkDefaults(use: readonly Middleware[], fields: OptionFields):
     if (key === undefined) continue;
     const advice = fields === kernelFields ? ' Use ReActAgent.' : '';
     const message = `The middleware "${name}" sets \`${key}\`, which ${fields.of} does not have.${advice}`;
-    throw new AgentError('CONFIGURATION', message);
+    throw misconfigured(message);
   }
 }
 

@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { type AgentError, misconfigured } from '../error/agent-error.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
@@ -95,7 +95,7 @@ export function runOf(context: RunInfo): Run {
   // A copy has the fields of the run, but not its methods.
   if ('alive' in Object(context)) return context as Run;
   const message = 'The context must be that of the run, not a copy.';
-  throw new AgentError('CONFIGURATION', message);
+  throw misconfigured(message);
 }
 
 /** Appends a text to the system prompt, or sets it if there is none. */

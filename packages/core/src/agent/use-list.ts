@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { type AgentError, misconfigured } from '../error/agent-error.ts';
 import {
   kernelDefaults,
   type AgentDefaults,
@@ -53,7 +53,7 @@ export function withCallParts(own: readonly Middleware[], use: UseList): readonl
 
 function twice({ name }: Middleware): AgentError {
   const message = `Two parts are named "${name}". Rename one.`;
-  return new AgentError('CONFIGURATION', message);
+  return misconfigured(message);
 }
 
 /**

@@ -46,7 +46,7 @@ function sessionInfo(key: string, text: string): SessionInfo {
   const sessionId = decodeURIComponent(encoded);
   try {
     const { title, createdAt, updatedAt, version } = parseHead(text, key);
-    return { sessionId, createdAt, updatedAt, version, title };
+    return { sessionId, createdAt, updatedAt, version, ...(title && { title }) };
   } catch {
     return { sessionId, createdAt: 0, updatedAt: 0, version: -1 };
   }

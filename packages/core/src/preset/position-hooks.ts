@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
@@ -136,8 +136,7 @@ export function checkPositionHooks(where: string, hooks: readonly PositionHook[]
     // An object of a class may have other values. A function of another name would never run.
     const functions = Object.entries(hook).filter(([, value]) => typeof value === 'function');
     checkOptions(subject, Object.fromEntries(functions), positions);
-    if (names.has(hook.name))
-      throw new AgentError('CONFIGURATION', `${where}: two hooks are named "${hook.name}".`);
+    if (names.has(hook.name)) throw misconfigured(`${where}: two hooks are named "${hook.name}".`);
     names.add(hook.name);
   }
 }

@@ -1,6 +1,7 @@
 import { checkOptions, storePlace, type SessionPlace } from '@isoloop/core/adapter';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 
+/** The agent and the store of a `browserPlace()`. */
 export interface BrowserPlaceOptions {
   /** Name of the agent, if the worker exposes several. */
   readonly agent?: string;

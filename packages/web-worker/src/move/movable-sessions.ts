@@ -11,6 +11,7 @@ export type Places<N extends string> = Readonly<
   Record<N, SessionPlace | (() => Promise<SessionPlace>)>
 >;
 
+/** What a move does with a run of the session, and when it gives up. */
 export interface MoveToOptions extends Pick<MoveOptions, 'running' | 'signal' | 'sleep'> {
   /** Stops the run of the session, for `running: 'stop'`. Default: as the old place does it. */
   readonly stop?: () => Promise<void>;

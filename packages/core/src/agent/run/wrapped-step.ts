@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { type AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { ToolCall } from '../../tool/prepare-call.ts';
@@ -55,7 +55,7 @@ export function runWrapped<K extends StepWrapper>(
 
 function calledTwice({ name = 'unnamed' }: Middleware, key: StepWrapper): AgentError {
   const message = `${key}() of "${name}" called \`next\` twice. Only wrapModel and wrapTool may.`;
-  return new AgentError('CONFIGURATION', message);
+  return misconfigured(message);
 }
 
 /** Waits for a wrapper. If it hangs after an abort, the outer wrappers still end. */

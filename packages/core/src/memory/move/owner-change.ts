@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { LogRecord } from '../log/log-record.ts';
@@ -42,8 +42,7 @@ export async function changeOwner(
   choose: (session: StoredSession) => Awaitable<StoredChange | undefined>,
 ): Promise<void> {
   const store = new SessionStore(values, key);
-  if (!store.isSafe)
-    throw new AgentError('CONFIGURATION', 'Only a store with compareAndSet can move sessions.');
+  if (!store.isSafe) throw misconfigured('Only a store with compareAndSet can move sessions.');
   const text = await store.head();
   const head = await store.parseHead({ text });
   const { batches, unread } = await store.readBatches(head?.refs.flat() ?? [], new Map());

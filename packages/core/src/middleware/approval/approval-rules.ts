@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { type AgentError, misconfigured } from '../../error/agent-error.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
@@ -37,10 +37,7 @@ export interface ApprovalRuleBook {
 /** Converts the rules. Throws `CONFIGURATION` for a rule or a pattern of the wrong kind. */
 export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
   if (Array.isArray(given))
-    throw new AgentError(
-      'CONFIGURATION',
-      `${where} must be an object such as { "mail_*": true }; got an array.`,
-    );
+    throw misconfigured(`${where} must be an object such as { "mail_*": true }; got an array.`);
   const rules = Object.entries(given).map(([key, rule]) => [key, toRule(key, rule)] as const);
   const named = new Map(rules.filter(([key]) => !isPattern(key)));
   const patterns = rules
@@ -80,5 +77,5 @@ function unknownTools(names: readonly string[], tools: ToolSet): AgentError {
   const list = names.map((name) => `"${name}"`).join(', ');
   const known = tools.schemas().map(({ name }) => name);
   const message = `${where} names tools that the agent does not have: ${list}. It has: ${known.join(', ') || 'none'}. For tools that come later, use a pattern such as "mail_*".`;
-  return new AgentError('CONFIGURATION', message, { details: { tools: [...names] } });
+  return misconfigured(message, { details: { tools: [...names] } });
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
@@ -57,7 +57,7 @@ const agentFields = `name,systemPrompt:string model:stream()|? tools:array|schem
 
 /** Throws `CONFIGURATION` for an agent of the wrong form, and for two agents of one name. */
 export function checkAgents(agents: readonly HandOffAgent[], own: object): void {
-  if (!agents.length) throw new AgentError('CONFIGURATION', 'handOff() needs an agent in `to`.');
+  if (!agents.length) throw misconfigured('handOff() needs an agent in `to`.');
   for (const [index, agent] of agents.entries())
     checkOptions(`handOff(): to[${index}]`, agent, agentFields);
   const optional = targetFields.replace('description:string', 'description:string|?');
@@ -69,5 +69,5 @@ export function toolNameOf(name: string, given?: string): string {
   const made = given ?? `transfer_to_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
   if (given !== undefined || /[a-z\d]/i.test(made.slice('transfer_to_'.length))) return made;
   const message = `The agent "${name}" needs a \`toolName\`, because its name has no ASCII letters or digits.`;
-  throw new AgentError('CONFIGURATION', message);
+  throw misconfigured(message);
 }

@@ -1,7 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { withStream } from '../../model/wrap-model.ts';
 import type { ChatModel, RunInfo } from '../../model/chat-model.ts';
@@ -137,8 +137,7 @@ function leaderModel(next: ChatModel, modelOf: (run: RunInfo) => ChatModel | und
 function checkGuarded({ features }: ChatModel, agents: readonly HandOffAgent[]): void {
   const isOpen = agents.some(({ model }) => model && !model.features.guarded);
   if (!features.guarded || !isOpen) return;
-  throw new AgentError(
-    'CONFIGURATION',
+  throw misconfigured(
     'Put handOff() after outputGuards() in the list. Otherwise the guards do not check the models of its agents.',
   );
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
@@ -93,8 +93,7 @@ export class Team {
     const others = this.members.filter((other) => other !== member);
     const wrong = names?.find((name) => !others.some((other) => other.name === name));
     if (wrong !== undefined)
-      throw new AgentError(
-        'CONFIGURATION',
+      throw misconfigured(
         `handOff(): "${member.name}" cannot hand off to "${wrong}", which is no other agent of the team.`,
       );
     return names ? others.filter(({ name }) => names.includes(name)) : others;
@@ -120,6 +119,5 @@ function memberOf(given: Given, fork?: ForkOptions): Member {
 
 function refuseRepeated(key: string, values: readonly string[]): void {
   const twice = values.find((value, index) => values.indexOf(value) !== index);
-  if (twice !== undefined)
-    throw new AgentError('CONFIGURATION', `handOff(): two agents have the ${key} "${twice}".`);
+  if (twice !== undefined) throw misconfigured(`handOff(): two agents have the ${key} "${twice}".`);
 }

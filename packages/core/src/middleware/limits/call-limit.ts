@@ -2,7 +2,7 @@ import type { Ending } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import type { Hooks } from '../../event/hook.ts';
 import { ownPrefix } from '../../state/state-key.ts';
 
@@ -45,7 +45,7 @@ export class CallLimit {
    */
   constructor(where: string, key: string, what: string, options: CallLimitOptions) {
     if ((options.run ?? options.session) === undefined)
-      throw new AgentError('CONFIGURATION', `${where} needs run or session.`);
+      throw misconfigured(`${where} needs run or session.`);
     this.#key = ownPrefix + key;
     this.#what = what;
     this.#options = options;

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { outputToolName } from '../../message/output-tool.ts';
@@ -27,7 +27,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   if (tool === undefined && run !== undefined) {
     const message =
       'toolCallLimit(): to limit all tools of a run, set `limits.toolCalls` of the agent.';
-    throw new AgentError('CONFIGURATION', message);
+    throw misconfigured(message);
   }
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
   const limit = new CallLimit(

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { readSchema } from '../../schema/to-schema.ts';
 import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
@@ -61,7 +61,7 @@ export function structured<const S extends SchemaLike>(
       const { tools } = context.model.features;
       if (mode === 'tool' && !tools) {
         const message = 'The model takes no tools. Use structured(schema, { mode: "prompt" }).';
-        throw new AgentError('CONFIGURATION', message);
+        throw misconfigured(message);
       }
       return tools && mode !== 'prompt'
         ? toolForm({ schema, forceTool }, context, steps)

@@ -1,5 +1,5 @@
 import type { Steps } from '../../agent/steps.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { isPlain, isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
@@ -203,7 +203,7 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
     return undefined;
   }
   if (typeof Object(parsed).then === 'function')
-    throw new AgentError('CONFIGURATION', 'yamlMode(): parse must not return a promise.');
+    throw misconfigured('yamlMode(): parse must not return a promise.');
   try {
     return toJson(parsed);
   } catch {

@@ -1,6 +1,6 @@
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
@@ -33,7 +33,7 @@ export function toolForm(
   const tool = outputTool(input, (value) => (found = value));
   if (context.tools.find(outputToolName)) {
     const message = `structured() reserves the tool name "${outputToolName}". Rename your tool.`;
-    throw new AgentError('CONFIGURATION', message);
+    throw misconfigured(message);
   }
   context.addTools([tool]);
   const read = async (reply: Msg): Promise<Reading> =>
