@@ -86,30 +86,27 @@ export class RunDriver<T = unknown> {
    * `INVALID_INPUT` if another reader sets the pace.
    */
   async *read(seq: number): AsyncGenerator<EventBatch, undefined> {
-    for (let seen = seq; this.#log;) {
-      const batch = logSince(this.#log, seen);
-      seen = batch.at(-1)?.seq ?? seen;
-      if (batch.length) yield batch;
-      else if (this.#hasEnded) return void (await this.result);
-      else await this.#news.wait();
-    }
-    if (this.#state !== 'new')
+    const setsPace = this.#state === 'new';
+    if (setsPace) {
+      this.#unread = [];
+      void this.#run('paced');
+    } else if (!this.#log) {
       throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
-    const unread: EventBatch[] = [];
-    this.#unread = unread;
-    void this.#run('paced');
+    }
     try {
-      for (;;) {
-        const batch = unread.shift();
-        if (batch) yield batch;
-        else if (this.#hasEnded) break;
+      for (let seen = seq; ;) {
+        const batch = this.#log ? logSince(this.#log, seen) : this.#unread?.shift();
+        if (batch?.length) {
+          seen = batch.at(-1)!.seq;
+          yield batch;
+        } else if (this.#hasEnded) break;
         else {
           this.#demand.ring();
           await this.#news.wait();
         }
       }
     } finally {
-      await this.cancel();
+      if (setsPace) await this.cancel();
     }
     await this.result;
   }
