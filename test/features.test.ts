@@ -84,6 +84,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   toolEmulation: middleware.toolEmulation({ model }),
   evictLargeResults: middleware.evictLargeResults({ store }),
   keepDataParts: keepDataParts(),
+  operator: middleware.operator(),
   handOff: middleware.handOff({ to: [{ name: 'b', description: '', systemPrompt: '' }] }),
   selectTools: selectTools(),
   toolSourcing: toolSourcing(),

@@ -56,6 +56,7 @@ test('the code in the edge package’s README compiles against the built package
     'agent-with-facts.ts',
     'last-messages.ts',
     'movable.ts',
+    'operator.ts',
     'client.ts',
     'responses-client.ts',
     'page-model-worker.ts',

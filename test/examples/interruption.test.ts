@@ -4,6 +4,9 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region interrupt
 import { ReActAgent } from '@isoloop/core';
 // #endregion
+// #region operator
+import { operator, operatorMessage } from '@isoloop/core/middleware';
+// #endregion
 import { textOf } from '@isoloop/core';
 
 test('an agent call can be interrupted, paused and aborted, and can get further messages', async () => {
@@ -75,4 +78,21 @@ test('an agent call can be interrupted, paused and aborted, and can get further 
 
   expect((await aborted).reason).toBe('aborted');
   expect(agent.interrupt()).toBe(false);
+});
+
+test('a person answers in the assistant’s place', async () => {
+  const model = new ScriptedModel(['You are welcome.']);
+
+  // #region operator
+  const agent = new ReActAgent({ name: 'assistant', model, use: [operator()] });
+
+  await agent.call(operatorMessage('I am Ann.', { name: 'Ann', action: 'join' }));
+  await agent.call('Where is my parcel?'); // stored; the model is not asked
+  await agent.call(operatorMessage('It comes today.', { name: 'Ann' }));
+  await agent.call(operatorMessage('Bye.', { name: 'Ann', action: 'leave' }));
+  const { text } = await agent.call('Thanks.'); // the agent answers again
+  // #endregion
+
+  expect(text).toBe('You are welcome.');
+  model.assertDone();
 });

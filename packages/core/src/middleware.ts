@@ -32,6 +32,8 @@ export type {
   SummarizeOptions,
   SummaryFallbackOptions,
 } from './middleware/limits/last-answer.ts';
+export { operator, operatorMessage } from './middleware/operator/operator.ts';
+export type { OperatorMessageOptions } from './middleware/operator/operator.ts';
 export { handOff } from './middleware/hand-off/hand-off.ts';
 export type { HandOffOptions } from './middleware/hand-off/hand-off.ts';
 export type {

@@ -169,6 +169,7 @@ const entries: Readonly<Record<string, Entry>> = {
       memoryResponses: (wrong) => middleware.memoryResponses(wrong),
       modelCallLimit: (wrong) => middleware.modelCallLimit(given({ run: 1 }, wrong)),
       modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),
+      operatorMessage: (wrong) => middleware.operatorMessage('', given({ name: 'Ann' }, wrong)),
       patchToolCalls: (wrong) => middleware.patchToolCalls(wrong),
       positionHooks: (wrong) => middleware.positionHooks([], wrong),
       reflexion: (wrong) => middleware.reflexion(wrong),
@@ -188,7 +189,7 @@ const entries: Readonly<Record<string, Entry>> = {
     others:
       'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
       'errorHints errorResult ' +
-      'friendlyErrors isEnding isNewAnswer isNext isResult lastAnswer modelErrors nestedHooks ' +
+      'friendlyErrors isEnding isNewAnswer isNext isResult lastAnswer modelErrors nestedHooks operator ' +
       'boundedModel parallelIds perRun runInfo presetOf reactMemory steering todosOf toolMedia withExecute withStream wrapModel',
   },
   './observe': {

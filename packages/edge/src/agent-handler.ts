@@ -76,16 +76,16 @@ export function createAgentHandler<
     sessions: { ...defaultSessions, ...options.sessions },
   };
   checkSettings(settings);
-  const { llm, store, moves } = settings;
+  const { llm, store, moves, operator } = settings;
   const sessions = store && new ProcessSessions(settings, store);
   const identify = rateLimited(settings, access(settings));
   const allowed =
-    (route: SettingsRoute): Route =>
+    (route: SettingsRoute, enter = identify): Route =>
     async (c) => {
       const { env = {} } = c;
       hideSecretsOf(settings, env);
       if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
-      await identify(c);
+      await enter(c);
       return route(c, settings);
     };
   const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
@@ -99,6 +99,8 @@ export function createAgentHandler<
     '/api/chat/:id/branches': { GET: allowed(branchesRoute) },
     '/api/chat/:id/stream': { GET: allowed(streamRoute) },
     '/api/chat/:id/interrupt': { POST: allowed(interruptRoute) },
+    ...llm?.routes(allowed),
+    ...operator?.routes(allowed),
     '/api/chats': { GET: allowed(chatsRoute) },
     '/api/run': { POST: allowed(runRoute) },
     '/v1/chat/completions': { POST: allowed(completionsRoute) },
@@ -114,8 +116,6 @@ export function createAgentHandler<
     app.all(path, endpoint(faceOf(path), checkOrigin, route));
   };
   for (const [path, methods] of Object.entries(routes)) serve(path, byMethod(methods));
-  for (const [path, methods] of Object.entries(llm?.routes(settings) ?? {}))
-    serve(path, allowed(byMethod(methods)));
   serve('/v1/responses/:id/:part?', noStoredResponse);
   app.notFound((c) => endpoint(faceOf(c.req.path), checkOrigin, noRoute)(c));
   const Plain = agentSession(settings);

@@ -31,7 +31,7 @@ const where = 'createAgentHandler()';
 const fields =
   'agent:function authorize,memory,jsonSchema,rateLimit:function|? cors,models:array|? ' +
   'clientSettings:array thinking:boolean store:setMany()|? events:boolean|? systemMessages:as-user|keep|? ' +
-  'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? llm:routes()|? moves:routes()|?';
+  'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? llm,moves,operator:routes()|?';
 
 /**
  * Maximum of `sessions.heartbeatMs`, in milliseconds. The runtime puts a Durable Object to sleep

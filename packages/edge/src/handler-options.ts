@@ -1,5 +1,6 @@
 import type { Awaitable, KeyValueStore, Memory, ReActAgent } from '@isoloop/core';
 import type { Context, Hono } from 'hono';
+import type { OperatorDesk } from './routes/operator-desk.ts';
 import type { LlmProxy } from './proxy/llm-options.ts';
 import type { Route } from './http/endpoint.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
@@ -172,6 +173,11 @@ export interface AgentHandlerOptions<
    * `@isoloop/edge/move`. Default: conversations stay here.
    */
   readonly moves?: SessionMoves;
+  /**
+   * The routes with which a person answers in the assistant's place: `operatorDesk()` of
+   * `@isoloop/edge/operator`. Default: no such routes.
+   */
+  readonly operator?: OperatorDesk<Env>;
   /** Options for sessions in Durable Objects. */
   readonly sessions?: Partial<SessionOptions>;
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import * as edge from './index.ts';
 import * as jwts from './jwt.ts';
 import * as llms from './llm.ts';
+import * as operators from './operator.ts';
 import * as moves from './move.ts';
 
 // A value of the type `never` fits the options of each function.
@@ -36,6 +37,10 @@ const entries: Readonly<Record<string, Entry>> = {
     calls: { jwt: (wrong) => jwts.jwt(given({ issuer: 'i', audience: 'a' }, wrong)) },
   },
   './move': { exports: moves, calls: {}, others: ['sessionMoves'] },
+  './operator': {
+    exports: operators,
+    calls: { operatorDesk: (wrong) => operators.operatorDesk(given({ authorize: agent }, wrong)) },
+  },
   './llm': {
     exports: llms,
     calls: { llmProxy: (wrong) => llms.llmProxy(given({ models: [], upstream: agent }, wrong)) },

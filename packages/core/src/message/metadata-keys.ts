@@ -31,9 +31,18 @@ export interface MessageMetadata {
   readonly cached?: boolean;
   /** Whether a client claims that an agent elsewhere wrote the message. */
   readonly imported?: boolean;
+  /** The person who wrote the message in the assistant's place. */
+  readonly operator?: OperatorMark;
   /** Warnings of output guards. */
   readonly warnings?: readonly string[];
 }
+
+/** Mark of a message that a person wrote in the assistant's place. */
+export type OperatorMark = {
+  readonly name: string;
+  /** What the person did. After `leave`, the agent answers again. */
+  readonly action: 'join' | 'say' | 'leave';
+};
 
 /** Returns the fields of a message's metadata that the library sets. */
 export function metadataOf({ metadata }: Pick<Msg, 'metadata'>): MessageMetadata {
@@ -62,4 +71,10 @@ export function asOwn(message: Msg): Msg {
 /** Returns whether a message is marked as the library's own. */
 export function isOwn(message: Msg): boolean {
   return metadataOf(message).bypassHistory === true;
+}
+
+/** Returns whether a person answers in the assistant's place. */
+export function isOperated(messages: readonly Msg[]): boolean {
+  const last = messages.findLast((message) => metadataOf(message).operator);
+  return last !== undefined && metadataOf(last).operator?.action !== 'leave';
 }

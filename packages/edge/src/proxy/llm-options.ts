@@ -1,5 +1,5 @@
 import type { Awaitable } from '@isoloop/core';
-import type { Caller, HandlerSettings } from '../handler-options.ts';
+import type { Caller, SettingsRoute } from '../handler-options.ts';
 import type { Route } from '../http/endpoint.ts';
 
 /**
@@ -37,7 +37,7 @@ export interface LlmProxy<Env = object> {
   readonly of?: (env: Env) => void;
   /** Returns the proxy's routes, by path and method. */
   readonly routes: (
-    settings: Pick<HandlerSettings, 'limits'>,
+    allowed: (route: SettingsRoute) => Route,
   ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
 }
 

@@ -23,10 +23,10 @@ export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy
   // The routes get the bindings without their type.
   const llm = options as unknown as LlmOptions;
   return {
-    routes: (settings) => ({
-      '/llm/v1/chat/completions': { POST: (c) => llmRoute(c, settings, llm) },
-      '/llm/v1/responses': { POST: (c) => llmResponsesRoute(c, settings, llm) },
-      '/llm/v1/models': { GET: () => modelsRoute(llm) },
+    routes: (allowed) => ({
+      '/llm/v1/chat/completions': { POST: allowed((c, settings) => llmRoute(c, settings, llm)) },
+      '/llm/v1/responses': { POST: allowed((c, settings) => llmResponsesRoute(c, settings, llm)) },
+      '/llm/v1/models': { GET: allowed(() => modelsRoute(llm)) },
     }),
   };
 }

@@ -235,7 +235,7 @@ class Encoder {
 
   #toolKnown({ id, name, input, raw }: ToolUse, chunks: UiChunk[]): void {
     // Arguments that are not JSON are shown as text.
-    const shown: JsonValue = input === null && raw !== undefined ? raw : input;
+    const shown = input ?? raw ?? null;
     if (this.#open.get(id) === shown) return;
     this.#open.set(id, shown);
     chunks.push({

@@ -1,4 +1,4 @@
-import { isCorrection, metadataOf } from '../../message/metadata-keys.ts';
+import { isCorrection, metadataOf, type OperatorMark } from '../../message/metadata-keys.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -9,7 +9,7 @@ import type {
   ToolUse,
 } from '../../message/content-block.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
-import { dataPartKey, dataPartsOf, type DataPart } from '../../message/data-part.ts';
+import { dataPartKey, dataPartsOf } from '../../message/data-part.ts';
 import {
   hasEnded,
   hostedToolMetadata,
@@ -93,20 +93,25 @@ export function toUiMessages(
         parts: message.content.flatMap((block) => toPart(block, results, asked)),
       });
     if (message.role !== 'assistant') continue;
+    const { operator, partial } = metadataOf(message);
     let answer = shown.at(-1);
-    if (answer?.role !== 'assistant') {
+    if (!isAnswerOf(answer, operator)) {
       answer = { id: message.id, role: 'assistant', parts: [] };
+      if (operator) answer.metadata = { operator };
       shown.push(answer);
     }
     const made = toolUsesOf(message).flatMap(({ id }) => results.get(id) ?? []);
     answer.parts.push({ type: 'step-start' });
     for (const block of message.content) {
-      const closed = metadataOf(message).partial ? withoutOpenTool(block) : block;
-      const parts = toPart(closed, results, asked);
-      if (!parts.some((part) => endsCall(answer, part))) answer.parts.push(...parts);
+      const closed = partial ? withoutOpenTool(block) : block;
+      for (const part of toPart(closed, results, asked))
+        put(answer, part, (one) => isCallOf(part, one));
     }
     answer.parts.push(...sourceChunks(message));
-    for (const part of made.flatMap(dataPartsOf)) addData(answer, part);
+    for (const { type, id = '', data } of made.flatMap(dataPartsOf)) {
+      const part = { type, id, data };
+      put(answer, part, (one) => 'data' in one && dataPartKey(one) === dataPartKey(part));
+    }
     answer.parts.push(...made.flatMap(({ output }) => filesIn(output)));
     addReplyMetadata(answer, message);
   }
@@ -120,31 +125,29 @@ function withoutOpenTool(block: ContentBlock): ContentBlock {
   return { ...block, providerMetadata: hostedToolMetadata({ ...hosted, error: interruptedText }) };
 }
 
-/**
- * Puts the result of a provider's tool in the place of its call, if the call is in an earlier reply
- * of the answer. Returns whether it is.
- */
-function endsCall({ parts }: UiMessage, part: UiPart): boolean {
-  if (part.type !== 'dynamic-tool' || !('providerExecuted' in part)) return false;
-  const { toolCallId } = part;
-  const index = parts.findIndex(
-    (one) =>
-      one.type === 'dynamic-tool' &&
-      one.toolCallId === toolCallId &&
-      one.state === 'input-available' &&
-      one.providerExecuted,
-  );
-  if (index >= 0) parts[index] = part;
-  return index >= 0;
+/** Returns whether a UI message takes further replies. Each message of an operator stays alone. */
+function isAnswerOf(
+  shown: UiMessage | undefined,
+  operator: OperatorMark | undefined,
+): shown is UiMessage {
+  return shown?.role === 'assistant' && shown.metadata?.['operator'] === operator;
 }
 
-/** Adds a data part, or replaces the earlier part with the same type and id. */
-function addData({ parts }: UiMessage, { type, id = '', data }: DataPart): void {
-  const part = { type, id, data };
-  const key = dataPartKey(part);
-  const index = parts.findIndex((one) => 'data' in one && dataPartKey(one) === key);
+/** Puts a part in the place of an earlier part, or at the end. */
+function put({ parts }: UiMessage, part: UiPart, isPlace: (one: UiPart) => boolean): void {
+  const index = parts.findIndex(isPlace);
   if (index < 0) parts.push(part);
   else parts[index] = part;
+}
+
+/** Returns whether `one` is the call of a provider's tool whose result `part` has. */
+function isCallOf(part: UiPart, one: UiPart): boolean {
+  return (
+    'providerExecuted' in part &&
+    'providerExecuted' in one &&
+    one.toolCallId === part.toolCallId &&
+    one.state === 'input-available'
+  );
 }
 
 function addReplyMetadata(answer: UiMessage, message: Msg): void {
@@ -236,7 +239,7 @@ function toToolPart(
     type: 'dynamic-tool' as const,
     toolName: name,
     toolCallId: id,
-    input: input === null && raw !== undefined ? raw : input,
+    input: input ?? raw ?? null,
   };
   if (!result && pending && asksUser(pending)) {
     const { reason } = pending;

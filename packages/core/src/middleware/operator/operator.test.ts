@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import { MemoryStore } from '../../memory/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { textOf } from '../../message/message-text.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import { toUiMessages } from '../../stream/ui/ui-messages.ts';
+import { historyFaults } from '../../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { operator, operatorMessage } from './operator.ts';
+
+const pay = tool({
+  name: 'pay',
+  description: 'Pays',
+  input: {},
+  needsApproval: true,
+  execute: () => 'paid',
+});
+
+const ann = (text: string, action?: 'join' | 'say' | 'leave') =>
+  operatorMessage(text, { name: 'Ann', ...(action && { action }) });
+
+function setUp(replies: readonly ScriptedReply[], store = new MemoryStore()) {
+  const model = new ScriptedModel(replies);
+  const memory = new SessionMemory(store, 's');
+  const agent = new ReActAgent({ name: 'a', model, memory, tools: [pay], use: [operator()] });
+  return { agent, model, store };
+}
+
+const spoken = ({ requests }: ScriptedModel) =>
+  requests.at(-1)!.messages.map((message) => `${message.name ?? message.role}: ${textOf(message)}`);
+
+test('from the message of an operator on, the agent stays silent, also in a new process', async () => {
+  const { agent, model, store } = setUp(['Hello.']);
+  await agent.call('Hi');
+  const joined = await agent.call(ann('I am Ann.', 'join'));
+  expect(joined).toMatchObject({ reason: 'suspended', text: '', pending: [] });
+  const { agent: later, model: none } = setUp([], store);
+  expect(await later.call('Help')).toMatchObject({ reason: 'suspended', text: '' });
+  await later.observe(ann('It works again.'));
+  expect(none.requests).toEqual([]);
+  expect(model.requests).toHaveLength(1);
+  expect((await later.messages()).map((message) => [message.name, textOf(message)])).toEqual([
+    [undefined, 'Hi'],
+    ['a', 'Hello.'],
+    ['Ann', 'I am Ann.'],
+    [undefined, 'Help'],
+    ['Ann', 'It works again.'],
+  ]);
+});
+
+test('after the operator left, the agent answers the next message and knows who said what', async () => {
+  const { agent, model } = setUp(['You are welcome.']);
+  await agent.call(ann('I am Ann.', 'join'));
+  await agent.call('Help');
+  await agent.call(ann('Done.'));
+  expect((await agent.call(ann('Bye.', 'leave'))).reason).toBe('suspended');
+  expect(model.requests).toEqual([]);
+  expect((await agent.call('Thanks')).text).toBe('You are welcome.');
+  expect(spoken(model)).toEqual([
+    'Ann: I am Ann.',
+    'user: Help',
+    'Ann: Done.',
+    'Ann: Bye.',
+    'user: Thanks',
+  ]);
+});
+
+test('if the user wrote something meanwhile, the agent answers as soon as the operator leaves', async () => {
+  const { agent, model } = setUp(['Let me see.']);
+  await agent.call(ann('I am Ann.', 'join'));
+  await agent.call('Help');
+  expect(await agent.call(ann('Bye.', 'leave'))).toMatchObject({
+    reason: 'stop',
+    text: 'Let me see.',
+  });
+  expect(spoken(model)).toEqual(['Ann: I am Ann.', 'user: Help']);
+});
+
+test('an operator who joins a running agent call ends it before the next model request', async () => {
+  const { agent, model } = setUp([
+    () => {
+      agent.interrupt({ mode: 'inject', messages: [ann('Wait.', 'join')] });
+      return 'The answer.';
+    },
+  ]);
+  expect((await agent.call('Hi')).reason).toBe('suspended');
+  expect(model.requests).toHaveLength(1);
+  expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'The answer.', 'Wait.']);
+});
+
+test('a tool call that waits for approval stays open while the operator is there', async () => {
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'Paid.']);
+  const { pending } = await agent.call('Pay');
+  expect((await agent.call(ann('I check this.', 'join'))).pending).toEqual(pending);
+  expect((await agent.call(ann('It is fine.', 'leave'))).pending).toEqual(pending);
+  const decision = { toolUseId: pending[0]!.toolUseId, type: 'approve' } as const;
+  expect((await agent.call([decision])).text).toBe('Paid.');
+  expect(historyFaults(model.requests.at(-1)!.messages)).toEqual([]);
+});
+
+test('an approval while the operator is there runs no tool until the operator leaves', async () => {
+  const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'Paid.']);
+  const { pending } = await agent.call('Pay');
+  await agent.call(ann('I check this.', 'join'));
+  const decision = { toolUseId: pending[0]!.toolUseId, type: 'approve' } as const;
+  expect((await agent.call([decision])).reason).toBe('suspended');
+  await agent.call(ann('Go on.', 'leave'));
+  expect((await agent.call()).text).toBe('Paid.');
+});
+
+test('pages see each message of an operator on its own, with the name', async () => {
+  const { agent } = setUp(['Hello.']);
+  await agent.call('Hi');
+  await agent.call(ann('I am Ann.', 'join'));
+  await agent.call(ann('What is it?'));
+  expect(
+    toUiMessages(await agent.messages()).map(({ role, metadata }) => [
+      role,
+      metadata?.['operator'],
+    ]),
+  ).toEqual([
+    ['user', undefined],
+    ['assistant', undefined],
+    ['assistant', { name: 'Ann', action: 'join' }],
+    ['assistant', { name: 'Ann', action: 'say' }],
+  ]);
+});

@@ -1,0 +1,136 @@
+import { AgentError } from '@isoloop/core';
+import type { Awaitable } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
+import { operatorMessage } from '@isoloop/core/middleware';
+import type { Context } from 'hono';
+import type { EdgeEnv, HandlerSettings, SettingsRoute } from '../handler-options.ts';
+import type { Route } from '../http/endpoint.ts';
+import { checkNames, invalidField, readJson } from '../http/request-body.ts';
+import { askerOf, unknownChat } from '../session/session-command.ts';
+import { turnHost } from '../session/host/turn-host.ts';
+import { readIds } from '../turn/asked-again.ts';
+import { checkSession } from '../turn/session.ts';
+import { messagesRoute } from './messages-route.ts';
+
+/** A person who answers in the assistant's place. */
+export interface Operator {
+  /** Name that users and the model see. */
+  readonly name: string;
+}
+
+/** Who may answer in the assistant's place, in which conversations. */
+export interface OperatorDeskOptions<Env = object> {
+  /**
+   * Function that identifies the operator of a request. If it returns `null` or fails, the response
+   * is 401. `chat`: the conversation and its user. The `authorize` of the endpoint is not asked.
+   */
+  readonly authorize: (
+    request: Request,
+    env: Env,
+    chat: { readonly user: string; readonly sessionId: string },
+  ) => Awaitable<Operator | null>;
+}
+
+/** Function that identifies the caller of a request. */
+type Enter = (c: Context<EdgeEnv>) => Promise<void>;
+
+/** The routes of operators, for the option `operator` of `createAgentHandler`. */
+export interface OperatorDesk<Env = object> {
+  /** Type marker of the bindings, never set. */
+  readonly of?: (env: Env) => void;
+  /** Returns the routes, by path and method. `enter` takes the place of `authorize`. */
+  readonly routes: (
+    allowed: (route: SettingsRoute, enter: Enter) => Route,
+  ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
+}
+
+/**
+ * Creates the routes with which a person answers in the assistant's place. Give the agent
+ * `operator()` of `@isoloop/core/middleware` too; without it, the agent answers the person. `user`
+ * and `id` name the conversation.
+ *
+ * - `GET /api/operator/:user/:id` returns its messages, in the form of `GET /api/chat/:id/messages`.
+ * - `POST /api/operator/:user/:id` with `{ action, text }` stores a message of the person. The
+ *   answer is that of `POST /api/run`. `join` first ends the running answer, if the conversation
+ *   is in a Durable Object. With `leave`, the agent answers again.
+ *
+ * Throws `CONFIGURATION` without `authorize`.
+ *
+ * @example
+ * createAgentHandler<Env>({
+ *   agent: ({ memory }) => new ReActAgent({ name: 'assistant', model, memory, use: [operator()] }),
+ *   operator: operatorDesk({ authorize: (request, env) => memberOf(request, env) }),
+ * });
+ */
+export function operatorDesk<Env extends object>(
+  options: OperatorDeskOptions<Env>,
+): OperatorDesk<Env> {
+  checkOptions('operatorDesk()', options, 'authorize:function');
+  const { authorize } = options as unknown as OperatorDeskOptions;
+  const enter: Enter = async (c) => {
+    names.set(c, await operatorOf(c, authorize));
+  };
+  return {
+    routes: (allowed) => ({
+      '/api/operator/:user/:id': {
+        GET: allowed(messagesRoute, enter),
+        POST: allowed(tell, enter),
+      },
+    }),
+  };
+}
+
+/** Maximum length of an operator's message, in characters. */
+const maxText = 100_000;
+
+/** The names of the operators of requests. */
+const names = new WeakMap<Context<EdgeEnv>, string>();
+
+/** Identifies the operator, and makes the conversation's user the user of the request. */
+async function operatorOf(
+  c: Context<EdgeEnv>,
+  authorize: OperatorDeskOptions['authorize'],
+): Promise<string> {
+  const sessionId = checkSession(c.req.param('id'));
+  const user = c.req.param('user') ?? '';
+  const refused = 'This request is not authorized.';
+  const operator = await Promise.resolve()
+    .then(() => authorize(c.req.raw, c.env, { user, sessionId }))
+    .catch((cause: unknown) => {
+      throw new AgentError('UNAUTHORIZED', refused, { cause });
+    });
+  const name: unknown = operator?.name;
+  if (typeof name !== 'string' || !name) throw new AgentError('UNAUTHORIZED', refused);
+  c.set('user', user);
+  c.set('mayEdit', false);
+  return name;
+}
+
+async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const name = names.get(c)!;
+  const sessionId = checkSession(c.req.param('id'));
+  const body = await readJson(c.req.raw, settings.limits.bodyBytes);
+  checkNames(body, ['action', 'text']);
+  const { action = 'say', text } = body;
+  if (action !== 'join' && action !== 'say' && action !== 'leave')
+    throw invalidField('action', 'must be "join", "say" or "leave"');
+  if (typeof text !== 'string' || !text.trim() || text.length > maxText)
+    throw invalidField('text', `must be a text of at most ${maxText} characters`);
+  const known = await messagesRoute(c, settings);
+  if (!known.ok) return known;
+  const { messages } = (await known.json()) as { readonly messages: readonly unknown[] };
+  if (!messages.length) throw unknownChat();
+  if (action === 'join')
+    await askerOf(c, sessionId)?.({ type: 'interrupt', mode: 'abort', reason: undefined });
+  const message = operatorMessage(text, { name, action });
+  return turnHost(c, settings, sessionId).answer({
+    turn: {
+      turn: { kind: 'messages', messages: [message] },
+      model: settings.models[0]!,
+      messageId: crypto.randomUUID(),
+      ...readIds(c),
+    },
+    face: { kind: 'events' },
+    echo: { withoutEcho: 'latest' },
+  });
+}
