@@ -1,6 +1,7 @@
 import { openai } from '@isoloop/core/openai';
 import type { ChatModel } from '@isoloop/core';
 import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
+import { sessionMoves } from '@isoloop/edge/move';
 import { demoAgent } from '../src/demo-agent.ts';
 import { offlineModel } from '../src/offline-model.ts';
 import { timesOf, type Pace } from '../src/pace.ts';
@@ -47,6 +48,7 @@ export default {
 function demoHandler(models: readonly string[]): AgentHandler<Env> {
   return createAgentHandler<Env>({
     models,
+    moves: sessionMoves(),
     agent: ({ env, sessionId, user, memory, model }) =>
       demoAgent({
         sessionId,

@@ -2,16 +2,7 @@
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser } from './browser.ts';
-import {
-  answers,
-  ask,
-  atRest,
-  chooseModel,
-  goHome,
-  openDemo,
-  questions,
-  timeline,
-} from './demo-server.ts';
+import { answers, ask, atRest, chooseModel, openDemo, questions, timeline } from './demo-server.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -109,7 +100,8 @@ test('the page keeps unsent text when the user chooses another model, another ho
   await field.fill('And what is');
   await chooseEndpoint(page, `${inject('providerUrl')}/deltas/3/v1`);
   expect(await field.inputValue()).toBe('And what is');
-  await goHome(page, 'At the edge');
+  await page.getByRole('radio', { name: 'At the edge' }).check({ force: true });
+  await atRest(page);
   expect(await field.inputValue()).toBe('And what is');
   await page.getByRole('button', { name: 'New conversation' }).click();
   await atRest(page);

@@ -164,3 +164,22 @@ test.for(homes)(
     expect(second).toContain('2 + 2 = 4.');
   },
 );
+
+test('the switch moves the conversation to the edge and back, where it continues, and a second tab follows', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  await ask(page, 'What is 6 * 7?');
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await answers(other).first().waitFor();
+  for (const [index, home] of [homes[1], homes[0]].entries()) {
+    await page.getByRole('radio', { name: home }).check({ force: true });
+    for (const each of [page, other]) {
+      await expect.poll(() => each.getByRole('radio', { name: home }).isChecked()).toBe(true);
+      await expect.poll(() => answers(each).count()).toBe(index + 1);
+    }
+    await ask(page, 'What is 5 * 5?');
+    await expect.poll(() => answers(page).last().innerText()).toContain('25');
+    await expect.poll(() => answers(other).count()).toBe(index + 2);
+  }
+  expect(await answers(page).first().innerText()).toContain('42');
+});

@@ -356,7 +356,7 @@ test('the template "both" continues one conversation in the tab and at the edge'
     'Second, at the edge',
     'Third, in the tab again',
   ]);
-  const stranger = await fetch(`${url}/store/keys`, { method: 'POST', body: '[""]' });
+  const stranger = await fetch(`${url}/api/chat/first`);
   expect(stranger.status).toBe(401);
 });
 

@@ -8,6 +8,7 @@ import { loadSettings, saveSettings, type Settings } from './settings.ts';
 import { useSharedModel } from './use-shared-model.ts';
 import { frameName, TwoTabs } from './two-tabs.tsx';
 import { useAgentWorker } from './use-agent-worker.ts';
+import { useMove } from './use-move.ts';
 import { applyTheme } from './theme.ts';
 
 export function App() {
@@ -28,6 +29,7 @@ export function App() {
   const change = (changes: Partial<Settings>): void =>
     setSettings((current) => ({ ...current, ...changes }));
 
+  const move = useMove(settings, change);
   useEffect(
     () => saveSettings({ ...settings, models: { worker: workerModel, edge: edgeModel } }),
     [settings, workerModel, edgeModel],
@@ -49,13 +51,19 @@ export function App() {
         <Header
           home={home}
           model={model}
-          onHome={(next) => change({ home: next })}
+          onHome={(next) => void move.go(next)}
           onTheme={(next) => change({ theme: next })}
           onModel={() => setChoosing(true)}
           onNew={() => change({ sessions: { ...settings.sessions, [home]: crypto.randomUUID() } })}
         />
       )}
-      {model.kind === 'locked' ? (
+      {move.error && <p role="alert">{move.error.message}</p>}
+      {move.isMoving && (
+        <main className="loading" aria-busy="true">
+          <p>Moving the conversation …</p>
+        </main>
+      )}
+      {!move.isMoving && model.kind === 'locked' && (
         <LockedConversation
           key={sessionId}
           sessionId={sessionId}
@@ -63,7 +71,8 @@ export function App() {
           draft={draft}
           onModel={() => setChoosing(true)}
         />
-      ) : (
+      )}
+      {!move.isMoving && model.kind !== 'locked' && (
         <Conversation
           // A conversation's state must not outlive it.
           key={`${home}:${sessionId}`}

@@ -28,7 +28,7 @@ export function offlineChoice(): ModelChoice {
 
 const schema = z.object({
   home: z.enum(['worker', 'edge']),
-  /** Ids of the two conversations. The worker and the edge store conversations separately. */
+  /** Id of the conversation in each place. A move gives both the same id. */
   sessions: z.object({ worker: z.string(), edge: z.string() }),
   models: z.object({ worker: modelChoice, edge: modelChoice }),
   theme: z.enum(['light', 'dark', 'system']),

@@ -1,10 +1,9 @@
-import { listSessions, type SessionInfo } from '@isoloop/core';
 import { agentEndpoint, useAgentChat } from '@isoloop/web-worker/react';
-import { useEffect, useState, useSyncExternalStore } from 'react';
+import { useEffect, useState } from 'react';
 import { forgetToken, WithAccess, type Access } from './access.tsx';
 import { ConversationList, useSessionId } from './conversation-list.tsx';
 import { Conversation } from './conversation.tsx';
-import { edgeStore } from './edge-store.ts';
+import { api, headers, listConversations, sessions } from './places.ts';
 import type { Assistant } from './worker.ts';
 
 const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
@@ -32,23 +31,33 @@ export function Chat() {
 /** Shows the conversation in the page's address. The user chooses where the agent answers. */
 function OpenChat({ access }: { readonly access: Access }) {
   const sessionId = useSessionId();
-  const [place, move] = usePlace(sessionId);
-  return <ChatIn key={place} place={place} onMove={move} access={access} sessionId={sessionId} />;
+  return <PlacedChat key={sessionId} access={access} sessionId={sessionId} />;
+}
+
+/** Shows a conversation with the agent of its place. */
+function PlacedChat({ access, sessionId }: Omit<PlaceProps, 'place' | 'onMove'>) {
+  const [place, move, problem] = usePlace(sessionId);
+  if (!place) return <p role="status">{problem ?? 'Looking for the conversation…'}</p>;
+  return (
+    <>
+      {problem && <p role="alert">{problem}</p>}
+      <ChatIn key={place} place={place} onMove={move} access={access} sessionId={sessionId} />
+    </>
+  );
 }
 
 /** Shows the conversation with the agent of one place. */
 function ChatIn({ access, sessionId, place, onMove }: PlaceProps) {
-  const headers = { authorization: `Bearer ${access.token}` };
-  const source = place === 'tab' ? worker : agentEndpoint('/api/chat', { headers });
+  const source = place === 'tab' ? worker : agentEndpoint(api, { headers });
   const chat = useAgentChat<Assistant>(source, { sessionId, options: access });
   return (
     <>
-      <ConversationList list={useConversations(access, chat.isBusy)} current={sessionId} />
+      <ConversationList list={useConversations(chat.isBusy)} current={sessionId} />
       <label>
         Answer in{' '}
         <select
           value={place}
-          // Both places would answer if the conversation moved during an answer.
+          // A conversation moves between two answers.
           disabled={chat.isBusy || chat.status === 'loading'}
           onChange={({ target }) => onMove(target.value as Place)}
         >
@@ -64,31 +73,43 @@ function ChatIn({ access, sessionId, place, onMove }: PlaceProps) {
 }
 
 /** Returns the list of all conversations. Loads it when an answer begins and ends. */
-function useConversations({ token }: Access, isBusy: boolean) {
-  const [list, setList] = useState<readonly SessionInfo[]>([]);
+function useConversations(isBusy: boolean) {
+  const [list, setList] = useState<Awaited<ReturnType<typeof listConversations>>>([]);
   useEffect(() => {
     // After a failure, the list stays as it is.
-    listSessions(edgeStore(token)).then(setList, () => {});
-  }, [token, isBusy]);
-  return list.toSorted((one, other) => other.updatedAt - one.updatedAt);
+    listConversations().then(setList, () => {});
+  }, [isBusy]);
+  return list;
 }
 
 /**
- * Returns the place of a conversation, and a function that moves it. All tabs use the same place,
- * because they show the same messages.
+ * Returns the place of a conversation, a function that moves it, and the reason if that failed. All
+ * tabs follow a move.
  */
-function usePlace(sessionId: string): readonly [Place, (place: Place) => void] {
-  const key = `place:${sessionId}`;
-  const place = useSyncExternalStore<Place>(watchStorage, () => localStorage[key] ?? 'tab');
-  const move = (next: Place): void => {
-    localStorage[key] = next;
-    // The browser sends this event only to the other tabs.
-    dispatchEvent(new Event('storage'));
+function usePlace(sessionId: string) {
+  const [place, setPlace] = useState<Place>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    const stop = sessions.watch(sessionId, setPlace);
+    // A new conversation begins in the tab.
+    sessions.whereIs(sessionId).then(
+      (found) => setPlace((known) => known ?? found ?? 'tab'),
+      (error: Error) => setProblem(error.message),
+    );
+    return stop;
+  }, [sessionId]);
+  const move = async (next: Place): Promise<void> => {
+    setProblem(undefined);
+    // Nobody can write or decide during the move.
+    setPlace(undefined);
+    try {
+      // A conversation without messages is nowhere yet.
+      if (await sessions.whereIs(sessionId)) await sessions.moveTo(sessionId, next);
+      setPlace(next);
+    } catch (error) {
+      setProblem((error as Error).message);
+      setPlace(place);
+    }
   };
-  return [place, move];
-}
-
-function watchStorage(listener: () => void): () => void {
-  addEventListener('storage', listener);
-  return () => removeEventListener('storage', listener);
+  return [place, move, problem] as const;
 }

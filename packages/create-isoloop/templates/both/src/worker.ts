@@ -1,22 +1,16 @@
-import { SessionMemory } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
 import type { Access } from './access.tsx';
 import { createAgent, nextStep } from './agent.ts';
-import { edgeStore } from './edge-store.ts';
 import { standIn } from './stand-in.ts';
 
-const assistant = exposeAgent(({ sessionId, options }: AgentSetup<Access>) => {
+const assistant = exposeAgent(({ sessionId, memory, options }: AgentSetup<Access>) => {
   const { token, hasKey } = options;
   const model = hasKey
     ? // The endpoint replaces the token with the key of the model.
       openai({ baseURL: '/llm/v1', model: 'default', apiKey: token })
     : standIn(nextStep);
-  return createAgent({
-    sessionId,
-    memory: new SessionMemory(edgeStore(token), sessionId),
-    model,
-  });
+  return createAgent({ sessionId, memory, model });
 });
 
 /** Type of the agent, with the types of its tools for the page. */
