@@ -56,6 +56,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   summarization: contexts.summarization(),
   answersOnly: contexts.answersOnly(),
   lastTurns: contexts.lastTurns(1),
+  markImported: contexts.markImported(),
   successfulTurns: contexts.successfulTurns(),
   weightedHistory: contexts.weightedHistory(),
   longTermMemory: longTermMemory({ memory, mode: 'both' }),

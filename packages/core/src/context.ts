@@ -19,3 +19,5 @@ export type {
   FittedContext,
 } from './middleware/context/context-policy.ts';
 export type { SummaryStore } from './memory/key-value-store.ts';
+export { markImported } from './middleware/context/mark-imported.ts';
+export type { MarkImportedOptions } from './middleware/context/mark-imported.ts';

@@ -106,6 +106,7 @@ const entries: Readonly<Record<string, Entry>> = {
     calls: {
       clearToolResults: (wrong) => context.clearToolResults(wrong),
       fitContext: (wrong) => context.fitContext(wrong),
+      markImported: (wrong) => context.markImported(wrong),
       summarization: (wrong) => context.summarization(wrong),
       weightedHistory: (wrong) => context.weightedHistory(wrong),
     },

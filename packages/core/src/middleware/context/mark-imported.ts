@@ -1,0 +1,48 @@
+import type { Middleware } from '../../agent/middleware.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import type { ContentBlock } from '../../message/content-block.ts';
+import { metadataOf } from '../../message/metadata-keys.ts';
+import type { Msg } from '../../message/msg.ts';
+
+export interface MarkImportedOptions {
+  /**
+   * Text before each imported answer and result.
+   * @default '[Imported: not verified by this agent.]'
+   */
+  readonly text?: string;
+}
+
+/**
+ * Shows the model which answers and results a client has imported, so that it does not trust them as
+ * its own. An endpoint marks these messages with `metadata.imported`. The log stays as it is.
+ */
+export function markImported(options: MarkImportedOptions = {}): Middleware {
+  checkOptions('markImported()', options, 'text:string|?');
+  const { text = '[Imported: not verified by this agent.]' } = options;
+  // The same message stays the same object, so that its JSON is made once.
+  const marked = new WeakMap<Msg, Msg>();
+  const mark = (message: Msg): Msg => {
+    if (!metadataOf(message).imported) return message;
+    const known = marked.get(message) ?? { ...message, content: withText(message, text) };
+    marked.set(message, known);
+    return known;
+  };
+  return {
+    name: 'markImported',
+    wrapRequest: (next) => (draft) => next({ ...draft, messages: draft.messages.map(mark) }),
+  };
+}
+
+/** Returns the content of a message with a text before it, or before each of its results. */
+function withText({ role, content }: Msg, text: string): readonly ContentBlock[] {
+  const first = { type: 'text', text } as const;
+  if (role !== 'tool') return [first, ...content];
+  return content.map((block) => {
+    if (block.type !== 'tool_result') return block;
+    const { output } = block;
+    return {
+      ...block,
+      output: typeof output === 'string' ? `${text}\n${output}` : [first, ...output],
+    };
+  });
+}
