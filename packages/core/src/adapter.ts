@@ -52,7 +52,6 @@ export { parseMessages } from './message/validation/validate-message.ts';
 export { addUsage, noUsage } from './model/usage.ts';
 export { isRecord } from './message/json/is-record.ts';
 export { parseJson } from './message/json/parse-json.ts';
-export { partialJson } from './message/json/partial-json.ts';
 export { outputToolName } from './message/output-tool.ts';
 export { inlineSource } from './message/media.ts';
 export { sourcesOf } from './message/hosted-tool.ts';

@@ -86,7 +86,7 @@ const entries: Readonly<Record<string, Entry>> = {
     others:
       'BatchCache ObjectReader RunDriver SseParser addUsage EchoSigner changeOwner checkDecision checkFields checkHere checkOptions deniedChunks digest endingOf hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm judgedJsonMode logLimit mayAskApproval ' +
-      'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages partialJson prepareCall replyEnding ' +
+      'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages prepareCall replyEnding ' +
       'resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
       'titleOf toTypedChunk unfitClaim viewOf',
   },

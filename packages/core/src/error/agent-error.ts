@@ -196,6 +196,11 @@ export function misconfigured(message: string, options?: AgentErrorOptions): Age
   return new AgentError('CONFIGURATION', message, options);
 }
 
+/** Returns the error for a value that a caller gave and that cannot be used: code `INVALID_INPUT`. */
+export function invalidInput(message: string, options?: AgentErrorOptions): AgentError {
+  return new AgentError('INVALID_INPUT', message, options);
+}
+
 /**
  * Returns the error for something that needs a middleware which the agent does not have. `what`: what
  * needs it, as the start of a sentence. The message ends with the lines to add.

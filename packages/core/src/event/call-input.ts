@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, invalidInput } from '../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import { isMessage } from '../message/validation/is-message.ts';
 import { isRecord } from '../message/json/is-record.ts';
@@ -42,8 +42,7 @@ export function toCallInput(
   input: AgentInput = [],
   { generateId, now }: Required<MessageContext>,
 ): CallInput {
-  if (typeof input === 'string' && !input.trim())
-    throw new AgentError('INVALID_INPUT', 'The input is empty.');
+  if (typeof input === 'string' && !input.trim()) throw invalidInput('The input is empty.');
   const given: readonly unknown[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat();
   const items = given.map((item) =>
@@ -54,8 +53,7 @@ export function toCallInput(
     if (isMessage(item)) continue;
     const where = `Item ${index} of the input`;
     if (!isRecord(item) || item['toolUseId'] === undefined)
-      throw new AgentError(
-        'INVALID_INPUT',
+      throw invalidInput(
         `${where} is neither a message nor a decision. Create messages with userMessage('…').`,
         { details: { index } },
       );
@@ -78,8 +76,7 @@ export function toMessages(
   context: Required<MessageContext>,
 ): readonly Msg[] {
   const { messages, decisions } = toCallInput(input, context);
-  if (decisions.length)
-    throw new AgentError('INVALID_INPUT', 'Only `call` and `stream` take decisions.');
+  if (decisions.length) throw invalidInput('Only `call` and `stream` take decisions.');
   return messages;
 }
 
@@ -112,7 +109,7 @@ const conversationOwner = 'the conversation; a call without input continues it';
 
 function repeated(id: string, what: string, owner: string, details?: object): AgentError {
   const message = `The id "${id}" of ${what} belongs to ${owner}. Use another id.`;
-  return new AgentError('INVALID_INPUT', message, { details: { id, ...details } });
+  return invalidInput(message, { details: { id, ...details } });
 }
 
 function isPlainMessage(item: unknown): item is PlainMessage {

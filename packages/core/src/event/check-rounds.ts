@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { type AgentError, invalidInput } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 
 const toRun =
@@ -32,5 +32,5 @@ export function checkRounds(messages: readonly Msg[], advice: string = toRun): v
 
 function unpaired(id: string, index: number, advice = ''): AgentError {
   const message = `The tool call "${id}" (item ${index} of the input) needs a unique id and one result after it.${advice}`;
-  return new AgentError('INVALID_INPUT', message, { details: { index, id } });
+  return invalidInput(message, { details: { index, id } });
 }

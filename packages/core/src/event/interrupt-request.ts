@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { invalidInput } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
 import type { MessageContext } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
@@ -43,6 +43,6 @@ export function checkInterrupt(
     return { mode: 'inject', messages: toMessages(request.messages, context) };
   const [message] = toMessages(request.message, context);
   if (message?.content.some(({ type }) => type.startsWith('tool_')))
-    throw new AgentError('INVALID_INPUT', 'interrupt(): the message must not have tool blocks.');
+    throw invalidInput('interrupt(): the message must not have tool blocks.');
   return { mode: 'stop', message };
 }

@@ -1,4 +1,4 @@
-import { AgentError, misconfigured } from '../error/agent-error.ts';
+import { AgentError, misconfigured, invalidInput } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
@@ -159,7 +159,7 @@ export class SessionMemory implements Memory {
       parseMessages([message]);
       const { messages } = await this.#load();
       if (!messages.some(({ id }) => id === message.id))
-        throw new AgentError('INVALID_INPUT', `There is no message "${message.id}" to replace.`);
+        throw invalidInput(`There is no message "${message.id}" to replace.`);
       return this.#add([{ kind: 'replace', message }]);
     });
   }

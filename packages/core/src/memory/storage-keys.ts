@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { invalidInput } from '../error/agent-error.ts';
 
 /** Beginning of the keys of each kind of stored value. One store may hold all kinds. */
 export const keyPrefix = {
@@ -35,5 +35,5 @@ export function encodeForKey(text: string, what: string, limit: number): string 
   }
   if (encoded.length > 0 && encoded.length <= limit) return encoded;
   const rule = `well-formed text of 1 to ${limit} characters, percent-encoded`;
-  throw new AgentError('INVALID_INPUT', `The ${what} must be ${rule}`);
+  throw invalidInput(`The ${what} must be ${rule}`);
 }

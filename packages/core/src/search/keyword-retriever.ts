@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, invalidInput } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
@@ -171,12 +171,11 @@ const documentFields = 'id,content:string source:string|? metadata:object|?';
 
 /** Throws `INVALID_INPUT` if a value is not a document. */
 function checked(documents: readonly SearchDocument[]): readonly SearchDocument[] {
-  if (!Array.isArray(documents))
-    throw new AgentError('INVALID_INPUT', 'documents must be an array');
+  if (!Array.isArray(documents)) throw invalidInput('documents must be an array');
   for (const [index, document] of documents.entries()) {
     const where = `documents[${index}]`;
     checkFields(where, document, documentFields, 'INVALID_INPUT');
-    if (!document.id) throw new AgentError('INVALID_INPUT', `${where}: id must not be empty`);
+    if (!document.id) throw invalidInput(`${where}: id must not be empty`);
   }
   return documents;
 }

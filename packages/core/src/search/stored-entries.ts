@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, invalidInput } from '../error/agent-error.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import type { Entry, KeyValueStore } from '../memory/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/split-value.ts';
@@ -125,8 +125,7 @@ export class StoredEntries<T extends object> {
     const revision = `${time.toString(36).padStart(timeLength, '0')}-${id}`;
     const size = values.length > 1 ? `~${values.length}` : '';
     const place = this.placeOf(`${this.groupPrefix(group)}${revision}${size}`);
-    if (!place || id.length > maxId)
-      throw new AgentError('INVALID_INPUT', `"${id}" cannot be part of a key`);
+    if (!place || id.length > maxId) throw invalidInput(`"${id}" cannot be part of a key`);
     const entries = keysOf(place).map((key, part): Entry => [key, values[part]!]);
     // The first value is written last: if it exists, the entry is complete.
     await store.setMany(entries.toReversed());

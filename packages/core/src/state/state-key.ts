@@ -1,4 +1,4 @@
-import { AgentError, misconfigured } from '../error/agent-error.ts';
+import { misconfigured, invalidInput } from '../error/agent-error.ts';
 import { isObject } from '../message/json/is-record.ts';
 import type { JsonValue } from '../message/json/json.ts';
 
@@ -53,7 +53,7 @@ export function merge<T extends object>(
     is: isObject,
     reduce(value, update) {
       if (isObject(update)) return { ...value, ...update };
-      throw new AgentError('INVALID_INPUT', 'merge() takes an object with fields.');
+      throw invalidInput('merge() takes an object with fields.');
     },
   };
 }

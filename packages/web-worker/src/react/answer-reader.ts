@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import { isRecord, partialJson } from '@isoloop/core/adapter';
+import { isRecord } from '@isoloop/core/adapter';
+import { partialJson } from './partial-json.ts';
 import { isEqual } from './is-equal.ts';
 import {
   getToolName,

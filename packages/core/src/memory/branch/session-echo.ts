@@ -1,4 +1,4 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { type AgentError, misconfigured, invalidInput } from '../../error/agent-error.ts';
 import { toUtf8 } from './digest.ts';
 
 /**
@@ -101,7 +101,7 @@ async function keyOf(secret: string): Promise<CryptoKey> {
 }
 
 function refused(): AgentError {
-  return new AgentError('INVALID_INPUT', 'The echo was not issued for this session', {
+  return invalidInput('The echo was not issued for this session', {
     details: { param: 'echo' },
   });
 }

@@ -1,4 +1,4 @@
-import { AgentError, isError, messageOf } from '../../error/agent-error.ts';
+import { isError, messageOf, invalidInput } from '../../error/agent-error.ts';
 import { isPlain, isRecord } from './is-record.ts';
 import type { JsonValue } from './json.ts';
 
@@ -15,7 +15,7 @@ export function jsonForm(value: unknown, what: string): JsonValue | undefined {
     const why = cause instanceof NoJson ? cause.message : `cannot be read: ${messageOf(cause)}`;
     const advice = 'Use strings, numbers, booleans, null, plain objects and arrays.';
     const message = `${what} has no JSON form: it ${why}. ${advice}`;
-    throw new AgentError('INVALID_INPUT', message, { cause });
+    throw invalidInput(message, { cause });
   }
 }
 

@@ -1,10 +1,10 @@
+import { parsePartialJson } from 'ai';
 import { expect, test } from 'vitest';
 import { randomOf } from '../../../../../test/random-of.ts';
 import { extent } from '../../../../../test/test-extent.ts';
 import { extendsIt } from '../../../test-support/extends-it.ts';
 import { JsonReader } from './json-reader.ts';
 import type { JsonValue } from './json.ts';
-import { partialJson } from './partial-json.ts';
 
 function valueOf(...pieces: readonly string[]): JsonValue | undefined {
   const reader = new JsonReader();
@@ -75,10 +75,14 @@ test(`each beginning of ${count} random documents extends the value of the one b
   }
 });
 
-test('each beginning has what the parser of whole texts shows, without what is not finished', () => {
+test('each beginning has what AI SDK shows of it, without what is not complete', async () => {
   const random = randomOf(9);
   for (let index = 0; index < count / 4; index += 1) {
-    const text = JSON.stringify({ value: randomValue(random) }, null, index % 3);
+    // AI SDK reads `+` in an exponent as the end of the number.
+    const text = JSON.stringify({ value: randomValue(random) }, null, index % 3).replaceAll(
+      'e+',
+      'e',
+    );
     for (let end = 0; end <= text.length; end += 1) {
       const part = text.slice(0, end);
       // A space ends a number or a word. Without one, it is not complete.
@@ -86,8 +90,8 @@ test('each beginning has what the parser of whole texts shows, without what is n
         (part.match(/(?<!\\)(?:\\\\)*"/g) ?? []).length % 2 ? token : '',
       );
       const isDone = /(?:true|false|null)$/.test(part);
-      const shown = partialJson(isDone ? part : whole);
-      expect([part, valueOf(part)]).toEqual([part, withoutHalves(shown)]);
+      const { value: shown } = await parsePartialJson(isDone ? part : whole);
+      expect([part, valueOf(part)]).toEqual([part, withoutHalves(shown as JsonValue | undefined)]);
     }
   }
 });

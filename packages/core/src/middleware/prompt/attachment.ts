@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, invalidInput } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { MediaBlock, MediaSource } from '../../message/content-block.ts';
 import { inlineSource, mediaKind, toBase64 } from '../../message/media.ts';
@@ -50,7 +50,7 @@ export function attachment(
   );
   const { mediaType: said } = options;
   if (said !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(said))
-    throw new AgentError('INVALID_INPUT', `"${said}" is not a media type.`);
+    throw invalidInput(`"${said}" is not a media type.`);
   const bytes = bytesOf(given);
   const block = bytes
     ? bytesBlock(bytes, options)
@@ -66,10 +66,7 @@ function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
   // Only a program on this machine could read such an address.
   if (!scheme || scheme === 'file' || !URL.canParse(address)) {
-    throw new AgentError(
-      'INVALID_INPUT',
-      'attachment(): a model’s server cannot fetch this URL. Pass the bytes.',
-    );
+    throw invalidInput('attachment(): a model’s server cannot fetch this URL. Pass the bytes.');
   }
   const last = decoded(new URL(address).pathname.split('/').at(-1)!);
   const { name = /\.\w+$/.test(last) ? last : undefined } = options;
@@ -83,7 +80,7 @@ function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
 function dataBlock(url: string, { name, mediaType: said }: AttachmentOptions): MediaBlock {
   const inline = inlineSource({ type: 'url', url });
   if (inline.type === 'url' || !inline.data)
-    throw new AgentError('INVALID_INPUT', 'attachment(): a data: URL must have data, in base64.');
+    throw invalidInput('attachment(): a data: URL must have data, in base64.');
   // By its standard, a `data:` URL without a type contains text. The name of the file is more
   // precise.
   const own = /^data:[;,]/.test(url) ? typeOf(name) : undefined;
@@ -94,7 +91,7 @@ function bytesBlock(
   bytes: Uint8Array,
   { name, mediaType = typeOf(name) ?? unknownType }: AttachmentOptions,
 ): MediaBlock {
-  if (!bytes.length) throw new AgentError('INVALID_INPUT', 'attachment(): the data is empty.');
+  if (!bytes.length) throw invalidInput('attachment(): the data is empty.');
   return blockOf({ type: 'base64', mediaType, data: toBase64(bytes) }, name);
 }
 

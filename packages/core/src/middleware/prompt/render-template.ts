@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { invalidInput } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 
@@ -48,7 +48,7 @@ export function renderTemplate(
   });
   if (whenMissing === 'keep' || !missing.size) return rendered;
   const names = [...missing];
-  throw new AgentError('INVALID_INPUT', `No value for ${names.join(', ')}.`, {
+  throw invalidInput(`No value for ${names.join(', ')}.`, {
     details: { missing: names },
   });
 }
@@ -63,11 +63,9 @@ function textOf(name: string, value: unknown): string {
     cause = error;
   }
   if (text !== undefined) return text;
-  throw new AgentError(
-    'INVALID_INPUT',
-    `The prompt variable "${name}" has no JSON form: it is a ${typeof value}.`,
-    { cause },
-  );
+  throw invalidInput(`The prompt variable "${name}" has no JSON form: it is a ${typeof value}.`, {
+    cause,
+  });
 }
 
 const afterDollar = /\$\{([\p{L}\p{N}_]+)\}/gu;

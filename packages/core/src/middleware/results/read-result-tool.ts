@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, invalidInput } from '../../error/agent-error.ts';
 import { startOf } from '../../message/shorten-text.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { LargeResultStore } from './large-result-store.ts';
@@ -65,12 +65,11 @@ function readInput(input: unknown): ReadInput {
     if (value === undefined || value === '') return undefined;
     const number = Number(value);
     if (Number.isInteger(number) && number >= 1) return number;
-    throw new AgentError('INVALID_INPUT', `${key}: a whole number of 1 or more`);
+    throw invalidInput(`${key}: a whole number of 1 or more`);
   };
   const { id, query } = given;
-  if (typeof id !== 'string')
-    throw new AgentError('INVALID_INPUT', 'id: the id of the result, a string');
-  if (typeof (query ?? '') !== 'string') throw new AgentError('INVALID_INPUT', 'query: a text');
+  if (typeof id !== 'string') throw invalidInput('id: the id of the result, a string');
+  if (typeof (query ?? '') !== 'string') throw invalidInput('query: a text');
   const from = numberOf('from');
   const lines = numberOf('lines');
   return {

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { invalidInput } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolResult } from '../../message/content-block.ts';
 import { createMessage } from '../../message/create-message.ts';
@@ -64,10 +64,7 @@ export function todoList(options: TodoListOptions = {}): Middleware {
         execute(input, { messages }) {
           const asked = messages.findLast(({ role }) => role === 'assistant');
           if (asked && toolUsesOf(asked).filter(({ name }) => name === toolName).length > 1) {
-            throw new AgentError(
-              'INVALID_INPUT',
-              `${toolName} replaces the whole list: call it once at a time.`,
-            );
+            throw invalidInput(`${toolName} replaces the whole list: call it once at a time.`);
           }
           return { todos: readTodos(input) ?? refuse() };
         },
@@ -154,8 +151,7 @@ function isTodo(value: unknown): value is Todo {
 }
 
 function refuse(): never {
-  throw new AgentError(
-    'INVALID_INPUT',
+  throw invalidInput(
     'todos: an array of { content, status }; status is pending, in_progress or completed',
   );
 }

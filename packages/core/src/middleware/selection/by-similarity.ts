@@ -1,4 +1,4 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { misconfigured, invalidInput } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ToolSelector } from './select-tools.ts';
@@ -104,10 +104,7 @@ function checkVectors(given: readonly Embedding[], count: number): readonly Embe
   const length = Array.isArray(given) ? (given[0] as Embedding | undefined)?.length : 0;
   const isFit = (vector: Embedding): boolean => vector?.length === length && isOfNumbers(vector);
   if (length && given.length === count && given.every(isFit)) return given;
-  throw new AgentError(
-    'INVALID_INPUT',
-    `embed() must return ${count} vectors of numbers, all of the same length.`,
-  );
+  throw invalidInput(`embed() must return ${count} vectors of numbers, all of the same length.`);
 }
 
 /** Reads the vector in place: an invalid vector may claim any length, so a copy could be huge. */

@@ -1,5 +1,5 @@
 import { shortenText } from '../../message/shorten-text.ts';
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { misconfigured, invalidInput } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
@@ -167,7 +167,7 @@ function searchTool(
     async execute(input, { signal }) {
       const query = isRecord(input) ? input['query'] : undefined;
       if (typeof query !== 'string' || !query.trim())
-        throw new AgentError('INVALID_INPUT', 'query: a string that is not empty');
+        throw invalidInput('query: a string that is not empty');
       const found = await find(query.trim(), signal);
       const tools = found.map(({ name, description }) => ({
         name,

@@ -1,5 +1,5 @@
 import { isSameJson } from '../../message/json/parse-json.ts';
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { misconfigured, invalidInput } from '../../error/agent-error.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import type { LogRecord } from '../../memory/log/log-record.ts';
 import { LogFold, standingNotes, type SessionView } from '../../memory/log/session-view.ts';
@@ -48,7 +48,7 @@ export async function returnToCheckpoint(agent: Agent, id: string): Promise<void
   const flushes = await flushesOf(memory, agent);
   if (!checkpointsIn(flushes).some((checkpoint) => checkpoint.id === id)) {
     const message = `The session has no checkpoint ${JSON.stringify(id)}. listCheckpoints() returns its checkpoints.`;
-    throw new AgentError('INVALID_INPUT', message, { details: { id } });
+    throw invalidInput(message, { details: { id } });
   }
   const names = [...flushes.keys()];
   const before = names.slice(0, names.indexOf(id) + 1).map((name) => flushes.get(name)!);

@@ -1,4 +1,4 @@
-import { AgentError, messageOf, misconfigured } from '../../error/agent-error.ts';
+import { AgentError, messageOf, misconfigured, invalidInput } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { freeze } from '../../event/hook-dispatcher.ts';
 import { trackValues, updateValues, type Values } from '../../memory/log/session-values.ts';
@@ -209,7 +209,7 @@ function sessionState<K extends StateKeys>(keys: K, values: () => Values): Sessi
       const key = keyOf(keys, name);
       const next = value === undefined ? undefined : toJson(name, value);
       if (next !== undefined && !key.is(next))
-        throw new AgentError('INVALID_INPUT', `The value does not fit the state key "${name}".`);
+        throw invalidInput(`The value does not fit the state key "${name}".`);
       const apply = (own: Values): void => {
         if (next === undefined) delete own[name];
         else own[name] = next;
@@ -246,13 +246,13 @@ function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values
 
 function keyOf(keys: StateKeys, name: PropertyKey): AnyKey {
   if (Object.hasOwn(keys, name)) return keys[name as string]!;
-  throw new AgentError('INVALID_INPUT', `There is no state key "${String(name)}".`);
+  throw invalidInput(`There is no state key "${String(name)}".`);
 }
 
 /** Returns a copy as JSON, so that later changes of the original have no effect. */
 function toJson(name: PropertyKey, value: unknown): JsonValue {
   const what = `The value of the state key "${String(name)}"`;
   const copy = jsonForm(value, what);
-  if (copy === undefined) throw new AgentError('INVALID_INPUT', `${what} is missing.`);
+  if (copy === undefined) throw invalidInput(`${what} is missing.`);
   return copy;
 }

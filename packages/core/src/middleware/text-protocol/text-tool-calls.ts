@@ -12,8 +12,8 @@ import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 export interface TextToolCallsOptions {
   /**
    * Parser of replies. Default: `parseToolCalls`, which reads a reply only if the request has tools
-   * or earlier tool calls. Any other parser reads each reply, and the whole text of a reply is held
-   * back until its end.
+   * or earlier tool calls. Any other parser reads each reply, and the whole text of a reply is
+   * withheld until its end.
    */
   readonly parse?: ParseReply;
   /**

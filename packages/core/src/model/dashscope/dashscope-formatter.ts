@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { invalidInput } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
@@ -108,8 +108,7 @@ function toWireTool({ name, description, parameters }: ToolSchema): WireObject {
 function checked(providerOptions: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(fixed)) {
     if (name in providerOptions && providerOptions[name] !== value)
-      throw new AgentError(
-        'INVALID_INPUT',
+      throw invalidInput(
         `providerOptions.${name} must be ${JSON.stringify(value)}: dashscope() supports no other value`,
       );
   }

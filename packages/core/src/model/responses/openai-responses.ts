@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { invalidInput } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
@@ -101,7 +101,7 @@ function refuseUnsupported({ seed, stop = [] }: ModelRequest): void {
   if (seed === undefined && !stop.length) return;
   const name = stop.length ? 'stop' : 'seed';
   const message = `openaiResponses(): the Responses API has no \`${name}\`. Remove it, or use openai().`;
-  throw new AgentError('INVALID_INPUT', message);
+  throw invalidInput(message);
 }
 
 /** OpenAI's models without reasoning. */

@@ -1,4 +1,4 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { AgentError, misconfigured, invalidInput } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
@@ -171,7 +171,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
 
   #get(name: string): Tool {
     const tool = this.#tools.get(name);
-    if (!tool) throw new AgentError('INVALID_INPUT', `There is no tool "${name}".`);
+    if (!tool) throw invalidInput(`There is no tool "${name}".`);
     return tool;
   }
 

@@ -75,7 +75,6 @@ export function storedCounters(
   store: KeyValueStore,
   options: StoredCountersOptions = {},
 ): CounterStore {
-  checkFields('storedCounters()', { store }, 'store:object');
   checkFields('The store of storedCounters()', store, 'get:function set:function');
   checkOptions('storedCounters()', options, 'prefix:string|? sleep,random:function|?');
   const { prefix = 'guard:' } = options;

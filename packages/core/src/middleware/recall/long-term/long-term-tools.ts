@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../../../error/agent-error.ts';
+import { messageOf, invalidInput } from '../../../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../../../message/create-message.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
@@ -95,5 +95,5 @@ function textsOf(input: unknown, name: string): readonly string[] {
     typeof text === 'string' && text.trim() ? [text.trim()] : [],
   );
   if (said.length > 0 && said.length === texts.length) return said;
-  throw new AgentError('INVALID_INPUT', `${name}: an array of strings that are not empty`);
+  throw invalidInput(`${name}: an array of strings that are not empty`);
 }

@@ -1,5 +1,5 @@
 import { checkFields } from '../../../error/check-fields.ts';
-import { AgentError } from '../../../error/agent-error.ts';
+import { AgentError, invalidInput } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import { textOf } from '../../../message/message-text.ts';
@@ -102,7 +102,7 @@ function searchTool(options: RetrievalOptions): Tool {
     async execute(input, { sessionId, signal, messages, get }) {
       const asked =
         isRecord(input) && typeof input['query'] === 'string' ? input['query'].trim() : '';
-      if (!asked) throw new AgentError('INVALID_INPUT', 'query: a string that is not empty');
+      if (!asked) throw invalidInput('query: a string that is not empty');
       try {
         const text = await findDocuments(
           options,

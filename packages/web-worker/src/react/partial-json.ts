@@ -1,5 +1,5 @@
-import type { JsonValue } from './json.ts';
-import { parseJson } from './parse-json.ts';
+import type { JsonValue } from '@isoloop/core';
+import { parseJson } from '@isoloop/core/adapter';
 
 /** A string with its end, if it has arrived; a mark; or a number or a word. */
 const tokens = /"(?:[^"\\]|\\u[\da-f]{4}|\\[^u])*("?)|[{}[\],:]|[^\s{}[\],:"]+/gi;

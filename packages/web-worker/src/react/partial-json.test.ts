@@ -1,7 +1,7 @@
 import { parsePartialJson } from 'ai';
 import { expect, test } from 'vitest';
-import { randomOf } from '../../../../../test/random-of.ts';
-import type { JsonValue } from './json.ts';
+import { randomOf } from '../../../../test/random-of.ts';
+import type { JsonValue } from '@isoloop/core';
 import { partialJson } from './partial-json.ts';
 
 const texts = ['', 'a b', '{"', '\\', 'é\u2028', '🙂', 'null', '\n\t"', '[1, 2]', ':,'];
