@@ -1,5 +1,5 @@
 import { missingPart, misconfigured } from '../error/agent-error.ts';
-import { checkFields, checkOptions, unknownIn } from '../error/check-fields.ts';
+import { checkFields, checkOptions, fieldsIn, unknownIn } from '../error/check-fields.ts';
 import { generateFields } from '../model/chat-model.ts';
 import { checkTool } from '../tool/tool.ts';
 import { requiredParts } from '../tool/required-parts.ts';
@@ -32,7 +32,8 @@ export const kernelFields: OptionFields = {
 
 /** Throws `CONFIGURATION` for a default of the middleware that this class of agents does not take. */
 export function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
-  for (const { name = 'unnamed', defaults = {} } of use) {
+  for (const { name = 'unnamed', defaults } of use) {
+    if (!defaults) continue;
     const { limits = {}, ...options } = defaults;
     const key = unknownIn(options, fields.agent) ?? unknownIn(limits, fields.limits);
     if (key === undefined) continue;
@@ -76,19 +77,21 @@ export function checkUse(use: UseList): void {
  * would be missing without a sign.
  */
 function checkPart(part: Middleware): void {
-  checkFields('A middleware', part, `${hookFields} ${partFields}`);
-  const wrappers = Object.entries(part).filter(([key]) => /^wrap[A-Z]/.test(key));
-  checkOptions('A middleware', Object.fromEntries(wrappers), partFields);
+  checkFields('A middleware', part, partFields);
+  const known = fieldsIn(partFields);
+  const odd = Object.keys(part).find((key) => /^wrap[A-Z]/.test(key) && !known.has(key));
+  if (odd) checkOptions('A middleware', { [odd]: part[odd as keyof Middleware] }, partFields);
   checkHandlers(part);
 }
 
 const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';
 
 const partFields =
-  'defaults:object|? tools:array|? mapEvent,wrapRun,wrapInput,wrapSettle,wrapRequest,wrapModel,' +
+  `${hookFields} defaults:object|? tools:array|? mapEvent,wrapRun,wrapInput,wrapSettle,wrapRequest,wrapModel,` +
   'wrapReply,wrapRound,wrapTool:function|?';
 
-function checkHandlers({ on = {} }: AgentHook): void {
+function checkHandlers({ on }: AgentHook): void {
+  if (!on) return;
   checkOptions('on', on, eventNames);
   for (const [event, entry] of Object.entries(on)) {
     const handler = typeof entry === 'function' ? { handle: entry } : entry;

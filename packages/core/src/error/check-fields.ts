@@ -22,6 +22,8 @@ export function checkFields(
     throw new AgentError(code, `${where} must be an object; got ${kindOf(value)}.`);
   for (const [key, kinds] of fieldsIn(fields)) {
     const given = (value as Record<string, unknown>)[key];
+    // Most options of an agent are not set.
+    if (given === undefined && kinds.includes('?')) continue;
     if (kinds.some((kind) => isKind(given, kind))) continue;
     const words = kinds
       .filter((kind) => kind !== '?')
