@@ -510,7 +510,7 @@ test.each([[undefined], ['./chats'], [new Map()]])(
 
 test.for([
   ['wrapRequst', 'Use `wrapRequest`.'],
-  ['wrapLimit', 'It has: defaults, tools, mapEvent'],
+  ['wrapLimit', 'It has: name, on, onEvent, onError, defaults, tools, mapEvent'],
 ] as const)('a middleware with the unknown wrapper %s is refused', ([member, advice]) => {
   const options = { name: 'a', model: new ScriptedModel([]), use: [{ [member]: () => {} }] };
   expect(() => new ReActAgent(options)).toThrow(
