@@ -14,6 +14,7 @@ interface Page {
 /** The pages whose code comes from tests. */
 export const pages: readonly Page[] = [
   { path: 'packages/core/README.md', tests: 'test/examples/*.test.ts' },
+  { path: 'docs/local-models.md', tests: 'test/examples/local-models-page/*.test.ts' },
   { path: 'docs/middleware.md', tests: 'test/examples/middleware-page/*.test.ts' },
 ];
 
