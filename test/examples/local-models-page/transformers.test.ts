@@ -181,9 +181,8 @@ test('agents in a worker share one local model, and the page hears how much is l
   // #region local-worker
   // worker.ts
   const channel = new BroadcastChannel('model');
-  const model = transformers('onnx-community/Qwen3-0.6B-ONNX', (share) =>
-    channel.postMessage(share),
-  );
+  const tell = (share: number): void => channel.postMessage(share);
+  const model = transformers('onnx-community/Qwen3-0.6B-ONNX', tell);
   exposeAgent(
     ({ sessionId, memory }) =>
       new ReActAgent({ name: 'local', sessionId, memory, model, use: [textToolCalls()] }),
