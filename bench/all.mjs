@@ -7,6 +7,8 @@ const benchmarks = [
   ['profile'],
   ['worker', '--reps', '11'],
   ['growth'],
+  ['pages'],
+  ['objects'],
   ['edge', '--parts', 'load,memory,idle', '--reps', '1'],
   ['edge', '--parts', 'answer,cold', '--reps', '7'],
 ];

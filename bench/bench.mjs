@@ -14,6 +14,8 @@
 // - `npm run bench -- growth [--reps N] [--write]`: the cost of step n, of turn n and of opening a
 //   session (growth.mjs)
 // - `npm run bench -- profile`: where the time of a run goes in Node (profile.mjs)
+// - `npm run bench -- pages [--write]`: a chat page with AI SDK and with ours (pages.mjs)
+// - `npm run bench -- objects [--write]`: an object that fills in on a page (objects.mjs)
 // - `npm run bench -- guards`: the CPU time of the guards for 1 MB and 10 MB of text (guards.mjs)
 import { mkdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -29,6 +31,8 @@ import { measure } from './lib/measure.mjs';
 import { ratioSections, resultSections, scenarioTable } from './lib/report.mjs';
 import { writeSections } from './lib/results-file.mjs';
 import { startServer } from './lib/start-server.mjs';
+import { benchObjects } from './objects.mjs';
+import { benchPages } from './pages.mjs';
 import { benchProfile } from './profile.mjs';
 import { benchTokens } from './tokens.mjs';
 import { benchWorker } from './worker.mjs';
@@ -41,6 +45,8 @@ const others = {
   growth: benchGrowth,
   guards: benchGuards,
   log: benchLog,
+  objects: benchObjects,
+  pages: benchPages,
   profile: benchProfile,
   tokens: benchTokens,
   worker: benchWorker,

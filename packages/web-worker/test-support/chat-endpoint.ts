@@ -100,7 +100,12 @@ export class ChatEndpoint {
     this.#turn = turn;
     const encoder = createUiMessageEncoder({ events: true, messageId });
     const { signal } = turn.aborting;
+    const { memory } = this.agent;
     const run = async (): Promise<void> => {
+      // A message that is sent again replaces itself and all later ones.
+      const stored = (await memory.read()).map(({ id }) => id);
+      const at = decisions.length ? -1 : stored.indexOf((last as { readonly id: string }).id);
+      if (at >= 0) await memory.delete(stored.slice(at));
       const stream = this.agent.stream(input, { signal, detached: true, throwOnError: false });
       for await (const batch of stream.batches())
         for (const chunk of encoder.encode(batch)) {

@@ -298,5 +298,5 @@ function merged(before: unknown, added: unknown): unknown {
 /** Returns a place in the parts. Throws if there is none. */
 function begun(index = -1, type: string, id: string): number {
   if (index >= 0) return index;
-  throw new AgentError('INTERNAL', `The stream has ${type} before the beginning of ${id}.`);
+  throw new AgentError('INTERNAL', `The stream has ${type} before ${id} begins.`);
 }

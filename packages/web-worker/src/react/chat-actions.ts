@@ -22,7 +22,11 @@ export function chatActions(conversation: AgentChat): ChatActions {
   const { chat } = conversation;
   const resumeStream = (): Promise<void> => conversation.send(() => conversation.resume());
   return {
-    sendMessage: (...given) => conversation.send(() => chat.sendMessage(...given)),
+    sendMessage(input, options) {
+      // The page may reset its form before the message is sent, which empties the list.
+      const message = input?.files ? { ...input, files: [...input.files] } : input;
+      return conversation.send(() => chat.sendMessage(message, options));
+    },
     regenerate: (...given) => conversation.send(() => chat.regenerate(...given)),
     retry() {
       const question = chat.state.messages.findLast(({ role }) => role === 'user');

@@ -213,11 +213,11 @@ export class Chat {
     else if (!this.failed || asked.trigger !== 'resume-stream') this.failed = asked.trigger;
     this.#set({ status: error ? 'error' : 'ready', error });
     const { messages } = this.state;
-    const { message, finishReason } = this.#reader ?? {};
+    if (!this.#reader) return false;
+    const { message, finishReason } = this.#reader;
     const isAbort = signal.aborted;
     const isDisconnect = isNetworkError(error);
     const isError = !!error;
-    if (!message) return false;
     this.#host.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
     return !isAbort && !isError;
   }
@@ -290,5 +290,5 @@ function kept(message: UIMessage, before: UIMessage | undefined): UIMessage {
 
 /** Browsers report a lost connection as a `TypeError`, with different texts. */
 function isNetworkError(error: unknown): boolean {
-  return error instanceof TypeError && /fetch|network|^load failed$/i.test(error.message);
+  return error instanceof TypeError && /fetch|network|load failed/i.test(error.message);
 }

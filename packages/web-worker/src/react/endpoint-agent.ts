@@ -124,19 +124,19 @@ interface Routes {
 /** Returns the routes of an endpoint. Its methods reject with the error of the endpoint. */
 function routesOf(api: string, latest: () => AgentEndpointOptions): Routes {
   const pathOf = (sessionId: string): string => `${api}/${encodeURIComponent(sessionId)}`;
-  const ask: Routes['ask'] = async (url, { method, body, headers, signal } = {}) => {
+  const ask: Routes['ask'] = async (url, { method = 'GET', body, headers, signal = null } = {}) => {
     const { headers: given, credentials, fetch: send = fetch } = latest();
     const common = new Headers(typeof given === 'function' ? given() : given);
     const response = await send(url, {
-      method: method ?? 'GET',
+      method,
       headers: Object.fromEntries([
         ...common,
         ...new Headers(headers),
         ...(body ? [['content-type', 'application/json']] : []),
       ]),
-      ...(body && { body: JSON.stringify(body) }),
+      body: body ? JSON.stringify(body) : null,
       ...(credentials && { credentials }),
-      ...(signal && { signal }),
+      signal,
     });
     // Servers of single-page apps answer unknown addresses with their page.
     if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
@@ -193,7 +193,7 @@ async function refusal(response: Response, url: string): Promise<AgentError> {
   } catch {
     return new AgentError(
       'INTERNAL',
-      `${url} answered with ${response.status}. Give agentEndpoint() the address of a chat route, such as "/api/chat".`,
+      `${url} answered with ${response.status}. Give agentEndpoint() a chat route: "/api/chat".`,
     );
   }
 }
