@@ -236,36 +236,20 @@ test('progress of a tool reaches hooks and readers', async () => {
   ]);
 });
 
-test('an abort cancels the tool call at the server', async () => {
-  const server = newServer();
+test.for([
+  ['cancels the tool call at the server', undefined, 'await/cancelled'],
+  ['ends the HTTP request if the server answers without a stream', 'stateless', 'await/dropped'],
+] as const)('an abort %s', async ([, kind, sign]) => {
+  const server = newServer(kind);
   const tools = await server.open();
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]),
-    tools,
-  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]);
+  const agent = new ReActAgent({ name: 'a', model, tools });
   const controller = new AbortController();
   const call = agent.call('Go', { signal: controller.signal });
   await server.ask('await/started');
   controller.abort();
   expect(await call).toMatchObject({ reason: 'aborted' });
-  await server.ask('await/cancelled');
-});
-
-test('an abort ends the HTTP request if the server answers without a stream', async () => {
-  const server = newServer('stateless');
-  const tools = await server.open();
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]),
-    tools,
-  });
-  const controller = new AbortController();
-  const call = agent.call('Go', { signal: controller.signal });
-  await server.ask('await/started');
-  controller.abort();
-  expect(await call).toMatchObject({ reason: 'aborted' });
-  await server.ask('await/dropped');
+  await server.ask(sign);
 });
 
 test('canceled tool calls leave no connection open, because a browser has only six per server', async () => {

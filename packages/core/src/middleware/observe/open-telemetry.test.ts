@@ -419,7 +419,8 @@ test('the span of the attempt after a timeout is a child of the call, not of the
   ]);
 });
 
-test('the span of a model request outside a run is a child of the active span', async () => {
+/** Starts a span, and returns an API in which it is the active one. */
+function withActiveSpan() {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -433,6 +434,11 @@ test('the span of a model request outside a run is a child of the active span', 
       with: (_inside: unknown, act: () => unknown) => act(),
     } as never,
   };
+  return { exporter, tracer, outer, api };
+}
+
+test('the span of a model request outside a run is a child of the active span', async () => {
+  const { exporter, tracer, outer, api } = withActiveSpan();
   const model = wrapModel(new ScriptedModel(['Hi']), openTelemetry({ api, tracer }));
   const settings = { temperature: 0.5, topP: 0.9, seed: 3, stop: ['END'], maxTokens: 7 };
   const request = { messages: [], tools: [], ...settings, responseSchema: {} };
@@ -450,19 +456,7 @@ test('the span of a model request outside a run is a child of the active span', 
 });
 
 test('several agents share one openTelemetry(), and the span of a run is a child of the active span', async () => {
-  const exporter = new InMemorySpanExporter();
-  const tracer = new BasicTracerProvider({
-    spanProcessors: [new SimpleSpanProcessor(exporter)],
-  }).getTracer('test');
-  const outer = tracer.startSpan('outer');
-  const active = trace.setSpan(context.active(), outer);
-  const api = {
-    trace,
-    context: {
-      active: () => active,
-      with: (_inside: unknown, act: () => unknown) => act(),
-    } as never,
-  };
+  const { exporter, tracer, outer, api } = withActiveSpan();
   const shared = openTelemetry({ api, tracer });
   const agents = ['a', 'b'].map(
     (name) => new ReActAgent({ name, model: new ScriptedModel(['done']), use: [shared] }),
