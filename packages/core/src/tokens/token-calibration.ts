@@ -1,7 +1,8 @@
 import { checkOptions } from '../error/check-fields.ts';
 import { misconfigured } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ModelRequest, ChatModel, ModelDelta } from '../model/chat-model.ts';
+import type { ModelRequest, ChatModel } from '../model/chat-model.ts';
+import { withStream } from '../model/wrap-model.ts';
 import type { Usage } from '../model/usage.ts';
 import { arc } from './arc-profile.ts';
 import { countRequest } from './count-message.ts';
@@ -118,20 +119,14 @@ export class TokenCalibration {
  * model separately.
  */
 export function calibrated(model: ChatModel, calibration: TokenCalibration): ChatModel {
-  const { provider, modelId, features } = model;
-  return {
-    provider,
-    modelId,
-    features,
-    async *stream(request, context): AsyncIterableIterator<readonly ModelDelta[]> {
-      for await (const deltas of model.stream(request, context)) {
-        const last = deltas.at(-1);
-        if (last?.type === 'finish')
-          calibration.observe(modelId, { ...request, usage: last.usage });
-        yield deltas;
-      }
-    },
-  };
+  return withStream(model, async function* (request, context) {
+    for await (const deltas of model.stream(request, context)) {
+      const last = deltas.at(-1);
+      if (last?.type === 'finish')
+        calibration.observe(model.modelId, { ...request, usage: last.usage });
+      yield deltas;
+    }
+  });
 }
 
 function clamped(ratio: number): number {

@@ -3,6 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
+import { eventNames } from '../../event/event-names.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 
@@ -48,32 +49,6 @@ export interface JsonlTrace extends Middleware {
 }
 
 /**
- * Whether events of a type contain only a piece of a value. Another event contains the whole value
- * later.
- */
-const isChunk: Readonly<Record<AgentEvent['type'], boolean>> = {
-  'run-start': false,
-  'pre-call': false,
-  'post-call': false,
-  'pre-reasoning': false,
-  'post-reasoning': false,
-  'reasoning-chunk': true,
-  'tool-input-chunk': true,
-  'hosted-tool-chunk': true,
-  'pre-acting': false,
-  'acting-chunk': true,
-  'post-acting': false,
-  'pre-summary': false,
-  'summary-chunk': true,
-  'post-summary': false,
-  'step-reset': false,
-  'context-fitted': false,
-  suspended: false,
-  error: false,
-  'run-end': false,
-};
-
-/**
  * Writes an agent's events to a stream, one JSON object per line, after the hooks changed them. A
  * run does not wait for the sink, and a failing sink does not fail the run. Several agents can
  * share one trace. Throws `CONFIGURATION` for an option of the wrong kind or for a locked sink.
@@ -91,7 +66,8 @@ export function jsonlTrace(
   const { chunks = false, requests = false, mask = withoutSecrets } = options;
   const lines = new TraceLines(sink.getWriter(), options);
   const trace = (event: AgentEvent): void => lines.add(() => mask(toJson(event, requests)));
-  const types = Object.entries(isChunk).flatMap(([type, chunk]) => (chunk && !chunks ? [] : type));
+  // Another event contains the whole value of the chunks.
+  const types = eventNames.split(' ').filter((type) => chunks || !type.endsWith('-chunk'));
   return {
     name: 'jsonlTrace',
     onError: 'ignore',

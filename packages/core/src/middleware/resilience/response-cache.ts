@@ -1,4 +1,5 @@
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { digest } from '../../memory/branch/digest.ts';
 import { reportFailure, tell } from '../../error/report-failure.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { isObject } from '../../message/json/is-record.ts';
@@ -240,9 +241,7 @@ async function responseKey(
     options,
   ]);
   const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
-  if (!subtle) return text;
-  const hash = await subtle.digest('SHA-256', new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return subtle ? digest(text) : text;
 }
 
 /** Replaces the ids of tool calls with numbers, because each reply has new ids. */

@@ -1,6 +1,4 @@
-import { misconfigured } from '../../../error/agent-error.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
+import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import { injectionPatterns } from './injection-patterns.ts';
 import type { Msg } from '../../../message/msg.ts';
 import type { Rejection } from '../rejection.ts';
@@ -60,16 +58,10 @@ export function injection(options: InjectionOptions = {}): InputGuard {
   return inputGuard(name, check, options);
 }
 
-function toPattern(given: unknown): InjectionPattern {
+function toPattern(given: RegExp | InjectionPattern): InjectionPattern {
   if (given instanceof RegExp) return { in: 'text', pattern: given };
-  if (
-    isRecord(given) &&
-    given['pattern'] instanceof RegExp &&
-    /^(text|words|letters)$/.test(String(given['in']))
-  ) {
-    return given as unknown as InjectionPattern;
-  }
-  throw misconfigured('injection(): a pattern must be a RegExp, or { in, pattern }.');
+  checkFields('injection(): a pattern', given, 'in:text|words|letters pattern:exec()');
+  return given;
 }
 
 function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {

@@ -67,8 +67,6 @@ async function search(
   const { retriever, topK = 10, candidates = topK, maxTokens = 4_000 } = options;
   const { rerank, threshold = retriever.threshold ?? 0.7 } = options;
   const { sessionId, signal } = call;
-  if (!Number.isFinite(threshold))
-    throw misconfigured("retrieval(): the retriever's threshold must be a number");
   const query = await queryOf(call, ask);
   if (!query) return;
   const filters = await filtersOf(options, call);

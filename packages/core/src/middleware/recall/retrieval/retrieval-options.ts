@@ -100,7 +100,7 @@ export function checkRetrievalOptions(options: RetrievalOptions): void {
     'retriever:retrieve() topK,candidates:natural|? threshold:number|? mode:auto|tool|both|? maxTokens:positive|? profile:countText()|? filters:object|function|? query:function|? ' +
     'generateId:function|? now:function|? rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:positive|? onError:function|?';
   checkOptions(where, options, kinds);
-  const { filters, threshold = 0 } = options;
+  const { filters, retriever, threshold = retriever.threshold ?? 0 } = options;
   const wrong = (what: string): AgentError => misconfigured(`${where}: ${what}`);
   if (Array.isArray(filters)) throw wrong('filters must be an object or a function.');
   if (!Number.isFinite(threshold)) throw wrong('threshold must be a finite number.');

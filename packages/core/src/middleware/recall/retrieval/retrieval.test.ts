@@ -285,13 +285,15 @@ test.each([[7], ['acme'], [null], [['acme']]])(
   },
 );
 
-test.each([[NaN], ['high']])('a retriever with the threshold %j is reported', async (threshold) => {
-  const { shown, errors } = await shownFor([], {
-    retriever: { ...giving([doc('a')]), threshold: threshold as never },
-  });
-  expect(shown).toBeUndefined();
-  expect(errors).toMatchObject([{ code: 'CONFIGURATION' }]);
-});
+test.each([[NaN], ['high']])(
+  'retrieval() refuses a retriever with the threshold %j',
+  (threshold) => {
+    const retriever = { ...giving([doc('a')]), threshold: threshold as never };
+    expect(() => retrieval({ retriever })).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);
 
 test.each([
   ['a getter', [Object.defineProperty({}, 'content', { get: () => raise('x'), enumerable: true })]],
