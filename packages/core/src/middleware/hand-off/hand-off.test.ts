@@ -11,6 +11,7 @@ import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
+import { operator, operatorMessage } from '../operator/operator.ts';
 import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { structured } from '../output/structured.ts';
@@ -378,6 +379,24 @@ test('output guards before `handOff` refuse a model that they would not check', 
   expect(() => build([part, guards])).toThrow('Put handOff() after outputGuards()');
   const { text } = await build([guards, handOff({ to: [billing] })]).call('Hi');
   expect(text).not.toContain('ann@example.com');
+});
+
+test('a person who answers in the place of an agent keeps the own name', async () => {
+  const ann = operatorMessage('I am Ann.', { name: 'Ann', action: 'join' });
+  const { agent } = setUp(
+    [toBilling, [{ text: 'First', hang: true }], 'Hello.'],
+    {},
+    { use: [operator()] },
+  );
+  for await (const event of agent.stream('Hi')) {
+    if (event.type !== 'reasoning-chunk') continue;
+    agent.interrupt({ mode: 'pause' });
+    agent.interrupt({ mode: 'inject', messages: [ann] });
+  }
+  expect(namesOf(await agent.messages())).toEqual(['reception', 'billing', 'Ann']);
+  expect((await agent.call('Help')).reason).toBe('suspended');
+  await agent.call(operatorMessage('Bye.', { name: 'Ann', action: 'leave' }));
+  expect(namesOf(await agent.messages()).at(-1)).toBe('billing');
 });
 
 test('agents that share the middleware do not share who leads', async () => {

@@ -78,11 +78,15 @@ export class TeamTurn {
     return type === 'nothing' && this.#team.members.some(({ name }) => name === last?.name);
   }
 
-  /** Returns the message under the leader's name. Returns other messages unchanged. */
+  /**
+   * Returns a reply under the leader's name. Returns other messages unchanged, such as those of a
+   * person who answers in the assistant's place.
+   */
   named(message: Msg): Msg {
-    const { name } = this.#leader;
-    const isRight = message.role !== 'assistant' || message.name === name;
-    return isRight || this.#leader === this.#team.own ? message : { ...message, name };
+    const { own } = this.#team;
+    const isReplyOfOwn = message.role === 'assistant' && message.name === own.name;
+    if (!isReplyOfOwn || this.#leader === own) return message;
+    return { ...message, name: this.#leader.name };
   }
 
   /** Gives each hand-off of a reply except the first one an error result. */
