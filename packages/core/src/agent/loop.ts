@@ -2,7 +2,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import { closeCalls } from './step/conclude.ts';
-import { answer, endingOf, endStopped, finish, keepsCalls } from './step/finish.ts';
+import { answer, endingOf, endStopped, endUnbegun, finish, keepsCalls } from './step/finish.ts';
 import { carryOut } from './step/jump.ts';
 import type { Reply, Round } from './middleware.ts';
 import { controlOf, firstOf, isEnding, isNext, isRejection, type Jump, type Next } from './next.ts';
@@ -17,14 +17,18 @@ import { settle } from './step/settle.ts';
 /** Number of ticks of `run.pace` that a step of the loop counts for. */
 const ticksOfStep = 25;
 
-/** Runs one agent call: settle → reason → act → reason → … → finish. */
+/**
+ * Runs one agent call: settle → reason → act → reason → … → finish. Without `input`, ends an agent
+ * call that was refused, or aborted before its turn. Nothing is stored then.
+ */
 export async function loop(run: Run, input: CallInput | undefined): Promise<AgentResult> {
   let next: Next | undefined;
   for (;;) {
     try {
       const turn = run.pace.tick(run.now(), ticksOfStep);
       if (turn) await turn;
-      if (!next) next = await settle(run, input);
+      if (!next && input) next = await settle(run, input);
+      else if (!next) next = await endUnbegun(run);
       else if (isEnding(next)) return await finish(run, next);
       else {
         if (next.to === 'model') next = await reason(run, next.isAsked);

@@ -19,6 +19,12 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   return endingOf(run, partial);
 }
 
+/** Ends an agent call that was refused, or aborted before its turn. Throws the refusal. */
+export async function endUnbegun(run: Run): Promise<Ending> {
+  if (run.halt.how === 'rejected') throw run.halt.error;
+  return endStopped(run);
+}
+
 /**
  * Returns the ending for what stopped the run. Throws its failure. The answer to an interrupt is its
  * message or the recovery message (AgentScope: `handleInterrupt`). `partial`: part of a reply.

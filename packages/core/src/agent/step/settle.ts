@@ -11,13 +11,9 @@ import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } 
 import type { Run } from '../run/run.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
-/**
- * Admits the input, adds it to the log and says what comes first. `given` is
- * `undefined` if the agent call has ended before its turn.
- */
-export async function settle(run: Run, given: CallInput | undefined): Promise<Next> {
-  if (run.halt.how === 'rejected') throw run.halt.error;
-  if (!given || run.failure) return endStopped(run);
+/** Admits the input, adds it to the log and says what comes first. */
+export async function settle(run: Run, given: CallInput): Promise<Next> {
+  if (run.failure) return endStopped(run);
   const input = await (run.admitted ?? admit(run, given));
   await run.restore();
   run.conversation = openConversation(await run.waits.read(run.setup.memory.read()));
