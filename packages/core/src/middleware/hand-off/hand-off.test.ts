@@ -390,8 +390,8 @@ test('a person who answers in the place of an agent keeps the own name', async (
   );
   for await (const event of agent.stream('Hi')) {
     if (event.type !== 'reasoning-chunk') continue;
-    agent.interrupt({ mode: 'pause' });
     agent.interrupt({ mode: 'inject', messages: [ann] });
+    agent.interrupt({ mode: 'pause' });
   }
   expect(namesOf(await agent.messages())).toEqual(['reception', 'billing', 'Ann']);
   expect((await agent.call('Help')).reason).toBe('suspended');
