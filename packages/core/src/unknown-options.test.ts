@@ -84,9 +84,9 @@ const entries: Readonly<Record<string, Entry>> = {
       storePlace: (wrong) => adapter.storePlace(given({ name: 'a:', store }, wrong)),
     },
     others:
-      'BatchCache ObjectReader RunDriver SseParser addUsage EchoSigner changeOwner checkDecision checkFields checkHere checkOptions deniedChunks digest endingOf hostedToolOf ' +
+      'BatchCache ObjectReader RunDriver SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkHere checkOptions copyOfSession deniedChunks digest endingOf hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm judgedJsonMode logLimit mayAskApproval ' +
-      'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages prepareCall replyEnding ' +
+      'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
       'resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
       'titleOf toTypedChunk unfitClaim viewOf',
   },

@@ -153,8 +153,8 @@ function publicError(error: AgentErrorData): AgentErrorData {
   return { ...error, code, message: neutralMessages[code] ?? error.message };
 }
 
-function isoloopBody({ code, message }: AgentErrorData, requestId: string): object {
-  return { error: { code, message, requestId } };
+function isoloopBody({ code, message, details }: AgentErrorData, requestId: string): object {
+  return { error: { code, message, requestId, movedTo: details?.['movedTo'] } };
 }
 
 function openAiBody({ code, message, details }: AgentErrorData, status: number): object {

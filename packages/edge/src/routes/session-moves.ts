@@ -4,9 +4,10 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionMoves } from '../handler-options.ts';
 import { readJson } from '../http/request-body.ts';
 import { moveAddress, movingSession, type MoveRequest } from '../session/move/moving-session.ts';
-import type { MoveStep } from '../session/move/moving-place.ts';
+import { takeKvStep } from '../session/move/kv-move.ts';
+import { secretsIn, type MoveStep } from '../session/move/moving-place.ts';
 import { callSession, sessionObject } from '../session/session-command.ts';
-import { checkSession } from '../turn/session.ts';
+import { checkSession, echoHeader } from '../turn/session.ts';
 
 /**
  * Lets conversations move between this endpoint and other places, such as browsers, with
@@ -45,14 +46,22 @@ async function put(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Resp
 
 async function take(
   c: Context<EdgeEnv>,
-  { memory, store }: HandlerSettings,
+  settings: HandlerSettings,
   step: MoveStep,
 ): Promise<Response> {
+  const { memory, store } = settings;
   const sessionId = checkSession(c.req.param('id'));
   const user = c.get('user');
   const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
-  if (!object)
-    throw new AgentError('NEEDS_DURABLE_OBJECT', 'Only sessions in CHAT_SESSION can move.');
+  const { CHAT_KV: kv } = c.env as { readonly CHAT_KV?: KVNamespace };
+  if (!object && kv && !store && !memory && secretsIn(c.env).length) {
+    const echo = c.req.header(echoHeader);
+    return takeKvStep(step, { kv, settings, setup: { env: c.env, user, sessionId }, echo });
+  }
+  if (!object) {
+    const message = 'Only sessions in CHAT_SESSION, or in CHAT_KV with SESSION_SECRET, can move.';
+    throw new AgentError('NEEDS_DURABLE_OBJECT', message);
+  }
   const request: MoveRequest = { user, sessionId, requestId: c.get('requestId'), step };
   const response = await callSession(object, request, moveAddress);
   return new Response(response.body, response);

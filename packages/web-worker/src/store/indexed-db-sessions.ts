@@ -49,8 +49,9 @@ export interface StorageState {
   readonly quota: number | undefined;
 }
 
+/** Format of a `SessionCopy`, which an endpoint takes, too. */
 const format = 'isoloop-session';
-const version = 1;
+const version = 2;
 
 /**
  * Lists and manages the conversations in IndexedDB. Works in pages and workers. An agent with an

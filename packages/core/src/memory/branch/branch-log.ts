@@ -6,7 +6,7 @@ import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { checkHere } from '../log/session-owner.ts';
+import { checkHere, type SessionOwner } from '../log/session-owner.ts';
 import { makeTurnRef } from '../log/session-keys.ts';
 import { SessionStore, type SealedBatch } from '../log/session-store.ts';
 import { formatVersion, type Batch } from '../log/stored-batch.ts';
@@ -28,6 +28,10 @@ export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions
   readonly sleep: (ms: number) => Promise<void>;
   /** Maximum time for which a stale read is retried, in milliseconds. */
   readonly waitMs: number;
+  /** Whether the log serves a move, which also reads a session of another place. Default: false. */
+  readonly isMoving?: boolean;
+  /** Owner to write, for a move. Default: the owner in the head. */
+  readonly owner?: SessionOwner | undefined;
 }
 
 /**
@@ -121,7 +125,7 @@ export class BranchLog implements Log {
         ? this.#begin()
         : this.#goOn(await this.#signer.verify(this.#given)));
     this.#isLoaded = true;
-    checkHere(this.#branch?.head);
+    if (!this.#options.isMoving) checkHere(this.#branch?.head);
     return this.#records();
   }
 

@@ -15,6 +15,8 @@ export interface EndpointPlaceOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
+const echoHeader = 'x-isoloop-echo';
+
 /** Name of an endpoint in its own copies. An endpoint does not know its own address. */
 export const endpointHere = 'here:';
 
@@ -28,7 +30,16 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
   checkOptions('endpointPlace()', options, fields);
   const name = api.replace(/\/$/, '');
   const pathOf = (sessionId: string): string => `${name}/${encodeURIComponent(sessionId)}`;
-  const ask = (url: string, init: RequestInit): Promise<Response> => request(options, url, init);
+  // An endpoint with KV says with an echo which state this place has seen.
+  const echoes = new Map<string, string>();
+  const ask = async (url: string, init: RequestInit): Promise<Response> => {
+    const echo = echoes.get(url);
+    const headers = echo === undefined ? {} : { [echoHeader]: echo };
+    const response = await request(options, url, { ...init, headers });
+    const next = response.headers.get(echoHeader);
+    if (next !== null) echoes.set(url, next);
+    return response;
+  };
   const put = async (sessionId: string, body: object): Promise<void> => {
     await ask(pathOf(sessionId), { method: 'PUT', body: JSON.stringify(body) });
   };
@@ -66,7 +77,7 @@ async function request(
   const given = typeof headers === 'function' ? headers() : headers;
   const response = await send(url, {
     ...init,
-    headers: { 'content-type': 'application/json', ...given },
+    headers: { 'content-type': 'application/json', ...given, ...init.headers },
     ...(credentials && { credentials }),
   });
   if (response.ok) return response;

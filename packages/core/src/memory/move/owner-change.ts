@@ -29,6 +29,9 @@ export interface StoredChange {
   readonly records?: readonly LogRecord[];
 }
 
+/** Gets a session, and returns the change to write, or `undefined`. */
+export type ChooseOwner = (session: StoredSession) => Awaitable<StoredChange | undefined>;
+
 /**
  * Writes another owner in one step, and with `records` another content. `choose` gets the session,
  * even if it belongs to another place, and returns the change or `undefined`. Rejects with
@@ -39,7 +42,7 @@ export interface StoredChange {
 export async function changeOwner(
   values: KeyValueStore,
   key: string,
-  choose: (session: StoredSession) => Awaitable<StoredChange | undefined>,
+  choose: ChooseOwner,
 ): Promise<void> {
   const store = new SessionStore(values, key);
   if (!store.isSafe) throw misconfigured('Only a store with compareAndSet can move sessions.');

@@ -4,7 +4,7 @@ import type { Awaitable } from '../../event/hook.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';
 import { signatureKey } from '../storage-keys.ts';
-import { changeOwner, type StoredSession } from './owner-change.ts';
+import { changeOwner, type ChooseOwner, type StoredSession } from './owner-change.ts';
 import { copyFormat, copyVersion, type SessionCopy, type SessionPlace } from './session-place.ts';
 import { checkPut, copyOfSession, ownerAfter } from './session-rules.ts';
 
@@ -16,31 +16,46 @@ export interface StorePlaceOptions {
   readonly store: KeyValueStore;
   /** Returns the id of a session in the store. Default: the session's own id. */
   readonly keyOf?: (sessionId: string) => string;
+  readonly stop?: (sessionId: string) => Promise<void>;
+}
+
+export interface PlaceOptions {
+  readonly name: string;
+  /** Reads a session and writes its next owner, such as `changeOwner`. */
+  readonly change: (sessionId: string, choose: ChooseOwner) => Promise<unknown>;
   /**
    * Returns the records to store for a copy, whose records are valid. Default: the copy's own
    * records, because a program that the user trusts made the copy.
    */
   readonly accept?: (copy: SessionCopy, stored: StoredSession) => Awaitable<readonly LogRecord[]>;
-  readonly stop?: (sessionId: string) => Promise<void>;
 }
 
 /** Returns the place of the sessions in a store with `compareAndSet`. */
 export function storePlace(options: StorePlaceOptions): SessionPlace {
-  const fields = 'name:string store:keys() keyOf,accept,stop:function|?';
+  const fields = 'name:string store:keys() keyOf,stop:function|?';
   checkOptions('storePlace()', options, fields);
-  const { name, store, keyOf = (id: string) => id, accept, stop } = options;
+  const { name, store, keyOf = (id: string) => id, stop } = options;
+  const place = placeWith({
+    name,
+    change: (sessionId, choose) => changeOwner(store, keyOf(sessionId), choose),
+  });
+  return { ...place, ...(stop && { stop }) };
+}
+
+/** Returns a place that reads and writes its sessions with `change`. */
+export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace {
   return {
     name,
     async read(sessionId) {
       let copy: SessionCopy | undefined;
-      await changeOwner(store, keyOf(sessionId), (stored) => {
+      await change(sessionId, (stored) => {
         if (stored.tip !== undefined) copy = copyOfSession(sessionId, name, stored);
         return undefined;
       });
       return copy;
     },
-    put: (copy) =>
-      changeOwner(store, keyOf(copy.sessionId), async (stored) => {
+    put: async (copy) =>
+      void (await change(copy.sessionId, async (stored) => {
         checkCopy(copy, name);
         checkPut(copy, stored);
         const { signature } = copy;
@@ -48,13 +63,12 @@ export function storePlace(options: StorePlaceOptions): SessionPlace {
         const records = accept ? await accept(copy, stored) : [...copy.records, signed];
         const here = { owner: crypto.randomUUID(), epoch: (stored.owner?.epoch ?? 0) + 1 };
         return { records, owner: copy.owner ?? here };
-      }),
-    own: (sessionId, change) =>
-      changeOwner(store, keyOf(sessionId), (stored) => {
-        const owner = ownerAfter(change, name, stored);
+      })),
+    own: async (sessionId, next) =>
+      void (await change(sessionId, (stored) => {
+        const owner = ownerAfter(next, name, stored);
         return owner && { owner };
-      }),
-    ...(stop && { stop }),
+      })),
   };
 }
 

@@ -13,6 +13,8 @@ import { inputLength } from '@isoloop/core/guards';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { killedMoves } from '@isoloop/core/testing';
+import { bindings, testEndpoint } from '../../../test-support/endpoint.ts';
+import { sessionMoves } from '../../move.ts';
 import { open, type Session } from '../../../test-support/session-client.ts';
 
 const placeOf = ({ send }: Session): SessionPlace =>
@@ -252,4 +254,56 @@ test('a kill at each step leaves one owner in a browser and in a Durable Object,
     },
   );
   expect(back).toEqual(kills);
+});
+
+const secret = { ...bindings, SESSION_SECRET: 'a secret of at least thirty-two letters' };
+
+function kvEndpoint(replies: readonly string[], tools: readonly ReturnType<typeof pay>[] = []) {
+  const options = { moves: sessionMoves(), approvals: 'at-least-once' } as const;
+  const endpoint = testEndpoint(replies, { tools: [...tools] }, options, secret);
+  const place = endpointPlace('https://edge.test/api/chat', {
+    headers: { authorization: 'Bearer ann' },
+    fetch: (url, init) => endpoint.fetch(url, init),
+  });
+  return { ...endpoint, place };
+}
+
+test('a conversation moves from KV to a browser and back, and KV names its place meanwhile', async () => {
+  const { post, get, place, settled } = kvEndpoint(['Hello.', 'Again.']);
+  const id = crypto.randomUUID();
+  const store = new MemoryStore();
+  await (await post('/api/chat', { id, messages: [asked('Hi')] })).text();
+  await settled();
+  await moveSession(id, { from: place, to: tab(store) });
+  const memory = new SessionMemory(store, id);
+  await memory.append([userMessage('in the tab'), assistantMessage('yes')]);
+  const gone = await get(`/api/chat/${id}/messages`);
+  expect(gone.status).toBe(409);
+  expect(await gone.json()).toMatchObject({
+    error: { code: 'SESSION_MOVED', movedTo: 'browser:1' },
+  });
+  await moveSession(id, { from: tab(store), to: place });
+  const { messages } = (await (await get(`/api/chat/${id}/messages`)).json()) as {
+    readonly messages: readonly { readonly parts: readonly object[] }[];
+  };
+  expect(textsOf(messages)).toEqual(['Hi', 'Hello.', 'in the tab', 'yes']);
+});
+
+test('a kill at each step leaves one owner in a browser and in KV, in both directions', async () => {
+  const { place } = kvEndpoint([]);
+  const fill = async (at: SessionPlace, sessionId: string): Promise<void> => {
+    const { owner: _owner, ...backup } = copyOf(sessionId, [userMessage('Hi.')]);
+    await at.put(backup);
+  };
+  const openAt = (isBack: boolean) => async () => {
+    const sessionId = crypto.randomUUID();
+    const [from, to] = isBack ? [place, tab()] : [tab(), place];
+    await fill(from, sessionId);
+    return { sessionId, from, to };
+  };
+  const check = async ({ sessionId, to }: { sessionId: string; to: SessionPlace }) =>
+    expect((await to.read(sessionId))?.records[0]).toMatchObject({ message: { role: 'user' } });
+  const kills = ['from', 'from', 'from', 'from', 'from', 'given', 'given', 'to', 'to'];
+  expect(await killedMoves(openAt(false), check)).toEqual(kills);
+  expect(await killedMoves(openAt(true), check)).toEqual(kills);
 });

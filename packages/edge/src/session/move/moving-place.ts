@@ -1,6 +1,5 @@
-import type { KeyValueStore } from '@isoloop/core';
-import { endpointHere, messagesOf, storePlace } from '@isoloop/core/adapter';
-import type { OwnerChange, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
+import { endpointHere, messagesOf, placeWith } from '@isoloop/core/adapter';
+import type { ChooseOwner, OwnerChange, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { CopySigner } from './copy-signature.ts';
 import { importedRecords } from './imported-records.ts';
@@ -20,9 +19,8 @@ export type MoveStep =
 export interface PlaceSetup {
   readonly settings: MoveSettings;
   readonly setup: SessionSetup;
-  readonly store: KeyValueStore;
-  /** Id of the session in the store. */
-  readonly key: string;
+  /** Reads the session and writes its next owner. */
+  readonly change: (choose: ChooseOwner) => Promise<unknown>;
 }
 
 /** Takes a step of a move with a session of the endpoint. Returns the copy of `read`. */
@@ -41,11 +39,10 @@ export async function takeStep(
 }
 
 function placeOf(given: PlaceSetup): SessionPlace {
-  const { settings, setup, store, key } = given;
-  return storePlace({
+  const { settings, setup, change } = given;
+  return placeWith({
     name: endpointHere,
-    store,
-    keyOf: () => key,
+    change: (_sessionId, choose) => change(choose),
     accept: async (copy, { view }) =>
       importedRecords(copy, {
         settings,
@@ -56,16 +53,17 @@ function placeOf(given: PlaceSetup): SessionPlace {
   });
 }
 
+function signerOf({ setup: { env, user, sessionId } }: PlaceSetup): CopySigner {
+  return new CopySigner(secretsIn(env), user, sessionId);
+}
+
 interface Bindings {
   readonly SESSION_SECRET?: string;
   readonly SESSION_SECRET_OLD?: string;
 }
 
-function signerOf({ setup: { env, user, sessionId } }: PlaceSetup): CopySigner {
+/** Returns the secrets for echoes and signatures. */
+export function secretsIn(env: object): readonly string[] {
   const { SESSION_SECRET: secret, SESSION_SECRET_OLD: old } = env as Bindings;
-  return new CopySigner(
-    [secret, old].flatMap((each) => each ?? []),
-    user,
-    sessionId,
-  );
+  return [secret, old].flatMap((each) => each ?? []);
 }

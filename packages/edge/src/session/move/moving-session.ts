@@ -1,6 +1,12 @@
 import { AgentError } from '@isoloop/core';
-import { changeOwner, checkHere } from '@isoloop/core/adapter';
-import type { LogRecord, SessionCopy, SessionOwner } from '@isoloop/core/adapter';
+import {
+  changeOwner,
+  checkHere,
+  copyOfSession,
+  endpointHere,
+  viewOf,
+} from '@isoloop/core/adapter';
+import type { ChooseOwner, LogRecord, SessionCopy, SessionOwner } from '@isoloop/core/adapter';
 import type { AgentSessionClass } from '../../handler-options.ts';
 import { errorResponse, logError } from '../../http/error-response.ts';
 import { DurableStore } from '../../store/durable-store.ts';
@@ -50,7 +56,9 @@ class MovingSession {
       if (command.type === 'delete') this.#owner = Promise.resolve(undefined);
       else checkHere({ owner: await this.#read(asked.sessionId) });
     } catch (error) {
-      return refusal(error, asked.requestId);
+      const { requestId } = asked;
+      logError(error, requestId);
+      return errorResponse(error, { requestId, face: 'isoloop' });
     }
     return this.#session.fetch!(request);
   }
@@ -82,12 +90,14 @@ class MovingSession {
     if (isBusy && step.type !== 'read')
       throw new AgentError('AGENT_BUSY', 'The session is running.', { retryable: true });
     const setup = { env, user, sessionId };
-    const copy = await takeStep(step, { settings, setup, store: this.#store, key: sessionId });
+    const change = (choose: ChooseOwner): Promise<void> =>
+      changeOwner(this.#store, sessionId, choose);
+    const copy = await takeStep(step, { settings, setup, change });
     if (copy) {
       const isRunning = isBusy || copy.isRunning;
       return Response.json({ ...copy, isRunning, records: withTitle(copy, record.title) });
     }
-    if (step.type === 'read') return noContent();
+    if (step.type === 'read') return isBusy ? Response.json(emptyCopy(sessionId)) : noContent();
     record.begin({ user, sessionId, createdAt: Date.now() });
     // The title of the copy replaces the one that a person gave here before.
     if (step.type === 'put') storage.kv.delete('title');
@@ -148,11 +158,8 @@ function withTitle({ records }: SessionCopy, title: string | undefined): readonl
   return title === undefined ? records : [...records, { kind: 'state', state: { title } }];
 }
 
-/** Returns the response for an error. It names the place to which a session has moved. */
-function refusal(thrown: unknown, requestId: string): Response {
-  logError(thrown, requestId);
-  const { code, message, details } = AgentError.from(thrown);
-  if (code !== 'SESSION_MOVED') return errorResponse(thrown, { requestId, face: 'isoloop' });
-  const error = { code, message, requestId, movedTo: details?.['movedTo'] };
-  return Response.json({ error }, { status: 409 });
+/** Returns the copy of a session whose first turn is running, before the log has anything. */
+function emptyCopy(sessionId: string): SessionCopy {
+  const nothing = { view: viewOf([]), records: [], owner: undefined, tip: undefined };
+  return { ...copyOfSession(sessionId, endpointHere, nothing), isRunning: true };
 }

@@ -1,0 +1,41 @@
+import { changeBranchOwner, type ChooseOwner } from '@isoloop/core/adapter';
+import type { SessionSetup } from '../../handler-options.ts';
+import { KvStore } from '../../store/kv-store.ts';
+import { KvTitles } from '../../store/kv-titles.ts';
+import { echoHeader } from '../../turn/session.ts';
+import { noContent } from '../session-answer.ts';
+import { secretsIn, takeStep, type MoveSettings, type MoveStep } from './moving-place.ts';
+
+export interface KvMove {
+  readonly kv: KVNamespace;
+  readonly settings: MoveSettings;
+  readonly setup: SessionSetup;
+  /** Echo that the client sent. */
+  readonly echo: string | undefined;
+}
+
+/** Takes a step of a move with a session in KV. The response has the new echo in its header. */
+export async function takeKvStep(step: MoveStep, move: KvMove): Promise<Response> {
+  const { kv, settings, setup } = move;
+  const { user, sessionId, env } = setup;
+  const titles = new KvTitles(kv, user);
+  let echo: string | undefined;
+  const change = async (choose: ChooseOwner): Promise<void> => {
+    const options = { secrets: secretsIn(env), echo: move.echo };
+    echo = await changeBranchOwner(new KvStore(kv), `${user}/${sessionId}`, options, choose);
+  };
+  const copy = await takeStep(step, { settings, setup, change });
+  if (step.type === 'put') await titles.delete(sessionId);
+  const response = copy ? Response.json(await withTitle(copy, titles)) : noContent();
+  if (echo !== undefined) response.headers.set(echoHeader, echo);
+  return response;
+}
+
+/** Returns the copy with the title that a person gave the session here. */
+async function withTitle<
+  C extends { readonly sessionId: string; readonly records: readonly object[] },
+>(copy: C, titles: KvTitles): Promise<C> {
+  const title = (await titles.read()).get(copy.sessionId);
+  if (title === undefined) return copy;
+  return { ...copy, records: [...copy.records, { kind: 'state', state: { title } }] };
+}
