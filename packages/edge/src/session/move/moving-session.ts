@@ -1,11 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import {
-  changeOwner,
-  checkHere,
-  copyOfSession,
-  endpointHere,
-  viewOf,
-} from '@isoloop/core/adapter';
+import { changeOwner, checkHere, copyOfSession, endpointHere, viewOf } from '@isoloop/core/adapter';
 import type { ChooseOwner, LogRecord, SessionCopy, SessionOwner } from '@isoloop/core/adapter';
 import type { AgentSessionClass } from '../../handler-options.ts';
 import { errorResponse, logError } from '../../http/error-response.ts';
