@@ -9,6 +9,7 @@ import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
+import { createUiMessageEncoder } from '../../stream/ui/ui-message-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { operator, operatorMessage } from '../operator/operator.ts';
@@ -397,6 +398,17 @@ test('a person who answers in the place of an agent keeps the own name', async (
   expect((await agent.call('Help')).reason).toBe('suspended');
   await agent.call(operatorMessage('Bye.', { name: 'Ann', action: 'leave' }));
   expect(namesOf(await agent.messages()).at(-1)).toBe('billing');
+});
+
+test('chats of AI SDK get a data part that says who leads from now on', async () => {
+  const { agent } = setUp([toBilling, 'Invoice 7.']);
+  const encoder = createUiMessageEncoder();
+  const chunks: object[] = [];
+  for await (const batch of agent.stream('Hi').batches()) chunks.push(...encoder.encode(batch));
+  const part = { type: 'data-hand-off', data: { from: 'reception', to: 'billing' } };
+  const at = chunks.findIndex((chunk) => 'type' in chunk && chunk.type === part.type);
+  expect(chunks[at]).toMatchObject(part);
+  expect(JSON.stringify(chunks.slice(at))).toContain('Invoice');
 });
 
 test('agents that share the middleware do not share who leads', async () => {
