@@ -6,7 +6,8 @@ export type {
   KernelLimits,
   KernelOptions,
 } from './agent/kernel-options.ts';
-export type { Interruption, TakeRequest } from './agent/run/interruption.ts';
+export type { NewCall, Taker } from './agent/run/inbox.ts';
+export type { Interruption } from './agent/run/interruption.ts';
 export type { CheckedRequest } from './event/interrupt-request.ts';
 export type { Jump } from './agent/next.ts';
 export type { Revisable } from './agent/run/outbox.ts';

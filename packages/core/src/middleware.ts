@@ -25,12 +25,12 @@ export { directAnswers } from './middleware/answer/direct-answers.ts';
 export type { ReturnDirect } from './middleware/answer/direct-answers.ts';
 export { runLimits } from './middleware/limits/run-limits.ts';
 export type { RunLimits } from './middleware/limits/run-limits.ts';
-export { lastAnswer, summaryFallback } from './middleware/limits/last-answer.ts';
+export { lastAnswer } from './middleware/limits/last-answer.ts';
 export type {
+  LastAnswerOptions,
   LimitReply,
   LimitSteps,
   SummarizeOptions,
-  SummaryFallbackOptions,
 } from './middleware/limits/last-answer.ts';
 export { operator, operatorMessage } from './middleware/operator/operator.ts';
 export type { OperatorMessageOptions } from './middleware/operator/operator.ts';
@@ -42,7 +42,10 @@ export type {
   HandOffFilter,
   HandOffTarget,
 } from './middleware/hand-off/hand-off-agent.ts';
+export { summaryFallback } from './middleware/limits/summary-fallback.ts';
+export type { SummaryFallbackOptions } from './middleware/limits/summary-fallback.ts';
 export { steering } from './middleware/steering/steering.ts';
+export type { SteeringOptions } from './middleware/steering/steering.ts';
 export { checkNew } from './event/call-input.ts';
 export type { CallInput } from './event/call-input.ts';
 export type { EventFields, Steps } from './agent/steps.ts';

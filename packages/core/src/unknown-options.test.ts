@@ -180,6 +180,8 @@ const entries: Readonly<Record<string, Entry>> = {
       reuseCalls: (wrong) => middleware.reuseCalls(wrong),
       Semaphore: (wrong) => new middleware.Semaphore(1, wrong),
       summaryFallback: (wrong) => middleware.summaryFallback(wrong),
+      lastAnswer: (wrong) => middleware.lastAnswer(wrong),
+      steering: (wrong) => middleware.steering(wrong),
       storedResponses: (wrong) => middleware.storedResponses(store, wrong),
       todoList: (wrong) => middleware.todoList(wrong),
       toolCallLimit: (wrong) => middleware.toolCallLimit(given({ tool: 'a', run: 1 }, wrong)),
@@ -190,8 +192,8 @@ const entries: Readonly<Record<string, Entry>> = {
     others:
       'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
       'errorHints errorResult ' +
-      'friendlyErrors isEnding isNewAnswer isNext isResult lastAnswer modelErrors nestedHooks operator ' +
-      'boundedModel parallelIds perRun runInfo presetOf reactMemory steering todosOf toolMedia withExecute withStream wrapModel',
+      'friendlyErrors isEnding isNewAnswer isNext isResult modelErrors nestedHooks operator ' +
+      'boundedModel parallelIds perRun runInfo presetOf reactMemory todosOf toolMedia withExecute withStream wrapModel',
   },
   './observe': {
     exports: observe,

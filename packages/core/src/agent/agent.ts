@@ -40,30 +40,13 @@ import { RunDriver } from './driver/run-driver.ts';
 import { logLimit } from './driver/run-log.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
-import type { RunContext } from './run-context.ts';
+import type { NewCall } from './run/inbox.ts';
+import { offerCall } from './run/interruption.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
 import { Run } from './run/run.ts';
-import type { Steps } from './steps.ts';
 import { admit } from './step/settle.ts';
 import { systemMessages } from '../message/system-message.ts';
 import { partsOf, withCallParts, withDefaults } from './use-list.ts';
-
-/** An agent call that begins while another one runs. */
-export interface WaitingCall {
-  readonly input: CallInput;
-  readonly options: KernelCallOptions;
-  /** Signal that aborts with the waiting call. */
-  readonly signal: AbortSignal;
-  readonly running: RunContext;
-  /** Steps of the running call. */
-  readonly steps: Steps;
-  /** Result of the running call. */
-  readonly result: Promise<AgentResult>;
-  /** Passes the input through `wrapInput`, once. */
-  admit(): Promise<CallInput>;
-  /** Ends the waiting call without its turn. `refusal`: why a wrapper rejected its input. */
-  end(refusal?: AgentError): Promise<AgentResult>;
-}
 
 /** An agent call that runs or waits for its turn. */
 interface BegunCall {
@@ -239,20 +222,18 @@ export class Agent<const G extends GivenTools = GivenTools> {
     return this.#added.length ? [...use, ...this.#added] : use;
   }
 
-  /**
-   * May let a running call take the input of this one. Returns the result, or `undefined` if this
-   * call has to wait for its turn. The kernel's calls always wait.
-   */
-  protected async join(_call: WaitingCall): Promise<AgentResult | undefined> {
-    return undefined;
+  /** Returns the options of an agent call, with those of a class of its own as middleware. */
+  protected withParts(options: KernelCallOptions): KernelCallOptions {
+    return options;
   }
 
   #start<T>(
     given: AgentInput | undefined,
-    options: KernelCallOptions,
+    givenOptions: KernelCallOptions,
     streamed = false,
   ): RunDriver<T> {
-    checkCall(options, this.#fields);
+    checkCall(givenOptions, this.#fields);
+    const options = this.withParts(givenOptions);
     const setup = this.#setupFor(options);
     const send = (events: EventBatch): Promise<void> => driver.push(events);
     const run = new Run(setup, options, this.#hooksOf(setup), send);
@@ -305,15 +286,17 @@ export class Agent<const G extends GivenTools = GivenTools> {
       if (run.failure && run.callOptions.throwOnError !== false) throw run.failure;
       if (run.failure) return await runAgentCall(run, undefined);
       const running = this.#running;
-      if (running?.run.stage === 'running') {
-        const joined = await this.join(waiting(begun, running));
-        if (joined) return joined;
-      }
       const earlier = [...this.#line];
       this.#line.add(driver.result);
       if (earlier.length) {
-        await abortables(run.signal)(Promise.allSettled(earlier)).catch(() => {});
-        if (run.signal.aborted) return await runAgentCall(run, undefined);
+        const turn = Promise.allSettled(earlier);
+        try {
+          const joined = running && (await offerCall(running.run, newCall(begun, running), turn));
+          if (joined) return joined;
+          await abortables(run.signal)(turn);
+        } catch (error) {
+          return await runAgentCall(run, undefined, AgentError.from(error));
+        }
       }
       if (streamed) keepDriver(this, driver);
       this.#running = begun;
@@ -330,16 +313,13 @@ export class Agent<const G extends GivenTools = GivenTools> {
   }
 }
 
-function waiting({ run, input }: BegunCall, running: BegunCall): WaitingCall {
+function newCall({ run, input }: BegunCall, running: BegunCall): NewCall {
   return {
     input,
     options: run.callOptions,
     signal: run.signal,
-    running: running.run,
-    steps: running.run.steps,
     result: running.driver.result,
     admit: () => (run.admitted = admit(run, input)),
-    end: (refusal) => runAgentCall(run, undefined, refusal),
   };
 }
 

@@ -17,6 +17,22 @@ export interface OptionFields {
   readonly call: string;
 }
 
+/** Options that features add to those of the kernel. */
+type MoreFields = Partial<Omit<OptionFields, 'of'>>;
+
+/** The options that one feature adds to those of the kernel. */
+export interface FeatureFields extends MoreFields {
+  /** Name of the middleware that carries them out. */
+  readonly part: string;
+}
+
+/** Returns the options of a class of agents with these features. */
+export function withFeatures(of: string, features: readonly MoreFields[]): OptionFields {
+  const all = (place: keyof MoreFields): string =>
+    [kernelFields, ...features].flatMap((fields) => fields[place] ?? []).join(' ');
+  return { of, agent: all('agent'), limits: all('limits'), call: all('call') };
+}
+
 export const kernelFields: OptionFields = {
   of: 'Agent',
   agent:

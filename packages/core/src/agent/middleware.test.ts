@@ -1,5 +1,5 @@
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
-import { summaryFallback } from '../middleware/limits/last-answer.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';

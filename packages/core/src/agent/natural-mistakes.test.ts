@@ -22,8 +22,8 @@ const agentWith = (options: object) => () => new ReActAgent({ name: 'a', model, 
 
 const agentOptions =
   'name, systemPrompt, recoveryMessage, userId, sessionId, model, tools, toolContext, memory, use, limits, ' +
-  'generate, generateId, now, onHookError, whenBusy, preCall, presetPriority, onLimit, onLimitError, ' +
-  'pauseWhenIdle, deferRound, returnDirect, retrievalRole';
+  'generate, generateId, now, onHookError, whenBusy, preCall, presetPriority, ' +
+  'pauseWhenIdle, returnDirect, onLimit, deferRound, retrievalRole';
 
 test.each<[mistake: string, make: () => unknown, message: string]>([
   [

@@ -7,7 +7,8 @@ import type { JsonObject } from '../message/json/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
-import type { Interruption, TakeRequest } from './run/interruption.ts';
+import type { Taker } from './run/inbox.ts';
+import type { Interruption } from './run/interruption.ts';
 import { endStopped } from './step/finish.ts';
 import { controlOf, firstOf, type Ending, type Jump, type Next, type ToldReason } from './next.ts';
 import { readReply, type ModelReply, type ToEvent } from './step/read-reply.ts';
@@ -99,8 +100,8 @@ export interface Steps {
   warn(error: AgentErrorData): void;
   /** Ends the run in this way at its next interrupt point. */
   stopWith(by: Interruption): void;
-  /** Lets `take` handle the requests of `interrupt()` until the run has its ending. */
-  onInterrupt(take: TakeRequest): void;
+  /** Lets middleware handle what others ask of this run, until the run has its ending. */
+  onRequest(taker: Taker): void;
   /** Runs `work` before the log gets the end of the run. */
   beforeEnd(work: (context: RunContext) => Promise<void>): void;
 }
@@ -133,7 +134,7 @@ export function stepsOf(run: Run): Steps {
     setFailureMessage: (message) => void (run.alive().failureMessage = message),
     warn: (error) => void run.alive().warnings.push(error),
     stopWith: (by) => run.alive().stopWith(by),
-    onInterrupt: (take) => onInterrupt(run.alive(), take),
+    onRequest: (taker) => run.alive().inbox.open(taker),
     beforeEnd: (work) => void run.alive().lastWork.push(work),
   };
 }
@@ -145,12 +146,6 @@ async function append(
 ): Promise<void> {
   if (stored) await run.append(messages);
   else run.conversation.add(messages);
-}
-
-function onInterrupt(run: Run, take: TakeRequest): void {
-  run.onInterrupt.push(take);
-  const early = run.earlyRequests.splice(0);
-  run.earlyRequests.push(...early.filter((request) => take(request) === undefined));
 }
 
 async function modify<K extends 'pre-summary'>(

@@ -11,7 +11,7 @@ export interface AgentStatus {
   runs: number;
   /** Whether the last agent call was interrupted. */
   interrupted: boolean;
-  /** Whether the loop pauses before its next model request. */
+  /** Whether the next agent call pauses before its first model request. */
   pauseNext?: boolean;
   /** Id of the run that the next agent call continues. */
   suspendedRun?: string | undefined;

@@ -5,7 +5,8 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentOptions } from './react-agent.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
-import { summarize, summaryFallback } from '../middleware/limits/last-answer.ts';
+import { lastAnswer, summarize } from '../middleware/limits/last-answer.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -142,7 +143,7 @@ test('the fallback of agentscope() can be replaced and removed by its name', asy
   const error = new AgentError('MODEL_SERVER', 'down');
   const worded = limited({ error }, { use: [summaryFallback({ text: 'Sorry.' })] });
   expect((await worded.call('go')).text).toBe('Sorry.');
-  const removed = limited({ error }, { use: [{ name: 'summaryFallback' }] });
+  const removed = limited({ error }, { use: [lastAnswer()] });
   await expect(removed.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 

@@ -1,7 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { summaryFallback } from '../middleware/limits/last-answer.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
 import { errorResult } from '../tool/tool-result.ts';

@@ -31,7 +31,7 @@ import {
   type PromptVariablesOptions,
 } from '../middleware/prompt/prompt-variables.ts';
 import { reflexion } from '../middleware/resilience/reflexion.ts';
-import { summaryFallback } from '../middleware/limits/last-answer.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { toolRetry } from '../middleware/resilience/tool-retry.ts';
 

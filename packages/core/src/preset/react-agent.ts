@@ -1,6 +1,6 @@
-import { Agent, type WaitingCall } from '../agent/agent.ts';
+import { Agent } from '../agent/agent.ts';
 import type { AgentInput } from '../event/call-input.ts';
-import { kernelFields, requirePart, type OptionFields } from '../agent/check-options.ts';
+import { requirePart, withFeatures } from '../agent/check-options.ts';
 import type { AgentStream } from '../agent/driver/agent-stream.ts';
 import type {
   FeatureOptions,
@@ -8,9 +8,9 @@ import type {
   KernelLimits,
   KernelOptions,
 } from '../agent/kernel-options.ts';
-import type { Middleware, UseList } from '../agent/middleware.ts';
+import type { AgentHook, Middleware, UseList } from '../agent/middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-fields.ts';
+import { fieldsIn } from '../error/check-fields.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkDecision } from '../event/check-decision.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
@@ -18,14 +18,15 @@ import type { Decision } from '../event/pending-call.ts';
 import { isMessage } from '../message/validation/is-message.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ReturnDirect } from '../middleware/answer/direct-answers.ts';
+import { approvalsFields } from '../middleware/approval/approvals.ts';
 import { decideBeside } from '../middleware/approval/decided-calls.ts';
 import { claimed, type Claim } from '../middleware/guard/claims.ts';
 import { instructions } from '../middleware/guard/instructions.ts';
 import type { RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
-import { joinCall } from '../middleware/steering/join-call.ts';
+import { retrievalFields } from '../middleware/recall/retrieval/retrieval.ts';
 import type { GivenTools } from '../tool/typed-tool.ts';
-import { standard } from './standard.ts';
+import { standard, standardFields } from './standard.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;
@@ -40,15 +41,6 @@ export interface AgentOptions<G extends GivenTools = GivenTools>
     Omit<FeatureOptions, 'limits' | 'deferRound'> {
   /** Limits of an agent call. They override a preset's values, field by field. */
   readonly limits?: AgentLimits;
-  /**
-   * What happens to a new agent call while another one runs. `reject` (default): the new call fails
-   * with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn. `inject`: the
-   * running call takes the messages of the new call once the guards accept them. Both calls resolve
-   * with the same result. If a guard rejects the messages, only the new call is rejected. With
-   * `inject`, a new call with decisions or instructions waits for its turn. A new call also waits
-   * for its turn if the running call ends without its messages.
-   */
-  readonly whenBusy?: 'reject' | 'queue' | 'inject';
 }
 
 /**
@@ -95,12 +87,15 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
  * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
  */
 export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G> {
+  #hasPauseHook = false;
+
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(given: AgentOptions<G>) {
     const { use = [] } = given ?? {};
     const parts = Array.isArray(use) ? [standard(), ...use] : use;
     super((given && { ...given, use: parts }) as KernelOptions<G>, fields);
-    checkServed(this.use, given);
+    checkServed(this.use, { ...given, ...given.limits });
+    if (given.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
   }
 
   /** Same as `call` of the kernel's `Agent`, with the options of its features. */
@@ -108,12 +103,25 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
     input?: AgentInput,
     options: CallOptions<T> = {},
   ): Promise<AgentResult<T>> {
-    return super.call<T>(input, withParts(options, this.use));
+    return super.call<T>(input, options);
   }
 
   /** Same as `stream` of the kernel's `Agent`, with the options of its features. */
   override stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
-    return super.stream<T>(input, withParts(options, this.use));
+    return super.stream<T>(input, options);
+  }
+
+  protected override withParts(options: CallOptions): KernelCallOptions {
+    checkServed(this.use, options);
+    const { claims, decisions, instructions: added, output, ...rest } = options;
+    // What a client sent comes first, so that all guards judge it. Claims are no new messages.
+    const use: (Middleware | UseList)[] = [];
+    if (decisions?.length) use.push(decideBeside(checkedDecisions(decisions)));
+    if (added?.length) use.push(instructions(checkedMessages(added)));
+    if (claims?.length) use.push(claimed(claims));
+    if (rest.use) use.push(rest.use);
+    if (output) use.push(output);
+    return use.length ? { ...rest, use } : rest;
   }
 
   /**
@@ -125,66 +133,38 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
    */
   override interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     if (super.interrupt(request)) return true;
-    const isPause = (request as InterruptRequest).mode === 'pause';
-    if (!isPause || !this.options.pauseWhenIdle) return false;
-    this.status.pauseNext = true;
+    const { mode } = request as InterruptRequest;
+    if (mode !== 'pause' || !this.options.pauseWhenIdle) return false;
+    this.#pauseNext();
     return true;
   }
 
-  protected override join(call: WaitingCall): Promise<AgentResult | undefined> {
-    const { decisions } = call.input;
-    const isInject = (this.options as AgentOptions).whenBusy === 'inject';
-    const mayJoin = isInject && !decisions.length && !call.options.use;
-    return mayJoin ? joinCall(this.use, call) : super.join(call);
+  /** Pauses the next agent call that does not fail before. */
+  #pauseNext(): void {
+    const { status } = this;
+    const on: AgentHook['on'] = {
+      'run-start': (_event, _control, run) =>
+        void (status.pauseNext && run.interrupt({ mode: 'pause' })),
+      suspended: () => void (status.pauseNext = false),
+    };
+    if (!this.#hasPauseHook) this.addHook({ on });
+    this.#hasPauseHook = true;
+    status.pauseNext = true;
   }
 }
 
-const featureFields =
-  'onLimit,onLimitError:function|? pauseWhenIdle,deferRound:boolean|? ' +
-  'returnDirect:boolean|function|? retrievalRole:user|system|?';
-
-const fields: OptionFields = {
-  of: 'ReActAgent',
-  agent: `${kernelFields.agent.replace('reject|queue', 'reject|queue|inject')} ${featureFields}`,
-  limits: `${kernelFields.limits} toolCalls,tokens:count|?`,
-  call: `${kernelFields.call} returnDirect:boolean|function|?`,
-};
-
-/** All options of an agent call. The last ones become middleware of the call. */
-const callFields = `${fields.call} claims,decisions,instructions:array|? output:flat()|?`;
-
-/** Parts of `standard()` that carry out options of an agent. */
-const servers: Readonly<Record<string, string>> = {
-  pauseWhenIdle: 'steering',
-  returnDirect: 'directAnswers',
-  onLimit: 'lastAnswer',
-  toolCalls: 'runLimits',
-  tokens: 'runLimits',
-};
+const fields = withFeatures('ReActAgent', [
+  ...standardFields,
+  { agent: `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}` },
+  { call: 'claims,decisions,instructions:array|? output:flat()|?' },
+]);
 
 /** Throws `CONFIGURATION` for an option whose part was removed from the agent. */
-function checkServed(use: readonly Middleware[], options: AgentOptions): void {
-  const { whenBusy, limits } = options;
-  if (whenBusy === 'inject') requirePart(use, 'steering', "whenBusy: 'inject'");
-  for (const [option, value] of Object.entries({ ...options, ...limits })) {
-    const part = value === undefined ? undefined : servers[option];
-    if (part) requirePart(use, part, `The option \`${option}\``);
+function checkServed(use: readonly Middleware[], options: object): void {
+  for (const [key, value] of Object.entries(options)) {
+    const feature = standardFields.find((one) => fieldsIn(Object.values(one).join(' ')).has(key));
+    if (feature && value !== undefined) requirePart(use, feature.part, `The option \`${key}\``);
   }
-}
-
-/** Returns the options for the kernel, with the features of the call as its middleware. */
-function withParts(options: CallOptions, agentUse: readonly Middleware[]): KernelCallOptions {
-  checkOptions('call()', options, callFields, 'INVALID_INPUT', fields.agent);
-  if (options.returnDirect) requirePart(agentUse, 'directAnswers', 'The option `returnDirect`');
-  const { claims, decisions, instructions: added, output, ...rest } = options;
-  // What a client sent comes first, so that all guards judge it. Claims are no new messages.
-  const use: (Middleware | UseList)[] = [];
-  if (decisions?.length) use.push(decideBeside(checkedDecisions(decisions)));
-  if (added?.length) use.push(instructions(checkedMessages(added)));
-  if (claims?.length) use.push(claimed(claims));
-  if (rest.use) use.push(...rest.use);
-  if (output) use.push(output);
-  return use.length ? { ...rest, use } : rest;
 }
 
 function checkedDecisions(decisions: readonly Decision[]): readonly Decision[] {

@@ -1,10 +1,19 @@
+import type { FeatureFields } from '../agent/check-options.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { directAnswers } from '../middleware/answer/direct-answers.ts';
+import { directAnswers, directAnswersFields } from '../middleware/answer/direct-answers.ts';
 import { decidedCalls } from '../middleware/approval/decided-calls.ts';
-import { runLimits } from '../middleware/limits/run-limits.ts';
-import { lastAnswer } from '../middleware/limits/last-answer.ts';
-import { steering } from '../middleware/steering/steering.ts';
+import { runLimits, runLimitsFields } from '../middleware/limits/run-limits.ts';
+import { lastAnswer, lastAnswerFields } from '../middleware/limits/last-answer.ts';
+import { steering, steeringFields } from '../middleware/steering/steering.ts';
+
+/** The options of the features that `standard()` returns. */
+export const standardFields: readonly FeatureFields[] = [
+  steeringFields,
+  directAnswersFields,
+  lastAnswerFields,
+  runLimitsFields,
+];
 
 /**
  * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They

@@ -111,7 +111,7 @@ test.for([
   ],
   [
     'a memory that loses results',
-    /wait for their results/,
+    /wait for results/,
     (process: MortalProcess) => new LostResults(process.store, 's'),
   ],
 ] as const)('injectFaults() detects %s', async ([, fault, make]) => {

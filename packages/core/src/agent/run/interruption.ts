@@ -1,12 +1,13 @@
+import type { AgentResult } from '../../event/agent-result.ts';
 import {
   checkInterrupt,
   modesRequire,
-  type CheckedRequest,
   type InterruptRequest,
 } from '../../event/interrupt-request.ts';
 import type { Msg } from '../../message/msg.ts';
+import { abortables } from '../../model/abortable.ts';
 import { requirePart } from '../check-options.ts';
-import { runOf, type RunContext } from '../run-context.ts';
+import type { NewCall } from './inbox.ts';
 import type { Run } from './run.ts';
 
 /** How an interrupt ends a run. */
@@ -16,9 +17,6 @@ export type Interruption =
   /** Without an answer. Open tool calls stay open, and the next agent call continues. */
   | { readonly reason: 'suspended' };
 
-/** Handles an interrupt request. Returns `undefined` to leave it to others. */
-export type TakeRequest = (request: CheckedRequest) => boolean | undefined;
-
 /**
  * Asks a run to stop at its next interrupt point, or passes the request to the middleware that
  * takes it. Returns false if the run is about to end. Throws `INVALID_INPUT` for an invalid
@@ -27,24 +25,41 @@ export type TakeRequest = (request: CheckedRequest) => boolean | undefined;
 export function interruptRun(run: Run, given: string | Msg | InterruptRequest): boolean {
   const request = checkInterrupt(given, run.options);
   if (run.stage !== 'running') return false;
-  for (const take of run.onInterrupt) {
-    const isTaken = take(request);
-    if (isTaken !== undefined) return isTaken;
-  }
+  let isTaken: boolean | undefined;
+  run.inbox.offer((taker) => void (isTaken ??= taker.interrupt?.(request)));
+  if (isTaken !== undefined) return isTaken;
   if (request.mode === 'stop') {
+    isTaken = true;
     run.stopWith({ reason: 'interrupted', message: request.message });
     return true;
   }
   requirePart(run.setup.use, modesRequire, `interrupt({ mode: '${request.mode}' })`);
-  // The middleware has not begun.
-  run.earlyRequests.push(request);
   return true;
 }
 
-/** Returns whether the agent was asked, while it was idle, to pause this run. Says so only once. */
-export function takePause(context: RunContext): boolean {
-  const { status } = runOf(context);
-  const { pauseNext = false } = status;
-  status.pauseNext = false;
-  return pauseNext;
+/**
+ * Offers a new agent call to the middleware of the running one, until the turn of the new call.
+ * Resolves with the result of the new call, or with `undefined` if it has to wait for its turn.
+ * Rejects if the new call is refused or aborted.
+ */
+export async function offerCall(
+  { inbox, stage }: Run,
+  call: NewCall,
+  turn: Promise<unknown>,
+): Promise<AgentResult | undefined> {
+  if (stage !== 'running') return undefined;
+  let taken: Promise<unknown> | undefined;
+  const joined = new Promise((resolve) => {
+    inbox.offer((taker) => {
+      taken ??= taker.call?.(call);
+      if (taken) resolve(taken);
+    });
+  });
+  try {
+    await abortables(call.signal)(Promise.race([joined, turn]));
+    return (await taken) as AgentResult | undefined;
+  } finally {
+    // Nobody takes it later.
+    taken ??= turn;
+  }
 }

@@ -4,7 +4,7 @@ import { fieldsIn } from '../../error/check-fields.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
+import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { WriteOptions } from '../../memory/memory.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import { takeNote } from '../../memory/log/call-notes.ts';
@@ -25,7 +25,8 @@ import type { ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { CallInput } from '../../event/call-input.ts';
 import { Haltable } from './halt.ts';
-import { interruptRun, type TakeRequest } from './interruption.ts';
+import { Inbox } from './inbox.ts';
+import { interruptRun } from './interruption.ts';
 import { kernelFields } from '../check-options.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';
@@ -75,9 +76,8 @@ export class Run extends Haltable implements RunContext {
   readonly toolsUsed: Map<string, string> = new Map();
   /** Errors after which the run continued. */
   readonly warnings: AgentErrorData[] = [];
-  readonly onInterrupt: TakeRequest[] = [];
-  /** Interrupt requests for middleware that has not begun. */
-  readonly earlyRequests: CheckedRequest[] = [];
+  /** What others ask of this run. */
+  readonly inbox: Inbox = new Inbox();
   /** Work to do before the log gets the end of the run. */
   readonly lastWork: ((context: RunContext) => Promise<void>)[] = [];
   /** Id of the newest user message when the agent call began. */

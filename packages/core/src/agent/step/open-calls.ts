@@ -32,6 +32,5 @@ export function openCallsOf(run: Run): readonly OpenCall[] {
 
 /** Returns what the open tool calls wait for, in the order of the tool calls. */
 export function pendingCallsOf(run: Run): readonly PendingCall[] {
-  const { calls } = run.status;
-  return run.conversation.openCalls().flatMap(({ id }) => calls.get(id)?.pending ?? []);
+  return run.openCalls.flatMap(({ state }) => state.pending ?? []);
 }

@@ -77,8 +77,8 @@ async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<
 
 /** Makes sure that the agent has a state of each decided call, for the note about it. */
 function keepStates(run: Run, open: readonly OpenCall[], decided: ReadonlySet<string>): void {
-  for (const { toolUse, state, isKnown } of open) {
-    if (!isKnown && decided.has(toolUse.id)) run.status.calls.set(toolUse.id, state);
+  for (const { toolUse, state } of open) {
+    if (decided.has(toolUse.id)) run.status.calls.set(toolUse.id, state);
   }
 }
 
@@ -95,7 +95,7 @@ function checkOpenCalls(open: readonly OpenCall[], decided: ReadonlySet<string>)
   const names = open.map(
     ({ toolUse: { id, name }, state }) => `"${name}" (${id}, ${state.pending?.kind ?? 'open'})`,
   );
-  const message = `Tool calls wait for their results: ${names.join(', ')}. Send decisions or results for them first, or continue the run.`;
+  const message = `Tool calls wait for results: ${names.join(', ')}. Send decisions or results, or continue the run.`;
   const details = { ids: open.map(({ toolUse }) => toolUse.id) };
   throw new AgentError('PENDING_TOOL_CALLS', message, { details });
 }

@@ -1,3 +1,4 @@
+import type { FeatureFields } from '../../agent/check-options.ts';
 import type { Middleware, RequestDraft, Step } from '../../agent/middleware.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -28,6 +29,15 @@ declare module '../../agent/kernel-options.ts' {
  * tool's own `returnDirect` counts.
  */
 export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
+
+const kinds = 'returnDirect:boolean|function|?';
+
+/** The options of an agent and of its calls that `directAnswers()` carries out. */
+export const directAnswersFields: FeatureFields = {
+  part: 'directAnswers',
+  agent: kinds,
+  call: kinds,
+};
 
 /**
  * Ends the agent call with the outputs of tools, if the newest messages are tool results.

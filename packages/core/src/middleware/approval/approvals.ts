@@ -9,6 +9,9 @@ import { askedAgain, askingApprover, type Decide } from './ask-approver.ts';
 import { decidedCalls } from './decided-calls.ts';
 import { deferredRounds } from './deferred-rounds.ts';
 
+/** The option of an agent that `approvals()` reads. */
+export const approvalsFields = 'deferRound:boolean|?';
+
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
     /** Default of the option `deferRound` of `approvals()`. */

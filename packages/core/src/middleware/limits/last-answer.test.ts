@@ -10,7 +10,7 @@ import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { summarize } from './last-answer.ts';
+import { lastAnswer, summarize, type OnLimit } from './last-answer.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 
 const input = { type: 'object' } as const;
@@ -230,4 +230,22 @@ test('at most `parallelTools` tools run at the same time, and results are in req
     expect(most).toBe(expected);
     expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
   }
+});
+
+test('`answer` of lastAnswer() comes before `onLimit`, and `orElse` answers if it fails', async () => {
+  const saying =
+    (text: string): OnLimit =>
+    async (_context, run) => ({ type: 'complete', message: run.message('assistant', text) });
+  const limits = { iterations: 0 };
+  const onLimit = saying('by onLimit');
+  const textWith = async (use: AgentOptions['use'] = []): Promise<string> =>
+    (await setUp([], { limits, onLimit, use }).agent.call('go')).text;
+  expect(await textWith()).toBe('by onLimit');
+  expect(await textWith([lastAnswer()])).toBe('by onLimit');
+  expect(await textWith([lastAnswer({ answer: saying('by answer') })])).toBe('by answer');
+  const failing = lastAnswer({
+    answer: () => Promise.reject(new AgentError('MODEL_SERVER', 'down')),
+    orElse: (error, limit) => ({ text: `${limit}: ${error.message}`, error: error.toJSON() }),
+  });
+  expect(await textWith([failing])).toBe('Maximum iterations (0): down');
 });

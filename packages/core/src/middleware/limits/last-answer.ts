@@ -1,3 +1,4 @@
+import type { FeatureFields } from '../../agent/check-options.ts';
 import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
 import { isEnding, type LimitReason, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
@@ -8,8 +9,6 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { maskSecrets } from '../../error/mask-secrets.ts';
-import { friendlyText, type FriendlyWords } from '../../event/friendly-text.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { ReplyPiece } from '../../model/reply-assembler.ts';
 
@@ -20,14 +19,6 @@ declare module '../../agent/kernel-options.ts' {
      * @default summarize()
      */
     readonly onLimit?: OnLimit;
-    /**
-     * Returns the answer if `onLimit` fails: its text and the error of the result. `limit`: name of
-     * the limit. `summaryFallback()` sets it. Default: the agent call fails.
-     */
-    readonly onLimitError?: (
-      error: AgentError,
-      limit: string,
-    ) => { readonly text: string; readonly error: AgentErrorData };
   }
 }
 
@@ -66,33 +57,50 @@ export interface LimitSteps extends Omit<Steps, 'ask'> {
  */
 export type OnLimit = (context: RunContext, steps: LimitSteps) => Promise<LimitReply>;
 
+/** How `lastAnswer()` gets its answer. */
+export interface LastAnswerOptions {
+  /** Function that gives the answer. Default: the agent's `onLimit`, or else `summarize()`. */
+  readonly answer?: OnLimit;
+  /**
+   * Returns the answer if that function fails: its text, and the error of the result. `limit`: name
+   * of the limit. Errors of guards, hooks, stores and limits still make the agent call fail.
+   * Default: all errors do.
+   */
+  readonly orElse?: (
+    error: AgentError,
+    limit: string,
+  ) => { readonly text: string; readonly error: AgentErrorData };
+}
+
+/** The options of an agent that `lastAnswer()` carries out. */
+export const lastAnswerFields: FeatureFields = { part: 'lastAnswer', agent: 'onLimit:function|?' };
+
 /**
- * Gives a last answer at the limit of iterations or tokens, with the agent's `onLimit`.
- * `ReActAgent` has this middleware. `onLimit`: for an agent call with its own way to answer.
+ * Gives a last answer at the limit of iterations or tokens. `ReActAgent` has this middleware, and a
+ * later one takes its place. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function lastAnswer(onLimit?: OnLimit): Middleware {
+export function lastAnswer(options: LastAnswerOptions = {}): Middleware {
+  checkOptions('lastAnswer()', options, 'answer,orElse:function|?');
   return {
     name: 'lastAnswer',
     wrapRequest: (next) => async (draft, context, steps) => {
       const made = await next(draft);
       if (!isEnding(made) || made.kind !== 'refused') return made;
-      return answerAt(made.reason, made.draft, { context, steps, onLimit });
+      return answerAt(made.reason, made.draft, { ...options, context, steps });
     },
   };
 }
 
-interface Answering {
+interface Answering extends LastAnswerOptions {
   readonly context: RunContext;
   readonly steps: Steps;
-  readonly onLimit: OnLimit | undefined;
 }
 
 async function answerAt(
   reason: LimitReason,
   refused: RequestDraft,
-  { context, steps, onLimit: own }: Answering,
+  { context, steps, answer = context.options.onLimit ?? summarize(), orElse }: Answering,
 ): Promise<Next> {
-  const { onLimit = summarize(), onLimitError } = context.options;
   let stopped: Next | undefined;
   const limitSteps: LimitSteps = {
     ...steps,
@@ -108,11 +116,11 @@ async function answerAt(
   };
   let reply: LimitReply;
   try {
-    reply = await steps.wait((own ?? onLimit)(context, limitSteps));
+    reply = await steps.wait(answer(context, limitSteps));
   } catch (thrown) {
     const given = AgentError.from(thrown);
-    if (own || !onLimitError || context.stopped || notTheModels.includes(given.code)) throw thrown;
-    const { text, error } = onLimitError(given, limitOf(context));
+    if (!orElse || context.stopped || notTheModels.includes(given.code)) throw thrown;
+    const { text, error } = orElse(given, limitOf(context));
     reply = { ...(await fixedText(text, limitSteps)), error };
   }
   if (stopped) return stopped;
@@ -192,36 +200,6 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
       return fixedText(`${limitOf(context)} reached. Unable to generate summary.`, steps);
     const message = await steps.revise('post-summary', { ...reply.message, content });
     return { type: 'complete', message };
-  };
-}
-
-/** The text of `summaryFallback()`. */
-export interface SummaryFallbackOptions {
-  /**
-   * Text of the answer, or a function that returns it for the error. `errorMessage` is such a
-   * function. Default: names the limit and quotes the error, with secrets masked.
-   */
-  readonly text?: FriendlyWords;
-}
-
-/**
- * Answers with a fixed text if the agent's `onLimit` fails, for example because the model does not
- * reply (AgentScope: `summarizing`). The text is stored as the answer, and the result has the error
- * in `error`. An interrupt or abort is no failure. The agent call still fails with the errors of
- * guards, hooks, stores and limits. Throws `CONFIGURATION` for an option of the wrong kind.
- */
-export function summaryFallback(options: SummaryFallbackOptions = {}): Middleware {
-  checkOptions('summaryFallback()', options, 'text:string|function|?');
-  const { text } = options;
-  return {
-    name: 'summaryFallback',
-    defaults: {
-      onLimitError(given, limit) {
-        const error = { ...given.toJSON(), message: maskSecrets(given.message) };
-        if (text !== undefined) return { text: friendlyText(error, text), error };
-        return { text: `${limit} reached. Error generating summary: ${error.message}`, error };
-      },
-    },
   };
 }
 

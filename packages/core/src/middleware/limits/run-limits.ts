@@ -1,3 +1,4 @@
+import type { FeatureFields } from '../../agent/check-options.ts';
 import type { Middleware, OpenCall, Reply, Step } from '../../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
@@ -6,6 +7,8 @@ import { checkOptions } from '../../error/check-fields.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import { allowTools } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-result.ts';
+
+const limits = 'toolCalls,tokens:count|?';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -31,12 +34,15 @@ export interface RunLimits {
   readonly tokens?: number;
 }
 
+/** The options of an agent that `runLimits()` carries out. */
+export const runLimitsFields: FeatureFields = { part: 'runLimits', limits };
+
 /**
  * Enforces limits of tool calls and tokens. `ReActAgent` has this middleware, and its own `limits`
  * override these field by field. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function runLimits(usual: RunLimits = {}): Middleware {
-  checkOptions('runLimits()', usual, 'toolCalls,tokens:count|?');
+  checkOptions('runLimits()', usual, limits);
   /** The tool calls of each run so far. */
   const callsOf = perRun(() => ({ count: 0 }));
   const maxCalls = ({ options }: RunContext): number =>

@@ -5,12 +5,8 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { errorMessage } from '../../error/error-message.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import {
-  type OnLimit,
-  summarize,
-  summaryFallback,
-  type SummaryFallbackOptions,
-} from './last-answer.ts';
+import { type OnLimit, summarize } from './last-answer.ts';
+import { summaryFallback, type SummaryFallbackOptions } from './summary-fallback.ts';
 import { textOf } from '../../message/message-text.ts';
 import { structured } from '../output/structured.ts';
 import { textStream } from '../../stream/text-stream.ts';

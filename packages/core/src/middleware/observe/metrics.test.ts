@@ -3,7 +3,7 @@ import { summarization } from '../context/summary/summarization.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { userMessage } from '../../message/create-message.ts';
-import { summaryFallback } from '../limits/last-answer.ts';
+import { summaryFallback } from '../limits/summary-fallback.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { outputLength } from '../guard/output/output-length.ts';
 import type { ModelDelta, RunInfo } from '../../model/chat-model.ts';

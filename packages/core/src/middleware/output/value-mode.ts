@@ -111,7 +111,7 @@ export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
         return isNewAnswer(made) ? runOf(context).judge(made) : made;
       },
     },
-    lastAnswer((context, steps) => runOf(context).last(steps)),
+    lastAnswer({ answer: (context, steps) => runOf(context).last(steps) }),
   ];
 }
 

@@ -10,6 +10,7 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { tool } from '../../tool/tool.ts';
+import { steering } from './steering.ts';
 
 const pay = tool({
   name: 'pay',
@@ -120,5 +121,8 @@ test('an idle agent ignores other interrupts, and without `pauseWhenIdle` it ign
   const asked = setUp(['Done.'], { use: [], pauseWhenIdle: true }).agent;
   expect(asked.interrupt({ mode: 'pause' })).toBe(true);
   expect((await asked.call('go')).reason).toBe('suspended');
+  const own = setUp(['Done.'], { use: [steering({ pauseWhenIdle: true })] }).agent;
+  expect(own.interrupt({ mode: 'pause' })).toBe(true);
+  expect((await own.call('go')).reason).toBe('suspended');
   expect(() => setUp([], { pauseWhenIdle: 'yes' as never })).toThrow('pauseWhenIdle');
 });

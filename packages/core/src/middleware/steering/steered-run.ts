@@ -15,11 +15,6 @@ export interface Injection {
    * rejected them or their sender withdrew them.
    */
   messages?: readonly Msg[];
-  /**
-   * Whether the messages come from another agent call, which waits until the run takes or drops
-   * them.
-   */
-  readonly isCall: boolean;
   /** Whether the run has taken the messages into the log. */
   isTaken: boolean;
 }
@@ -29,19 +24,10 @@ export class SteeredRun {
   readonly context: RunContext;
   readonly steps: Steps;
   readonly #injections: Injection[] = [];
-  #isOpen = false;
-  #onOpen!: () => void;
-  readonly #opened: Promise<void> = new Promise((resolve) => (this.#onOpen = resolve));
 
   constructor(context: RunContext, steps: Steps) {
     this.context = context;
     this.steps = steps;
-  }
-
-  /** The run has accepted its own input. Only now do guards judge the messages. */
-  open(): void {
-    this.#isOpen = true;
-    this.#onOpen();
   }
 
   /** Whether messages have come in, judged or not. */
@@ -53,11 +39,11 @@ export class SteeredRun {
    * Adds messages. `admit` passes them through the guards. If the run ends before the model gets
    * them, they only become part of the log. Throws `INVALID_INPUT` if an id is not new.
    */
-  add(given: readonly Msg[], admit: () => Promise<CallInput>, isCall = false): Injection {
+  add(given: readonly Msg[], admit: () => Promise<CallInput>): Injection {
     const waiting = this.#injections.flatMap((earlier) => earlier.given);
     checkNew(given, [...this.context.messages, ...waiting]);
-    const admitted = this.#opened.then(admit);
-    const injection: Injection = { given, admitted, isCall, isTaken: false };
+    const admitted = admit();
+    const injection: Injection = { given, admitted, isTaken: false };
     const settle = (messages: readonly Msg[]): void => void (injection.messages ??= messages);
     admitted.then(
       ({ messages }) => settle(messages),
@@ -91,13 +77,11 @@ export class SteeredRun {
 
   /**
    * Appends the remaining messages at the end of the run. Waits until guards have judged them or the
-   * signal aborts. If the run has not accepted its own input, leaves out the messages of other agent
-   * calls.
+   * signal aborts.
    */
   async #takeLast(signal: AbortSignal): Promise<void> {
-    if (this.#isOpen) await this.judged(signal);
-    const left = this.#injections.splice(0).filter(({ isCall }) => this.#isOpen || !isCall);
-    await this.#append(left.filter(({ messages }) => messages));
+    await this.judged(signal);
+    await this.#append(this.#injections.splice(0).filter(({ messages }) => messages));
   }
 
   async #append(judged: readonly Injection[]): Promise<void> {

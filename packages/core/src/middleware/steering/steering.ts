@@ -1,10 +1,22 @@
+import type { FeatureFields } from '../../agent/check-options.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding, isNewAnswer, type Answer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
-import { takePause } from '../../agent/run/interruption.ts';
+import type { NewCall } from '../../agent/run/inbox.ts';
+import type { Steps } from '../../agent/steps.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { CheckedRequest } from '../../event/interrupt-request.ts';
+import { joinCall } from './join-call.ts';
 import { SteeredRun } from './steered-run.ts';
+
+const fields = 'pauseWhenIdle:boolean|?';
+
+/** The options of an agent that `steering()` carries out. */
+export const steeringFields: FeatureFields = {
+  part: 'steering',
+  agent: fields,
+};
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -13,32 +25,47 @@ declare module '../../agent/kernel-options.ts' {
      * its first model request. Default: false; `interrupt` then does nothing.
      */
     readonly pauseWhenIdle?: boolean;
+    /**
+     * What happens to a new agent call while another one runs. `reject` (default): the new call
+     * fails with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn.
+     * `inject`: the running call takes the messages of the new call once the guards accept them.
+     * Both calls resolve with the same result. If a guard rejects the messages, only the new call is
+     * rejected. With `inject`, a new call with decisions or instructions waits for its turn. A new
+     * call also waits for its turn if the running call ends without its messages.
+     */
+    readonly whenBusy?: 'reject' | 'queue' | 'inject';
   }
 }
 
-export interface Steering extends Middleware {
-  /** Returns what others have added to a run, also before it begins. */
-  runOf(context: RunContext): SteeredRun;
+/** Options of `steering()`. */
+export interface SteeringOptions {
+  /** Default of the agent's option `pauseWhenIdle`. */
+  readonly pauseWhenIdle?: boolean;
 }
 
 /**
  * Lets others steer a running agent call: pause it, and add messages to it. `ReActAgent` has this
  * middleware. It handles the modes `pause` and `inject` of `interrupt()`, and `whenBusy: 'inject'`.
+ * Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function steering(): Steering {
+export function steering(options: SteeringOptions = {}): Middleware {
+  checkOptions('steering()', options, fields);
   const runOf = perRun((context, steps) => new SteeredRun(context, steps));
   return {
     name: 'steering',
-    runOf,
+    defaults: options,
     wrapRun: (next) => (input, context, steps) => {
-      const run = runOf(context);
-      steps.onInterrupt((request) => take(run, request));
+      steps.onRequest({ interrupt: (request) => pause(request, steps) });
       return next(input);
     },
-    wrapSettle: (next) => async (input, context) => {
+    // Guards judge the messages of others only after the run has accepted its own input.
+    wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
       const run = runOf(context);
-      run.open();
+      steps.onRequest({
+        interrupt: (request) => inject(request, run),
+        call: (call) => (mayJoin(call, context) ? joinCall(run, call) : undefined),
+      });
       return beforeModel(run, first);
     },
     wrapReply: (next) => async (reply, context) => {
@@ -53,26 +80,28 @@ export function steering(): Steering {
   };
 }
 
-/** Carries out a request of `interrupt()`. A plain interrupt is left to the loop. */
-function take(run: SteeredRun, request: CheckedRequest): boolean | undefined {
-  if (request.mode === 'pause') {
-    run.steps.stopWith({ reason: 'suspended' });
-    return true;
-  }
+/** A call with decisions or with middleware of its own needs a run of its own. */
+function mayJoin({ input, options }: NewCall, context: RunContext): boolean {
+  return context.options.whenBusy === 'inject' && !input.decisions.length && !options.use;
+}
+
+function pause({ mode }: CheckedRequest, steps: Steps): boolean | undefined {
+  if (mode !== 'pause') return undefined;
+  steps.stopWith({ reason: 'suspended' });
+  return true;
+}
+
+function inject(request: CheckedRequest, run: SteeredRun): boolean | undefined {
   if (request.mode !== 'inject') return undefined;
   const { messages } = request;
   run.add(messages, () => run.steps.admit({ messages, decisions: [], from: 'join' }));
   return true;
 }
 
-/** Pauses the run or appends the messages that came in, if the model is asked next. */
+/** Appends the messages that came in, if the model is asked next. */
 function beforeModel(run: SteeredRun, next: Next): Next | Promise<Next> {
-  const { context, steps } = run;
+  const { context } = run;
   if (isEnding(next) || next.to !== 'model' || context.stopped) return next;
-  if (takePause(context)) {
-    steps.stopWith({ reason: 'suspended' });
-    return next;
-  }
   return run.hasMessages ? run.take().then(() => next) : next;
 }
 

@@ -16,6 +16,9 @@ import {
   type RetrievalOptions,
 } from './retrieval-options.ts';
 
+/** The option of an agent that every `retrieval()` reads. */
+export const retrievalFields = 'retrievalRole:user|system|?';
+
 declare module '../../../agent/kernel-options.ts' {
   interface FeatureOptions {
     /**

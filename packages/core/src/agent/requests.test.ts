@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import type { Middleware } from './middleware.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { textOf } from '../message/message-text.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { Agent } from './agent.ts';
+
+function gate(): { readonly open: () => void; readonly wait: Promise<void> } {
+  let open!: () => void;
+  const wait = new Promise<void>((resolve) => (open = resolve));
+  return { open, wait };
+}
+
+function setUp(replies: readonly ScriptedReply[], part: Middleware) {
+  const model = new ScriptedModel(replies);
+  const agent = new Agent({ name: 'a', model, whenBusy: 'queue', use: [part] });
+  return { agent, model };
+}
+
+/** Middleware that gives new agent calls the result of the running one, without their messages. */
+const sharing: Middleware = {
+  wrapSettle: (next) => async (input, _context, steps) => {
+    const made = await next(input);
+    steps.onRequest({
+      call: (call) =>
+        call.input.messages.some((message) => textOf(message) === 'wait')
+          ? undefined
+          : call.admit().then(() => call.result),
+    });
+    return made;
+  },
+};
+
+test.each(['before the run has settled its input', 'while the model is asked'])(
+  'middleware takes a new agent call that comes %s',
+  async (when) => {
+    const { open, wait } = gate();
+    const { agent, model } = setUp([[{ wait, text: 'one' }], 'two'], sharing);
+    const first = agent.call('first');
+    if (when.startsWith('while')) await expect.poll(() => model.requests.length).toBe(1);
+    const second = agent.call('second');
+    const third = agent.call('wait');
+    open();
+    expect(await second).toBe(await first);
+    expect((await third).text).toBe('two');
+    expect((await agent.messages()).map(textOf)).toEqual(['first', 'one', 'wait', 'two']);
+  },
+);
+
+test('middleware refuses a new agent call with an exception, and the running one continues', async () => {
+  const { open, wait } = gate();
+  const refusing: Middleware = {
+    wrapSettle: (next) => async (input, _context, steps) => {
+      steps.onRequest({
+        call: async () => {
+          throw new AgentError('GUARD_REJECTED', 'Not now.');
+        },
+      });
+      return next(input);
+    },
+  };
+  const { agent } = setUp([[{ wait, text: 'one' }], 'two'], refusing);
+  const first = agent.call('first');
+  expect(await agent.call('second')).toMatchObject({ reason: 'rejected', text: 'Not now.' });
+  open();
+  expect((await first).text).toBe('one');
+  expect((await agent.call('next')).text).toBe('two');
+});
+
+test('an aborted call does not wait for the middleware of the running one', async () => {
+  const { open, wait } = gate();
+  const { agent } = setUp([[{ wait, text: 'one' }]], {});
+  const first = agent.call('first');
+  const controller = new AbortController();
+  const second = agent.call('second', { signal: controller.signal });
+  controller.abort();
+  expect((await second).reason).toBe('aborted');
+  open();
+  expect((await first).text).toBe('one');
+});
