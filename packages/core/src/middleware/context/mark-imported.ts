@@ -4,6 +4,7 @@ import type { ContentBlock } from '../../message/content-block.ts';
 import { metadataOf } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 
+/** The text with which `markImported()` marks messages. */
 export interface MarkImportedOptions {
   /**
    * Text before each imported answer and result.

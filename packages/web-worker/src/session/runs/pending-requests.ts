@@ -5,7 +5,7 @@ import type { RunReader, RunReaders } from './run-readers.ts';
 import type { TabAnswer, TabAsked, TabOutcome } from '../../wire/tab-protocol.ts';
 
 /**
- * Unsettled request of a page. The leader, which is the tab whose worker has the agent, receives
+ * Pending request of a page. The leader, which is the tab whose worker has the agent, receives
  * the request. If another tab becomes the leader, it receives the request too.
  */
 export interface PendingRequest {
@@ -27,7 +27,7 @@ export interface PendingRequestOptions {
   readonly gone?: AbortSignal;
 }
 
-/** Unsettled requests of a worker's pages in one session. */
+/** Pending requests of a worker's pages in one session. */
 export class PendingRequests {
   readonly #requests: Map<string, PendingRequest> = new Map();
   readonly #readers: RunReaders;
