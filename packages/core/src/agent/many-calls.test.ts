@@ -8,6 +8,8 @@ import { requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import type { Middleware } from './middleware.ts';
+import type { RunContext } from './run-context.ts';
 
 const setUp = (count: number, options: Partial<AgentOptions> = {}) => {
   let ran = 0;
@@ -104,4 +106,21 @@ test('20,000 calls without index and id are handled as so many calls', async () 
   const results = (await agent.messages()).flatMap(toolResultsOf);
   expect(results).toHaveLength(20_000);
   expect(results[127]!.output).toBe('result 127');
+});
+
+test('the open calls are not read again for each call of a round', async () => {
+  const readsOf = async (count: number): Promise<number> => {
+    let reads: { readonly mock: { readonly calls: unknown[] } } | undefined;
+    const counting: Middleware = {
+      wrapRound: (next) => (round, context) => {
+        reads = vi.spyOn(Object.getPrototypeOf(context) as RunContext, 'openCalls', 'get');
+        return next(round);
+      },
+    };
+    await setUp(count, { use: [counting] }).agent.call('Hi');
+    const { length } = reads!.mock.calls;
+    vi.restoreAllMocks();
+    return length;
+  };
+  expect(await readsOf(100)).toBe(await readsOf(2));
 });

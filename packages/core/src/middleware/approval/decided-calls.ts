@@ -33,8 +33,8 @@ export function decidedCalls(needs: NeedsApproval = toolNeeds): DecidedCalls {
     wrapRound: (next) => (round, context, steps) =>
       round.calls.every(isNew) ? next(round) : decideRound(round, next, { needs, context, steps }),
     wrapTool: (next) => (call, context, steps) => {
-      const isDecided = call.decision || openCall(context, call.toolUse)?.state.approved;
-      const isNeeded = !isDecided && needs(call, context);
+      // The open calls come last, because to read them for each call of a round is quadratic.
+      const isNeeded = !call.decision && needs(call, context);
       return isNeeded ? runUnlessNeeded(call, next, { isNeeded, context, steps }) : next(call);
     },
   };
@@ -57,14 +57,16 @@ async function runUnlessNeeded(
   { isNeeded, context, steps }: Needed,
 ): Promise<ToolOutcome> {
   let reason: boolean | string;
+  const isApproved = (): boolean => Boolean(openCall(context, call.toolUse)?.state.approved);
   try {
     reason = await steps.wait(isNeeded);
   } catch (error) {
+    if (isApproved()) return next(call);
     // The tool has not started, so the run closes the call as interrupted.
     if (context.stopped === 'aborted') throw error;
     return errorResult(call.toolUse, messageOf(error));
   }
-  if (!reason) return next(call);
+  if (!reason || isApproved()) return next(call);
   return { suspended: reason === true ? '' : reason, kind: 'approval' };
 }
 
