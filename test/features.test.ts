@@ -120,6 +120,23 @@ test('docs/features.md names the folder and the members of each middleware', () 
   expect(said).toEqual(made);
 });
 
+/** Functions whose middleware belongs to a row of another function, or to a preset. */
+const withoutRow = new Set(['defaultToolTimeout', 'finalWithoutTools', 'outputGuardsOf']);
+
+test('docs/features.md has a row for each function that returns middleware', () => {
+  const files = globSync('packages/core/src/{middleware/*,preset}/**/*.ts', { cwd: root });
+  const made = files
+    .filter((path) => !path.endsWith('.test.ts'))
+    .flatMap((path) => [
+      ...readFileSync(`${root}/${path}`, 'utf8').matchAll(
+        /^export function (\w+)[^{]*?\((?:[^{}]|\{\})*?\): (?:Middleware|DecidedCalls)\b/gm,
+      ),
+    ])
+    .map(([, name = '']) => name);
+  expect(made.length).toBeGreaterThan(40);
+  expect(made.filter((name) => !(name in parts) && !withoutRow.has(name))).toEqual([]);
+});
+
 function membersOf(part: Middleware): string {
   const keys = Object.keys(part);
   return members
