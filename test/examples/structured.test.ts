@@ -90,7 +90,8 @@ test('an output mode of your own judges the answer', async () => {
         if (!isNewAnswer(made)) return made;
         const output = Number(textOf(made.message));
         if (!Number.isNaN(output)) return { ...made, output };
-        await steps.append([made.message, steps.message('user', 'Answer with a number alone.')]);
+        const asked = steps.message('user', 'Answer with a number alone.');
+        await steps.edit({ append: [made.message, asked] });
         return { to: 'model' };
       },
     },

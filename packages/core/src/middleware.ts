@@ -48,7 +48,10 @@ export { steering } from './middleware/steering/steering.ts';
 export type { SteeringOptions } from './middleware/steering/steering.ts';
 export { checkNew } from './event/call-input.ts';
 export type { CallInput } from './event/call-input.ts';
-export type { EventFields, Steps } from './agent/steps.ts';
+export type { CheckedRequest } from './event/interrupt-request.ts';
+export type { Revised } from './agent/step/jump.ts';
+export type { Edit, EventFields, Steps, SummaryEvent } from './agent/steps.ts';
+export type { NewCall, Taker } from './agent/run/inbox.ts';
 export type {
   OpenCall,
   OuterStep,
@@ -60,13 +63,13 @@ export type {
   Wrap,
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
-export type { Answer, Ending, LimitReason, Next, ToldReason } from './agent/next.ts';
+export type { Answer, Ending, Jump, LimitReason, Next, ToldReason } from './agent/next.ts';
 export { nestedHooks, perRun } from './agent/per-run.ts';
 export type { NestedHooks } from './agent/per-run.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
 export type { Stopped } from './agent/run-context.ts';
 export { presetOf } from './agent/use-list.ts';
-export type { ModelReply } from './agent/step/read-reply.ts';
+export type { ModelReply, ToEvent } from './agent/step/read-reply.ts';
 export { approvals } from './middleware/approval/approvals.ts';
 export type { ApprovalsOptions } from './middleware/approval/approvals.ts';
 export type { ApprovalRule } from './middleware/approval/approval-rules.ts';

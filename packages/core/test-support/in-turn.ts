@@ -29,7 +29,7 @@ export async function fitInTurn(
     },
   } as RunContext;
   const results: FittedContext[] = [];
-  const steps = { warn: () => {}, emit: async () => {} } as unknown as Steps;
+  const steps = { addToResult: () => {}, emit: async () => {} } as unknown as Steps;
   let draft: RequestDraft = { messages, head, tools, beside, options: {}, isAsked: false };
   const last: Step<RequestDraft, ModelRequest> = async (given) => {
     draft = given;

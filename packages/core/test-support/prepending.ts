@@ -8,7 +8,7 @@ export function prepending(find: (input: readonly Msg[]) => Promise<readonly Msg
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
       const found = await find(input.messages);
-      steps.prepend(found.map(asOwn));
+      steps.include(found.map(asOwn));
       return first;
     },
   };

@@ -3,9 +3,9 @@ import type { CallInput } from '../event/call-input.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import { closeCalls } from './step/conclude.ts';
 import { answer, endingOf, endStopped, endUnbegun, finish, keepsCalls } from './step/finish.ts';
-import { carryOut } from './step/jump.ts';
+import { carryOut, revise } from './step/jump.ts';
 import type { Reply, Round } from './middleware.ts';
-import { controlOf, firstOf, isEnding, isNext, isRejection, type Jump, type Next } from './next.ts';
+import { isEnding, isNext, isRejection, type Next } from './next.ts';
 import { pendingCallsOf } from './step/open-calls.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
 import { draftRequest, innerRequest } from './step/request.ts';
@@ -58,11 +58,9 @@ async function reason(run: Run, isAsked = false): Promise<Next> {
  */
 export async function innerReply(run: Run, given: Reply): Promise<Next> {
   if (!given.request) return answer(run, given.message, { reason: given.reason });
-  const jumps: Jump[] = [];
-  const control = controlOf(jumps, 'post-reasoning');
-  const message = await run.outbox.revise('post-reasoning', given.message, control);
-  const instead = firstOf(jumps);
-  if (instead) return carryOut(run, instead, { message, isNew: true });
+  const { event, next } = await revise(run, 'post-reasoning', { message: given.message });
+  if (next) return next;
+  const { message } = event;
   if (!toolUsesOf(message).length) return { kind: 'answer', reason: 'stop', message };
   await run.append([message]);
   return { to: 'tools' };
@@ -86,7 +84,7 @@ export async function innerRound(run: Run, round: Round): Promise<Next> {
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');
-  if (instead) return carryOut(run, instead, { message });
+  if (instead) return carryOut(run, instead, message);
   if (run.stopped) return endStopped(run);
   if (!pendingCallsOf(run).length) return { to: 'model' };
   return { kind: 'stopped', reason: 'suspended', message };

@@ -41,7 +41,7 @@ test.each(wrappers)('a second call of `next` in %s makes the agent call fail', a
   const { agent, model, runs } = setUp([{ name: 'eager', [key]: twice }]);
   await expect(agent.call('Look')).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: `${key}() of "eager" called \`next\` twice. Only wrapModel and wrapTool may.`,
+    message: `${key}() of "eager" may call next() once.`,
   });
   // Nothing ran twice.
   expect(runs.length).toBe(new Set(runs).size);

@@ -94,7 +94,7 @@ export interface RunContext extends RunInfo {
 export function runOf(context: RunInfo): Run {
   // A copy has the fields of the run, but not its methods.
   if ('alive' in Object(context)) return context as Run;
-  const message = 'The context must be that of the run, not a copy.';
+  const message = 'Pass the context of the run, not a copy.';
   throw misconfigured(message);
 }
 

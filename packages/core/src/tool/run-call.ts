@@ -17,6 +17,11 @@ import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 export interface ToolRun extends RunInfo {
   /** Values for `get` of `ToolContext`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
+  /**
+   * Signal that aborts the tool call. After the abort the result is `interrupted`, even if the tool
+   * ignores the signal.
+   */
+  readonly signal: AbortSignal;
   /** Same as `interruptSignal` of `ToolContext`. */
   readonly interruptSignal: AbortSignal;
   /** Same as `interrupt` of `ToolContext`. */
@@ -32,11 +37,6 @@ export interface ExecuteOptions {
    * wrapper may add an `execute`, which is not used.
    */
   readonly isExternal: boolean;
-  /**
-   * Signal that aborts the tool call. After the abort the result is `interrupted`, even if the tool
-   * ignores the signal.
-   */
-  readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
   /**
@@ -52,7 +52,7 @@ export interface ExecuteOptions {
  */
 export async function runCall(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome> {
   const { tool, toolUse, input } = call;
-  const { signal } = options;
+  const { signal } = options.run;
   if (options.isExternal) return { suspended: '', kind: 'external' };
   const mayStart = await options.begin(toolUse);
   if (!mayStart) return notStarted;

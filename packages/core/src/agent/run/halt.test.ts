@@ -5,8 +5,8 @@ import { Haltable } from './halt.ts';
 const error = (message: string): AgentError => new AgentError('CONFIGURATION', message);
 
 const moves = {
-  interrupt: (halt) => halt.stopWith({ reason: 'interrupted' }),
-  pause: (halt) => halt.stopWith({ reason: 'suspended' }),
+  interrupt: (halt) => halt.stopWith({ how: 'interrupted' }),
+  pause: (halt) => halt.stopWith({ how: 'suspended' }),
   reject: (halt) => halt.refuse('rejected', error('rejected')),
   refuse: (halt) => halt.refuse('failed', error('refused')),
   abort: (halt) => halt.abort('gone'),

@@ -1,14 +1,18 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { Interruption } from './interruption.ts';
 import type { Stopped } from '../run-context.ts';
+
+/** What ends a run at its next interrupt point. */
+export type Interruption =
+  /** Without an answer. The next agent call continues the run. */
+  | { readonly how: 'suspended' }
+  /** With an answer. Default of `message`: the agent's recovery message. */
+  | { readonly how: 'interrupted'; readonly message?: Msg | undefined };
 
 /** What ends a run before its answer. */
 export type Halt =
-  /** A suspended run ends at its next interrupt point. The next agent call continues it. */
-  | { readonly how: 'none' | 'suspended' | 'aborted' }
-  /** It ends at its next interrupt point, with an answer. */
-  | { readonly how: 'interrupted'; readonly message?: Msg | undefined }
+  | { readonly how: 'none' | 'aborted' }
+  | Interruption
   /** `rejected`: by a guard or a hook. */
   | { readonly how: 'rejected' | 'failed'; readonly error: AgentError };
 
@@ -77,8 +81,8 @@ export class Haltable {
   }
 
   /** Ends the run in this way at its next interrupt point. */
-  stopWith({ reason: how, ...by }: Interruption): void {
-    this.#haltBy({ how, ...by });
+  stopWith(by: Interruption): void {
+    this.#haltBy(by);
     this.#stopWaits();
     if (this.stopped === 'interrupted') this.#interrupt.abort();
   }

@@ -10,13 +10,6 @@ import { requirePart } from '../check-options.ts';
 import type { NewCall } from './inbox.ts';
 import type { Run } from './run.ts';
 
-/** How an interrupt ends a run. */
-export type Interruption =
-  /** With an answer. Default of `message`: the agent's recovery message. */
-  | { readonly reason: 'interrupted'; readonly message?: Msg | undefined }
-  /** Without an answer. Open tool calls stay open, and the next agent call continues. */
-  | { readonly reason: 'suspended' };
-
 /**
  * Asks a run to stop at its next interrupt point, or passes the request to the middleware that
  * takes it. Returns false if the run is about to end. Throws `INVALID_INPUT` for an invalid
@@ -30,7 +23,7 @@ export function interruptRun(run: Run, given: string | Msg | InterruptRequest): 
   if (isTaken !== undefined) return isTaken;
   if (request.mode === 'stop') {
     isTaken = true;
-    run.stopWith({ reason: 'interrupted', message: request.message });
+    run.stopWith({ how: 'interrupted', message: request.message });
     return true;
   }
   requirePart(run.setup.use, modesRequire, `interrupt({ mode: '${request.mode}' })`);

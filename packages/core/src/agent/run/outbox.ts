@@ -8,11 +8,6 @@ import type { EventFields } from '../steps.ts';
 
 type EventType = AgentEvent['type'];
 
-/** Types of the events with a message that hooks may change. */
-export type Revisable = {
-  readonly [K in EventType]: EventOf<K> extends { readonly message: Msg } ? K : never;
-}[EventType];
-
 /** Sends events to the readers. Resolves when the run may go on. */
 export type SendEvents = (events: EventBatch) => Promise<void>;
 
@@ -75,22 +70,24 @@ export class Outbox {
   }
 
   /**
-   * Passes a message through the hooks, then to the readers. If the hooks change it, the readers
-   * get a `step-reset` first.
+   * Passes a modifiable event through the hooks, then to the readers, and returns it. If the hooks
+   * change its message, the readers get a `step-reset` first.
    */
-  async revise(type: Revisable, message: Msg, control?: ControlOf<'post-reasoning'>): Promise<Msg> {
-    let event: AgentEvent & { readonly message: Msg } = await this.modify(
-      type,
-      { message },
-      control as never,
-    );
-    if (event.message !== message) {
-      const replacement = this.#run.asReply(event.message);
+  async revise<K extends EventType>(
+    type: K,
+    fields: EventFields<K>,
+    control?: ControlOf<K>,
+  ): Promise<EventOf<K>> {
+    const { message: given } = fields as { readonly message?: Msg };
+    let event = await this.modify(type, fields, control);
+    const { message } = event as { readonly message?: Msg };
+    if (message && message !== given) {
+      const replacement = this.#run.asReply(message);
       await this.tell('step-reset', { reason: type, replacement });
       event = this.stamp({ ...event, message: replacement }, event.at);
     }
-    await this.push([event]);
-    return event.message;
+    await this.push([event as AgentEvent]);
+    return event;
   }
 
   /** Maps events and sends them to the readers. Resolves when the readers ask for more. */

@@ -88,6 +88,8 @@ export class Run extends Haltable implements RunContext {
   lastReply: Msg | undefined;
   /** Message of the result if the agent call fails. */
   failureMessage: Msg | undefined;
+  /** Messages of the next request, before wrappers and hooks may change them. */
+  drafted: readonly Msg[] | undefined;
   /** Messages between system prompt and conversation in each model request. Never stored. */
   readonly prepended: Msg[] = [];
   readonly #addedTools: Tool[] = [];

@@ -5,7 +5,7 @@ import type { ToolCall } from '../../tool/prepare-call.ts';
 import { isNotStarted, isSuspension, notStarted } from '../../tool/tool-outcome.ts';
 import type { ToolOutcome } from '../../tool/tool-outcome.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
-import type { Middleware, Wrap } from '../middleware.ts';
+import type { Middleware, OuterStep } from '../middleware.ts';
 import { resultOf } from '../step/finish.ts';
 import type { Run } from './run.ts';
 
@@ -42,7 +42,7 @@ export function runWrapped<K extends StepWrapper>(
       return runFrom(index + 1, changed);
     };
     const begin = (): Promise<Made> => {
-      const result = (part[key] as unknown as Wrap<Given, Made>).call(part, next);
+      const result = part[key]!(next as never) as unknown as OuterStep<Given, Made>;
       checkFields(`${key}()`, { result }, 'result:function');
       return result(value, run, run.alive().steps);
     };
@@ -54,8 +54,7 @@ export function runWrapped<K extends StepWrapper>(
 }
 
 function calledTwice({ name = 'unnamed' }: Middleware, key: StepWrapper): AgentError {
-  const message = `${key}() of "${name}" called \`next\` twice. Only wrapModel and wrapTool may.`;
-  return misconfigured(message);
+  return misconfigured(`${key}() of "${name}" may call next() once.`);
 }
 
 /** Waits for a wrapper. If it hangs after an abort, the outer wrappers still end. */

@@ -1,15 +1,11 @@
 import { checkRequest } from '../../event/check-event.ts';
-import type { Msg } from '../../message/msg.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { closeCalls } from './conclude.ts';
-import { carryOut } from './jump.ts';
+import { revise } from './jump.ts';
 import type { RequestDraft } from '../middleware.ts';
-import { controlOf, firstOf, type Jump, type Next } from '../next.ts';
+import type { Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
-
-/** Messages of requests as the loop makes them. To check such a long list again would be slow. */
-const unchanged: WeakSet<readonly Msg[]> = new WeakSet();
 
 /** Returns the next model request from the log. Closes open tool calls first. */
 export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestDraft> {
@@ -18,7 +14,7 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
   await closeCalls(run);
   const { iterations, resultLength } = run.options.limits;
   const messages = shortenResults(run.request, resultLength);
-  unchanged.add(messages);
+  run.drafted = messages;
   return {
     messages,
     head: messages.length - run.messages.length,
@@ -38,15 +34,11 @@ export async function innerRequest(run: Run, given: RequestDraft): Promise<Model
   const { messages, tools, options, limit } = given;
   if (limit) return { kind: 'refused', reason: limit, draft: given };
   run.iteration += 1;
-  const jumps: Jump[] = [];
   try {
-    if (!unchanged.has(messages)) checkRequest(messages);
-    const control = controlOf(jumps, 'pre-reasoning');
-    const event = await run.outbox.modify('pre-reasoning', { messages, tools, options }, control);
-    await run.outbox.push([event]);
-    const instead = firstOf(jumps);
-    if (instead) return await carryOut(run, instead);
-    return { ...event.options, messages: event.messages, tools: event.tools };
+    // To check the log again would be slow.
+    if (messages !== run.drafted) checkRequest(messages);
+    const { event, next } = await revise(run, 'pre-reasoning', { messages, tools, options });
+    return next ?? { ...event.options, messages: event.messages, tools: event.tools };
   } catch (thrown) {
     // The iteration does not count, because readers have seen none of its events.
     if (run.waits.isAbort(thrown)) run.iteration -= 1;

@@ -105,9 +105,11 @@ export class ToolRound {
    */
   async #review(first: Prepared): Promise<Prepared | ToolOutcome> {
     const run = this.#run;
-    let refusal: { readonly reason: string } | undefined;
+    let refusal: ToolResult | undefined;
     let checked = first;
-    const reject = (reason: string): void => void (refusal ??= { reason });
+    const reject = (reason: string): void => {
+      refusal ??= deniedResult(first.toolUse, reason);
+    };
     const { stop } = controlOf(this.#jumps, 'pre-acting');
     const renew = async (given: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
       if (given.toolUse === checked.toolUse) return given;
@@ -127,7 +129,7 @@ export class ToolRound {
     }
     await run.outbox.push([event]);
     if (this.#isStopped) return notStarted;
-    return refusal ? deniedResult(first.toolUse, refusal.reason) : checked;
+    return refusal ?? checked;
   }
 
   /** Starts the tool of an admitted call, and returns the outcome. Never rejects. */
@@ -161,15 +163,10 @@ export class ToolRound {
       pending: pending ?? waited,
       prepare: (toolUse) => check(run, toolUse),
     };
-    const options: ExecuteOptions = {
-      ...output,
-      isExternal: !ready.tool.execute,
-      signal: run.signal,
-      run,
-      begin: (toolUse) => this.#begin(ready, toolUse),
-    };
+    const isExternal = !ready.tool.execute;
+    const begin = (toolUse: ToolUse): Promise<boolean> => this.#begin(ready, toolUse);
     const outcome = await runWrapped(run, 'wrapTool', given, (_run, made) =>
-      runCall(made, options),
+      runCall(made, { ...output, isExternal, run, begin }),
     );
     // A wrapper may have answered in place of the tool.
     if (isResult(outcome) && outcome.state === 'success')

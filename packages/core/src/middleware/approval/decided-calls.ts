@@ -209,7 +209,7 @@ export async function editCall(
   const changed = message && withEditedCall(message, id, shown);
   // A deferred round comes here again after the edit.
   if (changed === message && isSameJson(toolUse.input, input)) return toolUse;
-  if (changed && changed !== message) await steps.replace(changed);
+  if (changed && changed !== message) await steps.edit({ replace: [changed] });
   if (!isReviewed) return edited;
   await steps.emit('pre-acting', { toolUse: { ...edited, input: shown } }, { to: 'readers' });
   // The log has the form that the hooks have seen. The edited form takes its place.

@@ -113,7 +113,7 @@ async function fitDraft(
   const { removed, before, after, usage } = result;
   const error = result.error?.toJSON();
   context.addUsage(usage);
-  if (error) steps.warn(error);
+  if (error) steps.addToResult({ warning: error });
   if (removed || before !== after || error)
     await steps.emit('context-fitted', { removed, before, after, ...(error && { error }) });
   return { ...draft, messages: result.messages, head: result.head ?? head };

@@ -14,7 +14,7 @@ export function instructions(messages: readonly Msg[]): Middleware {
     ...claimed(messages.map((message) => ({ message, take }))),
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
-      steps.prepend(judged);
+      steps.include(judged);
       return first;
     },
   };

@@ -184,7 +184,7 @@ export class TeamTurn {
     );
     for (const message of messages.slice(start + 1)) {
       const named = this.named(message);
-      if (named !== message) await this.#steps.replace(named);
+      if (named !== message) await this.#steps.edit({ replace: [named] });
     }
   }
 }

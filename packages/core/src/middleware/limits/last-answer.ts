@@ -36,6 +36,8 @@ export type LimitReply =
     }
   | { readonly type: 'incomplete'; readonly message?: Msg };
 
+type CompleteReply = Extract<LimitReply, { readonly type: 'complete' }>;
+
 /** What a function at a limit may do to the run. */
 export interface LimitSteps extends Omit<Steps, 'ask'> {
   /** Messages of the request that the limit refused, fitted to the model's context window. */
@@ -106,7 +108,7 @@ async function answerAt(
     ...steps,
     refused,
     async ask(messages, adapt = (request) => request) {
-      const { event, next } = await steps.modify('pre-summary', { messages });
+      const { event, next } = await steps.revise('pre-summary', { messages });
       stopped = next;
       if (next) return { type: 'incomplete' };
       const { toolChoice: _toolChoice, ...generate } = context.generate;
@@ -198,8 +200,7 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
     const isSaid = content.some((block) => 'source' in block) || textOf(reply.message).trim();
     if (!isSaid)
       return fixedText(`${limitOf(context)} reached. Unable to generate summary.`, steps);
-    const message = await steps.revise('post-summary', { ...reply.message, content });
-    return { type: 'complete', message };
+    return complete({ ...reply.message, content }, steps);
   };
 }
 
@@ -207,12 +208,15 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
  * Returns an answer that the model did not write. Sends a `step-reset` first, because the text that
  * the model streamed is no longer valid.
  */
-async function fixedText(
-  text: string,
-  steps: LimitSteps,
-): Promise<{ readonly type: 'complete'; readonly message: Msg }> {
+async function fixedText(text: string, steps: LimitSteps): Promise<CompleteReply> {
   const given = steps.message('assistant', text);
   await steps.emit('step-reset', { reason: 'no-summary' });
   await steps.emit('summary-chunk', { blockId: `${given.id}:0`, delta: text });
-  return { type: 'complete', message: await steps.revise('post-summary', given) };
+  return complete(given, steps);
+}
+
+/** Passes a last reply through the `post-summary` hooks. */
+async function complete(given: Msg, steps: LimitSteps): Promise<CompleteReply> {
+  const { event } = await steps.revise('post-summary', { message: given });
+  return { type: 'complete', message: event.message };
 }

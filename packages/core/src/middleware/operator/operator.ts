@@ -53,7 +53,7 @@ export function operator(): Middleware {
       const isTold = input.messages.some((message) => metadataOf(message).operator);
       if (isTold && context.openCalls.length && !input.decisions.length) {
         // A message of the user would need decisions about these tool calls first.
-        await steps.append(input.messages);
+        await steps.edit({ append: input.messages });
         return silent;
       }
       const made = await next(input);

@@ -181,7 +181,7 @@ class ValueRun {
     if (checked?.ok) return { ...ending, output: checked.value };
     const judged = await this.judge(ending);
     if (isEnding(judged) && judged.message && judged.message !== message)
-      await this.#steps.rewrite([message.id], [judged.message]);
+      await this.#steps.edit({ remove: [message.id], append: [judged.message] });
     return judged;
   }
 
@@ -196,8 +196,8 @@ class ValueRun {
     if (!reading.ok) throw await this.#failure(reading);
     const { found } = reading;
     const answer = await this.#answer(found, reply.message, 'summary-chunk');
-    const message = await steps.revise('post-summary', answer);
-    return { type: 'complete', message, output: found.value };
+    const { event } = await steps.revise('post-summary', { message: answer });
+    return { type: 'complete', message: event.message, output: found.value };
   }
 
   async #ending(found: Found, reply: Msg, ending?: Answer | StoredAnswer): Promise<Ending> {
@@ -214,8 +214,8 @@ class ValueRun {
     const asked = steps.message('user', question);
     const isStored = this.#context.messages.some(({ id }) => id === reply.id);
     if (reply.content.length && !isStored)
-      await steps.append([withMetadata(reply, { correction: 'reply' })]);
-    await steps.append([asked], { stored: false });
+      await steps.edit({ append: [withMetadata(reply, { correction: 'reply' })] });
+    steps.include([asked], 'last');
     this.#own.add(reply.id).add(asked.id);
     await steps.emit('step-reset', { reason: 'output' });
     return { to: 'model' };
@@ -236,8 +236,8 @@ class ValueRun {
     await this.#tidy();
     if (text) {
       const last = steps.message('assistant', text, { metadata: { reason: 'error' } });
-      steps.setFailureMessage(last);
-      await steps.append([last]);
+      steps.addToResult({ failureMessage: last });
+      await steps.edit({ append: [last] });
     }
     const why = `The model returned no value that fits the schema: ${issues.join('; ')}`;
     return new AgentError('OUTPUT_INVALID', why, { details: { issues, text } });
@@ -274,7 +274,7 @@ class ValueRun {
       else if (left !== message || again.length) again.push(left);
     }
     const ids = [...gone, ...again].map(({ id }) => id);
-    if (ids.length) await this.#steps.rewrite(ids, again);
+    if (ids.length) await this.#steps.edit({ remove: ids, append: again });
     return gone;
   }
 }

@@ -36,7 +36,7 @@ export function recalling(recall: Recall): Required<Pick<Middleware, 'wrapSettle
       if (!text) return first;
       const { name, ids } = recall;
       if (recall.role(context) === 'system') addToSystemPrompt(context, text);
-      else steps.prepend([asOwn(createMessage('user', text, { ...ids, name }))]);
+      else steps.include([asOwn(createMessage('user', text, { ...ids, name }))]);
       return first;
     },
   };

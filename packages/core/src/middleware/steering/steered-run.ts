@@ -86,6 +86,6 @@ export class SteeredRun {
 
   async #append(judged: readonly Injection[]): Promise<void> {
     for (const injection of judged) injection.isTaken = true;
-    await this.steps.append(judged.flatMap(({ messages = [] }) => messages));
+    await this.steps.edit({ append: judged.flatMap(({ messages = [] }) => messages) });
   }
 }

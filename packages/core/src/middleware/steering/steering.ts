@@ -87,7 +87,7 @@ function mayJoin({ input, options }: NewCall, context: RunContext): boolean {
 
 function pause({ mode }: CheckedRequest, steps: Steps): boolean | undefined {
   if (mode !== 'pause') return undefined;
-  steps.stopWith({ reason: 'suspended' });
+  steps.pause();
   return true;
 }
 
@@ -112,6 +112,6 @@ async function afterAnswer(run: SteeredRun, answer: Answer): Promise<Next> {
   await run.judged(context.stopSignal);
   if (context.stopped) return steps.endStopped(answer.message);
   if (!run.hasMessages) return answer;
-  await steps.append([answer.message]);
+  await steps.edit({ append: [answer.message] });
   return beforeModel(run, { to: 'model' });
 }

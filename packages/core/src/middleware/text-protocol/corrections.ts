@@ -58,7 +58,7 @@ export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']
     if (!isNewAnswer(made)) return made;
     const invalid = invalidIn(made.message);
     if (!invalid) return made;
-    await steps.append(correctionOf(made.message, invalid, steps));
+    await steps.edit({ append: correctionOf(made.message, invalid, steps) });
     return { to: 'model' };
   };
 }
