@@ -1,4 +1,4 @@
-import { openai } from '@isoloop/core/openai';
+import { openai, openaiResponses } from '@isoloop/core/openai';
 import type { ChatModel, JsonValue } from '@isoloop/core';
 import { exposeAgent } from '@isoloop/web-worker/worker';
 import { get, set } from 'idb-keyval';
@@ -15,6 +15,7 @@ const choice = z.discriminatedUnion('kind', [
     baseURL: z.url(),
     model: z.string().min(1),
     apiKey: z.string(),
+    api: z.enum(['responses', 'chat']),
   }),
 ]);
 
@@ -40,8 +41,9 @@ function chosenModel(options: JsonValue | undefined): Choice {
 /** Builds the chosen model. The key stays in this worker's memory and is never stored. */
 function chatModel(chosen: Choice): ChatModel {
   if (chosen.kind === 'offline') return offlineModel(timesOf(chosen.pace));
-  const { baseURL, model, apiKey } = chosen;
-  return openai({ baseURL, model, ...(apiKey ? { apiKey } : {}) });
+  const { baseURL, model, apiKey, api } = chosen;
+  const options = { baseURL, model, ...(apiKey ? { apiKey } : {}) };
+  return api === 'responses' ? openaiResponses(options) : openai(options);
 }
 
 interface Stored<T> {

@@ -86,7 +86,7 @@ test('two tabs in one page: when the tab that runs the agent closes, the other o
 test('a person changes the arguments of a payment before allowing it', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await page.getByRole('button', { name: 'Pay 30 coins to Alice' }).click();
-  await page.getByRole('button', { name: 'Edit' }).click();
+  await answers(page).last().getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('coins').fill('25');
   await page.getByRole('button', { name: 'Allow with changes' }).click();
   await expect

@@ -98,7 +98,7 @@ test.for(homes)(
     expect(await restarts.count()).toBe(home === 'At the edge' ? 0 : 1);
     expect(await answers(second).count()).toBe(2);
     await ask(second, 'Show my notes');
-    expect(await lastAnswer(second)).toContain('. sencha');
+    expect(await lastAnswer(second)).toContain('sencha');
     await second.reload();
     await shows([second], ['Note: sencha', speech, 'Show my notes']);
     expect(problems).toEqual([]);

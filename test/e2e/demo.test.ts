@@ -1,5 +1,5 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser } from 'playwright';
+import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser } from './browser.ts';
 import {
@@ -20,6 +20,11 @@ beforeAll(async () => {
   browser = await connectBrowser();
 });
 afterAll(() => browser?.close());
+
+/** Returns the notes that the last answer lists. */
+function listed(page: Page): Promise<readonly string[]> {
+  return answers(page).last().getByRole('listitem').allInnerTexts();
+}
 
 test.for(homes)(
   '%s: the demo runs two tools, streams an answer, fills the timeline, and shows the history after a reload',
@@ -48,9 +53,7 @@ test.for(homes)(
     expect(await page.getByRole('log', { name: 'Messages' }).innerText()).toBe(before);
     await ask(page, 'Note: buy milk');
     await ask(page, 'Show my notes');
-    expect(await answers(page).last().innerText()).toMatch(
-      home === 'At the edge' ? /\d+\. buy milk/ : /^1\. buy milk/m,
-    );
+    expect(await listed(page)).toContain('buy milk');
     expect(problems).toEqual([]);
   },
 );
@@ -68,7 +71,7 @@ test('the demo answers Japanese, Chinese and Korean questions in their language,
   await page.reload();
   await answers(page).first().waitFor();
   await ask(page, 'メモを見せて');
-  expect(await answers(page).last().innerText()).toContain('1. 明天给妈妈打电话');
+  expect(await listed(page)).toEqual(['明天给妈妈打电话']);
 });
 
 test.for(homes)(
@@ -94,7 +97,7 @@ test.for(homes)(
     await ask(page, 'Note: matcha');
     await ask(page, 'Delete my notes about matcha');
     await ask(page, 'Show my notes');
-    expect(await answers(page).last().innerText()).toContain('. matcha');
+    expect(await listed(page)).toContain('matcha');
     const all = async (): Promise<void> => {
       expect(await questions(page).count()).toBe(5);
       expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
@@ -105,7 +108,7 @@ test.for(homes)(
     };
     await all();
     await page.reload();
-    await expect.poll(() => answers(page).last().innerText()).toContain('. matcha');
+    await expect.poll(() => listed(page)).toContain('matcha');
     await all();
     expect(problems).toEqual([]);
   },

@@ -36,6 +36,8 @@ export function App() {
   );
   useLayoutEffect(() => applyTheme(theme), [theme]);
 
+  const open = (id: string = crypto.randomUUID()): void =>
+    change({ sessions: { ...settings.sessions, [home]: id } });
   const setModel = home === 'worker' ? setWorkerModel : setEdgeModel;
 
   if (hasTabs) {
@@ -54,7 +56,7 @@ export function App() {
           onHome={(next) => void move.go(next)}
           onTheme={(next) => change({ theme: next })}
           onModel={() => setChoosing(true)}
-          onNew={() => change({ sessions: { ...settings.sessions, [home]: crypto.randomUUID() } })}
+          onNew={() => open()}
         />
       )}
       {move.error && <p role="alert">{move.error.message}</p>}
@@ -83,6 +85,7 @@ export function App() {
           agentWorker={agentWorker}
           onTheme={(next) => change({ theme: next })}
           onModel={setModel}
+          onOpen={open}
           onTabs={isFrame ? undefined : () => setHasTabs(true)}
         />
       )}
@@ -95,7 +98,9 @@ export function App() {
           onChoose={(chosen) => {
             setModel(chosen);
             if (chosen.kind === 'endpoint')
-              change({ endpoint: { baseURL: chosen.baseURL, model: chosen.model } });
+              change({
+                endpoint: { baseURL: chosen.baseURL, model: chosen.model, api: chosen.api },
+              });
           }}
         />
       )}

@@ -1,7 +1,8 @@
 import { useAgentChat, useAgentEvents, type UIMessage } from '@isoloop/web-worker/react';
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { agentSource } from './agent-source.ts';
 import { Composer } from './composer.tsx';
+import { Conversations } from './conversations.tsx';
 import type { Draft } from './draft.ts';
 import { ErrorNotice } from './notices.tsx';
 import { Messages } from './messages.tsx';
@@ -13,6 +14,7 @@ import { SessionLog } from './session-log.tsx';
 import { Stage } from './stage.tsx';
 import { killMark, withEnds, type TimelineItem } from './timeline-entry.ts';
 import type { AgentWorker } from './use-agent-worker.ts';
+import { useFirstToken } from './use-first-token.ts';
 import { useSessionLog } from './use-session-log.ts';
 import { TokenGauge } from './token-gauge.tsx';
 
@@ -24,6 +26,8 @@ export interface ConversationProps {
   readonly agentWorker: AgentWorker;
   readonly onTheme: (theme: Theme) => void;
   readonly onModel: (model: ModelChoice) => void;
+  /** Shows another conversation. Without an id, begins a new one. */
+  readonly onOpen: (sessionId?: string) => void;
   /** Shows two tabs side by side. Absent in one of these tabs. */
   readonly onTabs: (() => void) | undefined;
 }
@@ -31,13 +35,15 @@ export interface ConversationProps {
 const views = { chat: 'Chat', timeline: 'Timeline', log: 'Log' } as const;
 
 export function Conversation(props: ConversationProps) {
-  const { home, sessionId, model, draft, agentWorker, onTheme, onModel, onTabs } = props;
+  const { home, sessionId, model, draft, agentWorker, onTheme, onModel, onOpen, onTabs } = props;
   const { worker, kills, kill } = agentWorker;
+  const [isListing, setIsListing] = useState(false);
   const [view, setView] = useState<keyof typeof views>('chat');
   const [earlier, setEarlier] = useState<readonly TimelineItem[]>([]);
   const chat = useAgentChat(agentSource({ home, model, worker }), {
     sessionId,
     throttle: 40,
+    listSessions: true,
     ...(home === 'worker' && { options: { ...model } }),
   });
   const { status, error, isBusy, approvals, sendMessage, regenerate, stop } = chat;
@@ -47,6 +53,16 @@ export function Conversation(props: ConversationProps) {
   const events = withEnds(onceEach([...earlier, ...recent]), status === 'ready');
   const log = useSessionLog(sessionId, `${kills}:${events.length}:${status}`);
   const isInTab = home === 'worker';
+  const lastAnswer = messages.findLast(({ role }) => role === 'assistant')?.id;
+  const [marks, mark] = useMarks();
+  useEffect(() => {
+    if (status === 'continuing' && lastAnswer) mark(lastAnswer, 'Continued from the log');
+  }, [status, lastAnswer, mark]);
+  const onStop = useCallback(() => {
+    if (lastAnswer) mark(lastAnswer, 'Stopped');
+    void stop();
+  }, [lastAnswer, mark, stop]);
+  const firstTokenMs = useFirstToken(status);
   const onKill = (): void => {
     setEarlier([...earlier, ...recent, killMark([...earlier, ...recent].at(-1), Date.now())]);
     kill();
@@ -57,11 +73,11 @@ export function Conversation(props: ConversationProps) {
   const retry = (): void => void chat.retry();
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape' && isBusy && !event.isComposing) void stop();
+      if (event.key === 'Escape' && isBusy && !event.isComposing) onStop();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
-  }, [isBusy, stop]);
+  }, [isBusy, onStop]);
 
   if (isLoading && !messages.length)
     return (
@@ -94,6 +110,7 @@ export function Conversation(props: ConversationProps) {
             onKill={isInTab ? onKill : undefined}
             onTabs={isInTab ? onTabs : undefined}
             onModel={onModel}
+            onConversations={() => setIsListing(true)}
           />
           <Messages
             home={home}
@@ -103,18 +120,27 @@ export function Conversation(props: ConversationProps) {
             approvals={approvals}
             onExample={send}
             onAgain={error ? undefined : () => void regenerate()}
+            onEdit={(messageId, text) => void sendMessage({ text, messageId })}
+            marks={marks}
           >
             {notice}
           </Messages>
-          <Composer busy={isBusy} draft={draft} onSend={send} onStop={() => void stop()}>
+          <Composer busy={isBusy} draft={draft} onSend={send} onStop={onStop}>
             <TokenGauge messages={messages} />
           </Composer>
         </section>
         <div className="side">
           <Timeline events={events} />
-          {isInTab && <SessionLog log={log} kills={kills} />}
+          {isInTab && <SessionLog log={log} kills={kills} firstTokenMs={firstTokenMs} />}
         </div>
       </main>
+      {isListing && (
+        <Conversations
+          sessions={chat.sessions}
+          onOpen={onOpen}
+          onClose={() => setIsListing(false)}
+        />
+      )}
       <Announcement
         answer={messages.findLast(({ role }) => role === 'assistant')}
         isBusy={isBusy}
@@ -125,6 +151,18 @@ export function Conversation(props: ConversationProps) {
 
 function viewsAt(home: Home): readonly (keyof typeof views)[] {
   return home === 'worker' ? ['chat', 'timeline', 'log'] : ['chat', 'timeline'];
+}
+
+/** What happened to answers during this visit, by the ids of their messages. */
+function useMarks(): readonly [
+  Readonly<Record<string, string>>,
+  (messageId: string, mark: string) => void,
+] {
+  const [marks, setMarks] = useState<Readonly<Record<string, string>>>({});
+  const mark = useCallback((messageId: string, text: string) => {
+    setMarks((earlier) => ({ ...earlier, [messageId]: text }));
+  }, []);
+  return [marks, mark];
 }
 
 /** Keeps the messages of a killed worker until the next worker has loaded the conversation. */

@@ -50,6 +50,7 @@ const chat = useAgentChat(worker, { sessionId });
   name: 'pay',
   description: 'Pays coins of play money to somebody.',
   input: z.object({ to: z.string(), coins: z.number().int() }),
+  // A person decides about each call.
   needsApproval: true,
   execute: ({ to, coins }) => account.pay(to, coins),
 });

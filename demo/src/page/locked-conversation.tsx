@@ -10,6 +10,8 @@ import { KeyNotice } from './notices.tsx';
 import { Timeline } from './timeline.tsx';
 import { TokenGauge } from './token-gauge.tsx';
 
+const noMarks = {};
+
 export interface LockedConversationProps {
   readonly sessionId: string;
   /** Name of the model whose key is gone. */
@@ -47,6 +49,8 @@ export function LockedConversation({ sessionId, model, draft, onModel }: LockedC
           approvals={[]}
           onExample={onModel}
           onAgain={undefined}
+          onEdit={undefined}
+          marks={noMarks}
         >
           <KeyNotice model={model} onModel={onModel} />
         </Messages>

@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState, type FormEvent } from 'react';
 import { edgeModels } from './edge-models.ts';
+import { modelPresets, type ModelPreset } from './model-presets.ts';
 import { offlineChoice, type Home, type ModelChoice, type Settings } from './settings.ts';
+
+import { testConnection, type Connection } from './test-connection.ts';
 
 export interface ModelDialogProps {
   readonly home: Home;
@@ -15,6 +18,9 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
   const [kind, setKind] = useState(model.kind === 'locked' ? 'endpoint' : model.kind);
   const [baseURL, setBaseURL] = useState(endpoint.baseURL);
   const [name, setName] = useState(endpoint.model);
+  const [api, setApi] = useState(endpoint.api);
+  const [tested, setTested] = useState<Connection>();
+  const [isTesting, setIsTesting] = useState(false);
   const [apiKey, setApiKey] = useState(model.kind === 'endpoint' ? model.apiKey : '');
   const [edgeHasModel, setEdgeHasModel] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
@@ -27,6 +33,18 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
     };
   }, [home]);
 
+  const chosenPreset = modelPresets.find((preset) => preset.baseURL === baseURL);
+  const choosePreset = (preset: ModelPreset): void => {
+    setBaseURL(preset.baseURL);
+    setName(preset.model);
+    setApi(preset.api);
+    setTested(undefined);
+  };
+  const test = async (): Promise<void> => {
+    setIsTesting(true);
+    setTested(await testConnection(baseURL, apiKey.trim()));
+    setIsTesting(false);
+  };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     onChoose(
@@ -36,6 +54,7 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
             baseURL: baseURL.trim().replace(/\/+$/, ''),
             model: name.trim(),
             apiKey: apiKey.trim(),
+            api,
           }
         : offlineOrEdge(kind),
     );
@@ -101,13 +120,24 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
         )}
         {kind === 'endpoint' && (
           <div className="fields">
+            <div className="presets" role="group" aria-label="Presets">
+              {modelPresets.map((preset) => (
+                <button key={preset.name} type="button" onClick={() => choosePreset(preset)}>
+                  {preset.name}
+                </button>
+              ))}
+            </div>
+            {chosenPreset && <p className="hint">{chosenPreset.needs}</p>}
             <label>
               Base URL
               <input
                 type="url"
                 required
                 value={baseURL}
-                onChange={(event) => setBaseURL(event.target.value)}
+                onChange={(event) => {
+                  setBaseURL(event.target.value);
+                  setApi('chat');
+                }}
                 placeholder="https://api.openai.com/v1"
               />
             </label>
@@ -118,6 +148,7 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
                 value={name}
                 onChange={(event) => setName(event.target.value)}
                 placeholder="gpt-5-mini"
+                list="models"
                 autoCapitalize="off"
                 spellCheck={false}
               />
@@ -131,6 +162,16 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
                 autoComplete="off"
               />
             </label>
+            <datalist id="models">
+              {tested?.works &&
+                tested.models.map((id) => <option key={id} value={id} aria-label={id} />)}
+            </datalist>
+            <div className="test">
+              <button type="button" disabled={isTesting || !baseURL} onClick={() => void test()}>
+                Test the connection
+              </button>
+              <p role="status">{tested && resultOf(tested)}</p>
+            </div>
             <p className="hint">
               The key stays in the memory of this page and its worker, and of other tabs with this
               conversation. It is stored nowhere and gone with them: a page that is loaded again
@@ -149,6 +190,10 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
       </form>
     </dialog>
   );
+}
+
+function resultOf(tested: Connection): string {
+  return tested.works ? `It works: ${tested.models.length} models.` : tested.problem;
 }
 
 function offlineOrEdge(kind: 'offline' | 'edge'): ModelChoice {

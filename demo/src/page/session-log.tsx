@@ -5,10 +5,12 @@ import type { LogRecord, SessionLog as Log } from './use-session-log.ts';
 export interface SessionLogProps {
   readonly log: Log;
   readonly kills: number;
+  /** Time to the first delta of the last answer, in milliseconds. */
+  readonly firstTokenMs: number | undefined;
 }
 
 /** Shows the records of the session log, and what the tools themselves have counted. */
-export function SessionLog({ log, kills }: SessionLogProps) {
+export function SessionLog({ log, kills, firstTokenMs }: SessionLogProps) {
   const { records, toolsRun, ranTwice } = log;
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -24,6 +26,9 @@ export function SessionLog({ log, kills }: SessionLogProps) {
         <Count name="workers killed" value={kills} />
         <Count name="tools run" value={toolsRun} />
         <Count name="tools that ran twice" value={ranTwice} />
+        <Count name="first token" value={firstTokenMs ? `${firstTokenMs} ms` : '–'} />
+        <Count name="in the log" value={kilobytes(bytesOf(records))} />
+        <Count name="page loaded" value={kilobytes(loadedBytes())} />
       </dl>
       <div
         ref={list}
@@ -51,7 +56,25 @@ export function SessionLog({ log, kills }: SessionLogProps) {
   );
 }
 
-function Count({ name, value }: { readonly name: string; readonly value: number }) {
+/** Size of the records as JSON, in bytes. */
+function bytesOf(records: readonly LogRecord[]): number {
+  return records.length ? new TextEncoder().encode(JSON.stringify(records)).length : 0;
+}
+
+/** Size of everything that the page has loaded over the network, compressed, in bytes. */
+function loadedBytes(): number {
+  const entries = ['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type));
+  return (entries as PerformanceResourceTiming[]).reduce(
+    (sum, { encodedBodySize }) => sum + encodedBodySize,
+    0,
+  );
+}
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1_000).toFixed(1)} kB`;
+}
+
+function Count({ name, value }: { readonly name: string; readonly value: number | string }) {
   return (
     <div>
       <dt>{name}</dt>

@@ -11,9 +11,15 @@ export const modelChoice = z.discriminatedUnion('kind', [
     baseURL: z.string(),
     model: z.string(),
     apiKey: z.string(),
+    api: z.enum(['responses', 'chat']),
   }),
   /** An endpoint whose key is gone. Nothing answers until the user enters the key again. */
-  z.object({ kind: z.literal('locked'), baseURL: z.string(), model: z.string() }),
+  z.object({
+    kind: z.literal('locked'),
+    baseURL: z.string(),
+    model: z.string(),
+    api: z.enum(['responses', 'chat']),
+  }),
   z.object({ kind: z.literal('edge') }),
 ]);
 
@@ -32,7 +38,11 @@ const schema = z.object({
   sessions: z.object({ worker: z.string(), edge: z.string() }),
   models: z.object({ worker: modelChoice, edge: modelChoice }),
   theme: z.enum(['light', 'dark', 'system']),
-  endpoint: z.object({ baseURL: z.string(), model: z.string() }),
+  endpoint: z.object({
+    baseURL: z.string(),
+    model: z.string(),
+    api: z.enum(['responses', 'chat']),
+  }),
 });
 
 /** The settings that belong to one tab. */
@@ -57,7 +67,7 @@ export function loadSettings(): Settings {
       sessions: { worker: crypto.randomUUID(), edge: crypto.randomUUID() },
       models: { worker: offlineChoice(), edge: offlineChoice() },
       theme: 'system',
-      endpoint: { baseURL: 'https://api.openai.com/v1', model: '' },
+      endpoint: { baseURL: '', model: '', api: 'chat' },
     };
   }
 }
@@ -79,5 +89,5 @@ export function saveSettings(settings: Settings): void {
 
 function withoutKey(choice: ModelChoice): ModelChoice {
   if (choice.kind !== 'endpoint' || !choice.apiKey) return choice;
-  return { kind: 'locked', baseURL: choice.baseURL, model: choice.model };
+  return { kind: 'locked', baseURL: choice.baseURL, model: choice.model, api: choice.api };
 }

@@ -10,10 +10,13 @@ export interface StageProps {
   /** Shows two tabs side by side. Absent in one of these tabs, and at the edge. */
   readonly onTabs: (() => void) | undefined;
   readonly onModel: (model: ModelChoice) => void;
+  /** Shows the list of conversations. */
+  readonly onConversations: () => void;
 }
 
 /** Says where the agent runs and which model answers, and has the buttons that disturb it. */
-export function Stage({ home, model, kills, onKill, onTabs, onModel }: StageProps) {
+export function Stage(props: StageProps) {
+  const { home, model, kills, onKill, onTabs, onModel, onConversations } = props;
   return (
     <div className="stage">
       <p>
@@ -34,6 +37,9 @@ export function Stage({ home, model, kills, onKill, onTabs, onModel }: StageProp
           Real pace
         </label>
       )}
+      <button type="button" onClick={onConversations} aria-haspopup="dialog">
+        Conversations
+      </button>
       {onTabs && (
         <button type="button" onClick={onTabs}>
           Two tabs

@@ -1,0 +1,122 @@
+import type { AgentSessionEntry, AgentSessions } from '@isoloop/web-worker/react';
+import { useEffect, useRef, useState, type FormEvent } from 'react';
+
+export interface ConversationsProps {
+  readonly sessions: AgentSessions;
+  /** Shows another conversation. Without an id, begins a new one. */
+  readonly onOpen: (sessionId?: string) => void;
+  readonly onClose: () => void;
+}
+
+/** The list of stored conversations, with search, rename and delete. */
+export function Conversations({ sessions, onOpen, onClose }: ConversationsProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [wanted, setWanted] = useState('');
+  useEffect(() => dialog.current?.showModal(), []);
+  const { list, current } = sessions;
+  const found = (list ?? []).filter((entry) => matches(entry, wanted));
+  const open = (sessionId?: string): void => {
+    dialog.current?.close();
+    onOpen(sessionId);
+  };
+  const remove = async (sessionId: string): Promise<void> => {
+    await sessions.delete(sessionId);
+    if (sessionId === current) open();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog conversations"
+      aria-labelledby="conversations-title"
+      onClose={onClose}
+    >
+      <h2 id="conversations-title">Conversations</h2>
+      <label className="search">
+        <span className="visually-hidden">Search titles</span>
+        <input
+          type="search"
+          placeholder="Search titles"
+          value={wanted}
+          onChange={({ target }) => setWanted(target.value)}
+        />
+      </label>
+      {list && found.length === 0 && (
+        <p className="muted">{list.length ? 'No title matches.' : 'No conversation is stored.'}</p>
+      )}
+      <ul>
+        {found.map((entry) => (
+          <Entry
+            key={entry.sessionId}
+            entry={entry}
+            isCurrent={entry.sessionId === current}
+            onOpen={() => open(entry.sessionId)}
+            onRename={(title) => void sessions.rename(entry.sessionId, title)}
+            onDelete={() => void remove(entry.sessionId)}
+          />
+        ))}
+      </ul>
+      <div className="buttons">
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </div>
+    </dialog>
+  );
+}
+
+interface EntryProps {
+  readonly entry: AgentSessionEntry;
+  readonly isCurrent: boolean;
+  readonly onOpen: () => void;
+  readonly onRename: (title: string) => void;
+  readonly onDelete: () => void;
+}
+
+function Entry({ entry, isCurrent, onOpen, onRename, onDelete }: EntryProps) {
+  const [mode, setMode] = useState<'shown' | 'renaming' | 'deleting'>('shown');
+  const title = titleOf(entry);
+  const rename = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const given = String(new FormData(event.currentTarget).get('title')).trim();
+    if (given) onRename(given);
+    setMode('shown');
+  };
+  if (mode === 'renaming') {
+    return (
+      <li>
+        <form onSubmit={rename}>
+          <input name="title" aria-label="Title" defaultValue={title} />
+          <button type="submit">Save</button>
+        </form>
+      </li>
+    );
+  }
+  return (
+    <li aria-current={isCurrent}>
+      <button type="button" className="title" onClick={onOpen}>
+        {title}
+        <small>{new Date(entry.updatedAt).toLocaleString('en')}</small>
+      </button>
+      <button type="button" aria-label={`Rename ${title}`} onClick={() => setMode('renaming')}>
+        Rename
+      </button>
+      {mode === 'deleting' ? (
+        <button type="button" className="danger" onClick={onDelete}>
+          Delete it
+        </button>
+      ) : (
+        <button type="button" aria-label={`Delete ${title}`} onClick={() => setMode('deleting')}>
+          Delete
+        </button>
+      )}
+    </li>
+  );
+}
+
+function titleOf({ title }: AgentSessionEntry): string {
+  return title ?? 'Untitled';
+}
+
+function matches(entry: AgentSessionEntry, wanted: string): boolean {
+  return titleOf(entry).toLowerCase().includes(wanted.trim().toLowerCase());
+}

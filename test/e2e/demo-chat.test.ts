@@ -1,0 +1,153 @@
+/// <reference path="../provider-server/provided-context.d.ts" />
+import type { Browser, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { connectBrowser } from './browser.ts';
+import {
+  answers,
+  ask,
+  atRest,
+  chooseModel,
+  goHome,
+  homes,
+  openDemo,
+  questions,
+} from './demo-server.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await connectBrowser();
+});
+afterAll(() => browser?.close());
+
+function dialog(page: Page) {
+  return page.getByRole('dialog');
+}
+
+async function openList(page: Page): Promise<void> {
+  await atRest(page);
+  await page.getByRole('button', { name: 'Conversations' }).click();
+}
+
+test.for(homes)(
+  'the list of conversations opens, finds, renames and deletes them: %s',
+  async (home) => {
+    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    if (home === 'At the edge') await goHome(page, home);
+    // The conversations of other tests are in the same list at the edge.
+    const name = crypto.randomUUID();
+    await ask(page, `First ${name}`);
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await ask(page, `Second ${name}`);
+    await openList(page);
+    const own = dialog(page).locator('.title', { hasText: name });
+    await expect.poll(() => own.count()).toBe(2);
+    await dialog(page)
+      .getByRole('button', { name: `Rename First ${name}` })
+      .click();
+    await dialog(page).getByLabel('Title', { exact: true }).fill(`Third ${name}`);
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    await dialog(page)
+      .getByRole('button', { name: `Rename Third ${name}` })
+      .waitFor();
+    await dialog(page).getByLabel('Search titles').fill(`THIRD ${name}`);
+    await expect.poll(() => own.count()).toBe(1);
+    await own.click();
+    await expect.poll(() => questions(page).allInnerTexts()).toEqual([`First ${name}`]);
+
+    await openList(page);
+    await dialog(page)
+      .getByRole('button', { name: `Delete Third ${name}` })
+      .click();
+    await dialog(page).getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('heading', { name: /Ask something/ }).waitFor();
+    await openList(page);
+    await expect.poll(() => own.count()).toBe(1);
+    expect(await own.innerText()).toContain(`Second ${name}`);
+    expect(problems).toEqual([]);
+  },
+);
+
+test('an edited question replaces the old one and all that followed it', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  await ask(page, 'What is 6 * 7?');
+  await ask(page, 'What is 2 + 2?');
+  const first = questions(page).first();
+  await first.hover();
+  await page.getByRole('button', { name: 'Edit' }).first().click();
+  await page.getByLabel('Edited message').fill('What is 5 * 5?');
+  await page.getByRole('button', { name: 'Send again' }).click();
+  await expect.poll(() => answers(page).allInnerTexts()).toHaveLength(1);
+  await expect.poll(() => answers(page).last().innerText()).toContain('5 * 5 = 25.');
+  expect((await questions(page).allInnerTexts())[0]).toContain('What is 5 * 5?');
+});
+
+test('the Copy button copies the text of an answer as Markdown', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'), {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  await ask(page, 'note: buy **milk**');
+  await answers(page).last().hover();
+  await page.getByRole('button', { name: 'Copy' }).last().click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('Noted: “buy **milk**”.');
+});
+
+test('answers are shown as Markdown: HTML stays text, an image becomes a link, a link opens elsewhere', async () => {
+  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const written =
+    '**bold** `code` [a](https://a.test) ![b](https://b.test/b.png) <img src=x onerror=alert(1)>';
+  await ask(page, `note: ${written}`);
+  const answer = answers(page).last();
+  expect(await answer.locator('strong').innerText()).toBe('bold');
+  expect(await answer.locator('.markdown code').innerText()).toBe('code');
+  expect(await answer.locator('img').count()).toBe(0);
+  expect(await answer.locator('.markdown').innerText()).toContain('<img src=x');
+  const links = answer.locator('.markdown a');
+  expect(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))).toEqual([
+    'https://a.test',
+    'https://b.test/b.png',
+  ]);
+  expect(await links.first().getAttribute('rel')).toBe('noreferrer');
+  expect(problems).toEqual([]);
+});
+
+test('a stopped answer says so', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  await page.getByLabel('Real pace').check();
+  await atRest(page);
+  await page.getByLabel('Your message').fill('How do you survive?');
+  await page.getByLabel('Your message').press('Enter');
+  await expect.poll(() => answers(page).last().innerText()).toContain('Before');
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect.poll(() => page.getByText('Stopped').count()).toBe(1);
+});
+
+test('the dialog of models has presets, tests the connection and says how to fix it', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  await page.getByRole('button', { name: /^Model: / }).click();
+  await dialog(page)
+    .getByRole('radio', { name: /OpenAI-compatible/ })
+    .check();
+  await dialog(page).getByRole('button', { name: 'Ollama' }).click();
+  expect(await dialog(page).getByLabel('Base URL').inputValue()).toBe('http://127.0.0.1:11434/v1');
+  expect(await dialog(page).innerText()).toContain('OLLAMA_ORIGINS');
+  const status = dialog(page).getByRole('status');
+  const testAt = async (baseURL: string): Promise<void> => {
+    await dialog(page).getByLabel('Base URL').fill(baseURL);
+    await dialog(page).getByRole('button', { name: 'Test the connection' }).click();
+  };
+  await testAt('http://127.0.0.1:1/v1');
+  await expect.poll(() => status.innerText()).toContain('http://127.0.0.1:1/v1/models can’t be');
+  await testAt(`${inject('demoUrl')}/nothing/v1`);
+  await expect.poll(() => status.innerText()).toContain('status 404. Check the base URL');
+  await testAt(`${inject('demoUrl')}/v1`);
+  await expect.poll(() => status.innerText()).toMatch(/^It works: \d+ models\.$/);
+});
+
+test('the page says which model answers', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  await page.getByText('A rule-based stand-in answers').waitFor();
+  await chooseModel(page, /OpenAI-compatible/, { baseURL: `${inject('providerUrl')}/deltas/3/v1` });
+  await page.getByText('test-model answers.').waitFor();
+  expect(await page.getByLabel('Real pace').count()).toBe(0);
+});
