@@ -65,7 +65,10 @@ test.for([
   'a page gets an object of an endpoint while it grows (mode %s)',
   async ([mode, reply]) => {
     const { all, value } = await objectsOf([reply(rome)], mode);
-    expect(all).toContainEqual({ city: 'Ro' });
+    // Which of its beginnings are shown depends on how the network cuts the stream.
+    const beginnings = all.flatMap((each) => (each as Partial<typeof rome>).city ?? []);
+    expect(beginnings.every((city) => rome.city.startsWith(city))).toBe(true);
+    expect(beginnings.some((city) => city.length < rome.city.length)).toBe(true);
     expect(all.at(-1)).toEqual(rome);
     expect(value).toEqual(rome);
     // The endpoint repeats the finished object, which the page shows once.
