@@ -24,8 +24,8 @@ const coreInEngines = long ? core : 'packages/core/src/**/*.engine.test.ts';
 /** Tests of core that need a module system of their own, so they run in Node even in long mode. */
 const nodeOnly = 'packages/core/src/**/*.node.test.ts';
 
-/** It installs packages from the registry, which takes minutes. */
-const templates = 'test/e2e/templates.test.ts';
+/** They install packages from the registry, which takes minutes. */
+const installing = ['test/e2e/templates.test.ts', 'test/e2e/readme-install.test.ts'];
 const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
 
 export default defineConfig({
@@ -86,7 +86,7 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           include: ['test/e2e/**/*.test.ts'],
-          exclude: long ? [] : [templates],
+          exclude: long ? [] : installing,
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,

@@ -59,7 +59,8 @@ function brokenLinks(markdown: string): readonly string[] {
     .filter((link) => !link.startsWith('#') || !headings.has(link.slice(1)));
 }
 
-function slugOf(heading: string): string {
+/** Returns the anchor of a heading, as GitHub makes it. */
+export function slugOf(heading: string): string {
   return heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N} _-]/gu, '')

@@ -14,9 +14,22 @@ interface Page {
 /** The pages whose code comes from tests. */
 export const pages: readonly Page[] = [
   { path: 'packages/core/README.md', tests: 'test/examples/*.test.ts' },
+  ...[
+    'approvals',
+    'coming-from-ai-sdk',
+    'concepts',
+    'memory-and-resume',
+    'production',
+    'troubleshooting',
+  ].map(pageOfDocs),
   { path: 'docs/local-models.md', tests: 'test/examples/local-models-page/*.test.ts' },
   { path: 'docs/middleware.md', tests: 'test/examples/middleware-page/*.test.ts' },
 ];
+
+/** Returns a page in `docs` whose tests are `test/examples/docs-pages/NAME*.test.ts`. */
+function pageOfDocs(name: string): Page {
+  return { path: `docs/${name}.md`, tests: `test/examples/docs-pages/${name}*.test.ts` };
+}
 
 const block = /^(?:<!-- example: (\S+) -->\n+)?```(?:ts|typescript|js)\b.*\n([\s\S]*?)^```$/gm;
 

@@ -17,7 +17,14 @@ const workers = { lib: ['es2023'], types: ['@cloudflare/workers-types'] };
 
 test('the code in the README compiles against the built packages', async () => {
   const blocks = codeBlocks();
-  expect(blocks.map(({ file }) => file)).toEqual(['agent.ts', 'worker.ts', 'page.ts', 'edge.ts']);
+  expect(blocks.map(({ file }) => file)).toEqual(['worker.ts', 'page.ts', 'agent.ts', 'edge.ts']);
+  for (const { file } of blocks)
+    expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
+});
+
+test('the code of the start page compiles against the built packages', async () => {
+  const blocks = codeBlocks('docs/start.md');
+  expect(blocks.map(({ file }) => file)).toEqual(['worker.ts', 'page.ts', 'edge.ts', 'agent.ts']);
   for (const { file } of blocks)
     expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });

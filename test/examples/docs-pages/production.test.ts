@@ -1,0 +1,72 @@
+import { expect, test, vi } from 'vitest';
+import '../strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region production-agent
+import { ReActAgent, SessionMemory, type KeyValueStore } from '@isoloop/core';
+import { rateLimit, spendCap, storedCounters } from '@isoloop/core/guards';
+import { retry } from '@isoloop/core/middleware';
+import { jsonlTrace, metrics } from '@isoloop/core/observe';
+// #endregion
+// #region delete-user
+import { listSessions } from '@isoloop/core';
+import { keywordMemory } from '@isoloop/core/memory-search'; // npm install minisearch
+// #endregion
+import { MemoryStore, userMessage } from '@isoloop/core';
+
+test('the page about production limits, counts and traces an agent, and deletes a user’s data', async () => {
+  const model = new ScriptedModel([
+    { text: 'Hello Ann.', usage: { inputTokens: 9, outputTokens: 3 } },
+    'No.',
+  ]);
+  const storeOf = (user: string): KeyValueStore => stores.get(user)!;
+  const stores = new Map([['ann', new MemoryStore()]]);
+  const counters = new MemoryStore();
+  const lines: string[] = [];
+  const sink = new WritableStream<Uint8Array>({
+    write: (bytes) => void lines.push(new TextDecoder().decode(bytes)),
+  });
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+
+  // #region production-agent
+  const traced = jsonlTrace(sink); // a file, or any WritableStream of bytes
+  const agentOf = (userId: string, sessionId: string): ReActAgent =>
+    new ReActAgent({
+      name: 'assistant',
+      model,
+      userId, // in every event, metric and limit
+      sessionId,
+      memory: new SessionMemory(storeOf(userId), sessionId),
+      limits: { iterations: 10, toolCalls: 20, tokens: 50_000, timeoutMs: 60_000 },
+      use: [
+        rateLimit({ perMinute: 10, perHour: 100, store: storedCounters(counters) }),
+        spendCap({ limit: 200_000, store: storedCounters(counters) }), // tokens per user and day
+        metrics({
+          tokenUsage: ({ inputTokens, outputTokens }, { userId: user }) =>
+            console.log(user, inputTokens, outputTokens),
+        }),
+        traced,
+        retry(),
+      ],
+    });
+  await agentOf('ann', 'notes').call('I am Ann.');
+  await traced.settled(); // before a shutdown
+  // #endregion
+
+  const records = keywordMemory({ store: counters, namespace: 'ann' });
+  await records.record([userMessage('I am Ann.')], { sessionId: 'notes' });
+
+  // #region delete-user
+  const deleteUser = async (userId: string): Promise<void> => {
+    const store = storeOf(userId);
+    for (const { sessionId } of await listSessions(store))
+      await new SessionMemory(store, sessionId).clear();
+    await keywordMemory({ store: counters, namespace: userId }).clear(); // long-term memory
+  };
+  await deleteUser('ann');
+  // #endregion
+
+  expect(log).toHaveBeenCalledWith('ann', 9, 3);
+  expect(lines.join('')).toContain('"run-end"');
+  expect(await listSessions(storeOf('ann'))).toEqual([]);
+  expect(await keywordMemory({ store: counters, namespace: 'ann' }).retrieve('Ann')).toEqual([]);
+});
