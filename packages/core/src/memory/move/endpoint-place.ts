@@ -7,7 +7,7 @@ import type { SessionCopy, SessionPlace } from './session-place.ts';
 export interface EndpointPlaceOptions {
   /** Headers of each request, such as `authorization`. A function is called for each request. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
-  readonly credentials?: RequestCredentials;
+  readonly credentials?: 'omit' | 'same-origin' | 'include';
   /**
    * Function that makes the requests.
    * @default fetch
