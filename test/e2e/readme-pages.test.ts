@@ -31,6 +31,8 @@ beforeAll(async () => {
   );
   const pages = {
     page: 'page.ts',
+    first: 'first-page.ts',
+    start: 'start-page.ts',
     chat: 'chat-main.tsx',
     invoice: 'invoice-page.ts',
     'page-parts': 'page-parts-main.ts',
@@ -40,7 +42,12 @@ beforeAll(async () => {
   };
   const files = {
     name: 'readme-pages',
-    sources: { ...Object.fromEntries(blocks), ...added },
+    sources: {
+      ...Object.fromEntries(blocks),
+      ...renamed('README.md', 'first-'),
+      ...renamed('docs/start.md', 'start-'),
+      ...added,
+    },
     pages,
     plugins: [vue(), svelte({ configFile: false })],
   };
@@ -50,6 +57,17 @@ afterAll(async () => {
   await browser?.close();
   await site?.stop();
 });
+
+/** Returns the worker and the page of a README as files whose names begin with `prefix`. */
+function renamed(path: string, prefix: string): Readonly<Record<string, string>> {
+  const wanted = codeBlocks(path).filter(({ file }) => ['worker.ts', 'page.ts'].includes(file));
+  return Object.fromEntries(
+    wanted.map(({ file, source }) => [
+      prefix + file,
+      source.replace('./worker.ts', `./${prefix}worker.ts`),
+    ]),
+  );
+}
 
 interface OpenedPage {
   readonly page: Page;
@@ -91,6 +109,21 @@ test('the README’s page without a framework streams the answer', async () => {
   const { page, problems } = await newPage(['A worker runs scripts beside the page.']);
   await open(page, 'page');
   await expect.poll(() => text(page)).toBe('A worker runs scripts beside the page.');
+  expect(problems).toEqual([]);
+});
+
+test('the page on the first screen of the root README shows the answer', async () => {
+  const { page, problems } = await newPage(['Hello from the worker.']);
+  await open(page, 'first');
+  await expect.poll(() => text(page)).toBe('Hello from the worker.');
+  expect(problems).toEqual([]);
+});
+
+test('the page of docs/start.md calls its tool and streams the answer', async () => {
+  const call = { name: 'now', arguments: { timeZone: 'Asia/Tokyo' } };
+  const { page, problems } = await newPage([[call], 'It is {results}.']);
+  await open(page, 'start');
+  await expect.poll(() => text(page)).toMatch(/^It is .*\d:\d\d/);
   expect(problems).toEqual([]);
 });
 
