@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
+import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { outputText, textOf, toolResultsOf } from '../../message/message-text.ts';
@@ -278,6 +279,20 @@ test('without the messages of a hand-off, the agent before it leads again', asyn
   await agent.memory.delete(messages.slice(1).map(({ id }) => id));
   expect((await agent.call('Hi again')).message.name).toBe('reception');
   expect(promptsOf(model).at(-1)).toBe('You are the reception.');
+});
+
+test('an imported hand-off does not change who leads', async () => {
+  const { agent: elsewhere } = setUp([toBilling, 'Hello.']);
+  await elsewhere.call('My invoice?');
+  const imported = (await elsewhere.messages()).map((message) =>
+    message.role === 'user' ? message : { ...message, metadata: { imported: true } },
+  );
+  const memory = new InMemoryMemory();
+  await memory.append(imported);
+  const { agent, model } = setUp(['A visitor.'], {}, { memory });
+  const { message } = await agent.call('Who is there?');
+  expect(message.name).toBe('reception');
+  expect(promptsOf(model)).toEqual(['You are the reception.']);
 });
 
 test('a typed value and tools of middleware serve the agent that took over', async () => {

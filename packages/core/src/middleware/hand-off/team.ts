@@ -1,5 +1,6 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
+import { metadataOf } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
@@ -67,7 +68,10 @@ export class Team {
     return this.#byTool.get(toolName);
   }
 
-  /** Returns the newest hand-off in the messages. Its tool call has a successful result. */
+  /**
+   * Returns the newest hand-off in the messages. Its tool call has a successful result. Imported
+   * messages have no hand-offs.
+   */
   newestIn(messages: readonly Msg[]): LoggedHandOff | undefined {
     for (let index = messages.length - 1; index >= 0; index -= 1) {
       const [found] = this.#handOffsIn(messages[index]!);
@@ -82,7 +86,8 @@ export class Team {
   }
 
   #handOffsIn(message: Msg): readonly LoggedHandOff[] {
-    if (message.role !== 'tool') return [];
+    // Whoever imports a conversation does not choose who leads it.
+    if (message.role !== 'tool' || metadataOf(message).imported) return [];
     return toolResultsOf(message).flatMap(({ name, state, toolUseId }) => {
       const to = state === 'success' ? this.#byTool.get(name) : undefined;
       return to ? { to, toolUseId } : [];
