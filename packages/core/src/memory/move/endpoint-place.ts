@@ -1,4 +1,4 @@
-import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { AgentError, misconfigured, type AgentErrorCode } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { SessionCopy, SessionPlace } from './session-place.ts';
@@ -23,11 +23,13 @@ export const endpointHere = 'here:';
 /**
  * Returns an endpoint of `@isoloop/edge` with the option `moves` as a place for conversations.
  * `api`: whole address of its chat route, such as `https://example.com/api/chat`. This is the name of
- * the place, too.
+ * the place, too. Throws `CONFIGURATION` for an address without a scheme.
  */
 export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): SessionPlace {
   const fields = 'headers:object|function|? credentials:string|? fetch:function|?';
   checkOptions('endpointPlace()', options, fields);
+  if (!/^https?:/.test(api))
+    throw misconfigured(`endpointPlace() needs the whole address of the route, not "${api}".`);
   const name = api.replace(/\/$/, '');
   const pathOf = (sessionId: string): string => `${name}/${encodeURIComponent(sessionId)}`;
   // An endpoint with KV says with an echo which state this place has seen.

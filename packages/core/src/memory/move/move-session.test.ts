@@ -9,6 +9,7 @@ import { tool } from '../../tool/tool.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { SessionMemory } from '../session-memory.ts';
+import { endpointPlace } from './endpoint-place.ts';
 import { moveSession } from './move-session.ts';
 import type { SessionPlace } from './session-place.ts';
 import { storePlace } from './store-place.ts';
@@ -76,6 +77,33 @@ test('a move to the owner, and of an unknown session or one of a third place, is
   await expect(moveSession('s', { from: places.from, to: placeOf('c:', c) })).rejects.toMatchObject(
     movedTo('b:'),
   );
+});
+
+test.each([
+  () => storePlace({ name: 'b', store: new MemoryStore() }),
+  () => endpointPlace('/api/chat'),
+])('a place whose name would look like a writer is refused', (open) => {
+  expect(open).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test('a session is not given to an owner that is no place', async () => {
+  const a = new MemoryStore();
+  await talked(a, 'one');
+  const place = placeOf('a:', a);
+  const { owner } = (await place.read('s'))!;
+  const change = { owner: 'zzz', epoch: owner!.epoch + 1, copyOf: owner!.copyOf! };
+  await expect(place.own('s', change)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect(await textsIn(a)).toEqual(['one']);
+});
+
+test('a backup does not replace the copy of a session that has moved away', async () => {
+  const [a, b] = [new MemoryStore(), new MemoryStore()];
+  const [from, to] = [placeOf('a:', a), placeOf('b:', b)];
+  await talked(a, 'one');
+  const { owner: _owner, ...backup } = (await from.read('s'))!;
+  await moveSession('s', { from, to });
+  await expect(from.put(backup)).rejects.toMatchObject(movedTo('b:'));
+  await expect(textsIn(a)).rejects.toMatchObject(movedTo('b:'));
 });
 
 test('two places that both continued a session keep it, and the move is a conflict', async () => {

@@ -33,7 +33,8 @@ export interface SessionPlace {
   read(sessionId: string): Promise<SessionCopy | undefined>;
   /**
    * Stores a copy. Rejects with `SESSION_CONFLICT`, and changes nothing, if the place has the
-   * session and the copy is not a later state of it.
+   * session and the copy is not a later state of it. Rejects with `SESSION_MOVED` if the copy is a
+   * backup, and the session belongs to another place.
    */
   put(copy: SessionCopy): Promise<void>;
   /**

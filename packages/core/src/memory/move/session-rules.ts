@@ -36,13 +36,16 @@ function isRunning({ openRun, ended }: StoredSession['view']): boolean {
 
 /**
  * Throws `SESSION_CONFLICT` if a place has a session that the copy must not replace. It may replace
- * another copy, and an older part of the same session.
+ * another copy, and an older part of the same session. Throws `SESSION_MOVED` for a backup of a
+ * session that belongs to another place.
  */
 export function checkPut(
   { records, owner }: SessionCopy,
   { view, ...stored }: StoredSession,
 ): void {
   if (stored.tip === undefined) return;
+  // A backup would make a second owner.
+  if (!owner) checkHere(stored);
   const { epoch = 0, owner: holder } = stored.owner ?? {};
   if (owner && epoch > owner.epoch) throw conflict('This place has a later owner of the session.');
   if (holder?.includes(':')) return;
@@ -60,6 +63,8 @@ export function ownerAfter(
   name: string,
   { owner, tip }: Pick<StoredSession, 'owner' | 'tip'>,
 ): SessionOwner | undefined {
+  if (!change.owner.includes(':'))
+    throw new AgentError('INVALID_INPUT', 'The owner must be the name of a place, with a colon.');
   if (tip === undefined) throw new AgentError('NOT_FOUND', 'There is no such session.');
   return change.owner === name ? taken(change, owner) : given(change, owner, tip);
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
@@ -30,7 +30,10 @@ export interface PlaceOptions {
   readonly accept?: (copy: SessionCopy, stored: StoredSession) => Awaitable<readonly LogRecord[]>;
 }
 
-/** Returns the place of the sessions in a store with `compareAndSet`. */
+/**
+ * Returns the place of the sessions in a store with `compareAndSet`. Throws `CONFIGURATION` for a
+ * name without a colon.
+ */
 export function storePlace(options: StorePlaceOptions): SessionPlace {
   const fields = 'name:string store:keys() keyOf,stop:function|?';
   checkOptions('storePlace()', options, fields);
@@ -42,8 +45,12 @@ export function storePlace(options: StorePlaceOptions): SessionPlace {
   return { ...place, ...(stop && { stop }) };
 }
 
-/** Returns a place that reads and writes its sessions with `change`. */
+/**
+ * Returns a place that reads and writes its sessions with `change`. Throws `CONFIGURATION` for a
+ * name without a colon, because records of owners would take it for a writer.
+ */
 export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace {
+  if (!name.includes(':')) throw misconfigured(`The name of a place must have a colon: "${name}".`);
   return {
     name,
     async read(sessionId) {
