@@ -5,6 +5,7 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import type { Msg } from '../message/msg.ts';
 import { textOf } from '../message/message-text.ts';
+import { retry } from '../middleware/resilience/retry.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
@@ -82,6 +83,23 @@ test('readers get the events that `mapEvent` returns, but hooks and the log do n
   const events = await eventsOf(agent);
   expect(events.at(-1)).toMatchObject({ result: { text: 'DONE' } });
   expect(ends).toEqual(['done']);
+});
+
+test('`mapEvent` gets each event of a reply that is no delta, such as the reset of a retry', async () => {
+  const seen: string[] = [];
+  const marking: Middleware = {
+    mapEvent(event) {
+      seen.push(event.type);
+      return event.type === 'step-reset' ? { ...event, reason: 'marked' } : event;
+    },
+  };
+  const error = new AgentError('MODEL_UNREACHABLE', 'down', { retryable: true });
+  const replies = [{ text: 'partial', error }, 'done'];
+  const again = retry({ afterFirstDelta: true, sleep: async () => {} });
+  const events = await eventsOf(setUp(replies, [marking, again]).agent);
+  expect(events.find(({ type }) => type === 'step-reset')).toMatchObject({ reason: 'marked' });
+  expect(events.some(({ type }) => type === 'reasoning-chunk')).toBe(true);
+  expect(seen).not.toContain('reasoning-chunk');
 });
 
 test('the run context shows the run and can change its system prompt', async () => {

@@ -2,7 +2,6 @@ import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../../event/agent-event.ts';
 import type { Awaitable, ControlOf } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
 import type { EventFields } from '../steps.ts';
 
@@ -96,9 +95,9 @@ export class Outbox {
   }
 
   /**
-   * Sends one or more events to the readers without mapping. They have their numbers already, because
-   * hooks see them. While hooks got an event, another tool call may have sent a later one. A reader
-   * that has seen the later one would miss this one, so this one gets a new number.
+   * Sends one or more events to the readers without mapping. Each event got its number before its
+   * hooks ran. Meanwhile another tool call may have sent an event with a higher number. Readers skip
+   * numbers lower than the last one that they have seen, so the events then get new numbers.
    */
   send(events: EventBatch): Promise<void> {
     const sent = events[0]!.seq > this.#sentSeq ? events : this.adopt(events);
@@ -109,25 +108,23 @@ export class Outbox {
   /** Returns the events that readers get, after the `mapEvent` of all middleware. */
   shown(events: EventBatch): EventBatch {
     const run = this.#run;
-    const { mappers } = run.setup;
-    const type = events[0]?.type;
-    // Deltas are not mapped: there are thousands of them.
-    const isDeltas = type?.endsWith('-chunk') && type !== 'acting-chunk';
-    if (!mappers.length || isDeltas) return events;
-    // A child agent has mapped its own events already.
-    return events.map((event) =>
-      event.runId === run.runId
-        ? mappers.reduceRight((shown, part) => mapped(part, shown, run), event)
-        : event,
-    );
+    if (!run.setup.mappers.length) return events;
+    const shown: AgentEvent[] = [];
+    // No call per delta, because there are thousands of them.
+    for (const event of events) shown.push('delta' in event ? event : mapped(run, event));
+    return shown;
   }
 }
 
-function mapped(part: Middleware, event: AgentEvent, run: Run): AgentEvent {
-  try {
-    return part.mapEvent!(event, run);
-  } catch (cause) {
-    const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${messageOf(cause)}`;
-    throw new AgentError('HOOK_ERROR', message, { cause });
-  }
+function mapped(run: Run, given: AgentEvent): AgentEvent {
+  // A child agent has mapped its own events already.
+  if (given.runId !== run.runId) return given;
+  return run.setup.mappers.reduceRight((event, part) => {
+    try {
+      return part.mapEvent!(event, run);
+    } catch (cause) {
+      const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${messageOf(cause)}`;
+      throw new AgentError('HOOK_ERROR', message, { cause });
+    }
+  }, given);
 }

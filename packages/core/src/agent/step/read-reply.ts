@@ -49,8 +49,7 @@ export async function readReply(
         if (run.hooks.handlers(event.type).length) await run.hooks.notify(event);
         events.push(event);
       }
-      // `mapEvent` does not get deltas.
-      if (events.length) await run.outbox.send(events);
+      if (events.length) await run.outbox.push(events);
       if (run.stopped) return incomplete(run, reply, messageId);
     }
     if (reply.isIncomplete)
