@@ -2,7 +2,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import { closeCalls } from './step/conclude.ts';
-import { answer, endingOf, endStopped, endUnbegun, finish, keepsCalls } from './step/finish.ts';
+import { answer, endingOf, endStopped, finish, keepsCalls } from './step/finish.ts';
 import { carryOut, revise } from './step/jump.ts';
 import type { Reply, Round } from './middleware.ts';
 import { isEnding, isNext, isRejection, type Next } from './next.ts';
@@ -28,7 +28,7 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
       const turn = run.pace.tick(run.now(), ticksOfStep);
       if (turn) await turn;
       if (!next && input) next = await settle(run, input);
-      else if (!next) next = await endUnbegun(run);
+      else if (!next) next = await endStopped(run);
       else if (isEnding(next)) return await finish(run, next);
       else {
         if (next.to === 'model') next = await reason(run, next.isAsked);

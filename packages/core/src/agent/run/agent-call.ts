@@ -4,15 +4,15 @@ import type { AgentResult } from '../../event/agent-result.ts';
 import type { CallInput } from '../../event/call-input.ts';
 import { resultOf } from '../step/finish.ts';
 import { loop } from '../loop.ts';
-import { hookRejection } from '../next.ts';
+import { hookRejection, isRejection } from '../next.ts';
 import type { Run } from './run.ts';
 import { endAborted, runWrapped } from './wrapped-step.ts';
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
  * Sends `error` before `run-end` if the agent call fails. `input` is `undefined` if the agent call
- * was aborted or failed before its turn. Nothing is stored then. `refusal`: error of a wrapper that
- * rejected the input before the turn.
+ * was aborted or failed before its turn. Nothing is stored then. `refusal`: error of a
+ * `wrapInput` before the turn.
  */
 export async function runAgentCall(
   run: Run,
@@ -46,7 +46,8 @@ async function resultFor(
   await run.outbox.tell('run-start', resumes ? { resumes } : {}, {
     reject: (why) => run.refuse('rejected', hookRejection(why)),
   });
-  if (refusal) run.refuse('rejected', refusal);
+  if (refusal && !run.signal.aborted)
+    run.refuse(isRejection(refusal) ? 'rejected' : 'failed', refusal);
   // Wrappers do not run if the agent call is refused, for example because the agent is busy, or
   // aborted before its turn.
   const begins = input && !('error' in run.halt) && !run.waits.abandoned;

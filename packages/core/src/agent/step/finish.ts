@@ -8,8 +8,8 @@ import { pendingCallsOf } from './open-calls.ts';
 import type { Run } from '../run/run.ts';
 
 /**
- * Ends an agent call that was interrupted, paused or aborted. Stores the part of the reply that
- * readers have, marked with `metadata.partial`. Closes the open tool calls, except for a pause.
+ * Ends an agent call that was interrupted, paused, aborted or refused. Stores the part of the reply
+ * that readers have, marked with `metadata.partial`. Closes the open tool calls, except for a pause.
  * Rejects with the failure of the agent call, if a failure stopped it.
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
@@ -17,12 +17,6 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (partial) await run.append([partial]);
   if (run.stopped !== 'suspended') await closeCalls(run);
   return endingOf(run, partial);
-}
-
-/** Ends an agent call that was refused, or aborted before its turn. Throws the refusal. */
-export async function endUnbegun(run: Run): Promise<Ending> {
-  if (run.halt.how === 'rejected') throw run.halt.error;
-  return endStopped(run);
 }
 
 /**
