@@ -20,9 +20,9 @@ import { checkSession, echoHeader } from '../turn/session.ts';
  */
 export async function chatRoute(
   c: Context<EdgeEnv>,
-  settings: HostSettings & Pick<HandlerSettings, 'events' | 'models'>,
+  settings: HostSettings & Pick<HandlerSettings, 'events' | 'models' | 'moves'>,
 ): Promise<Response> {
-  const { limits, models } = settings;
+  const { limits, models, moves } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const sessionId = checkSession(body['id']);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
@@ -32,7 +32,7 @@ export async function chatRoute(
   return turnHost(c, settings, sessionId).answer({
     turn: { turn, model, messageId, ...readIds(c) },
     face: { kind: 'ui', events: readEvents(body) || settings.events === true },
-    echo: readEcho(c, body, turn),
+    echo: readEcho(c, body, turn, moves),
   });
 }
 
@@ -44,12 +44,14 @@ function readEvents({ events = false }: RequestBody): boolean {
 
 /**
  * Reads the echo from the header or, without the header, from the last message with an echo. A
- * client that posts only one new message may not have seen the session; any other client has.
+ * client that posts only one new message may not have seen the session; any other client has. With
+ * `moves`, the session may have come from another place, or belong there, so the head is always read.
  */
 function readEcho(
   c: Context<EdgeEnv>,
   body: RequestBody,
   turn: Turn,
+  moves?: object,
 ): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
   const { messages, messageId } = body;
   const told = (messages as readonly unknown[]).map(
@@ -57,6 +59,6 @@ function readEcho(
   );
   const echo = c.req.header(echoHeader) ?? told.findLast((each) => each !== undefined);
   if (echo !== undefined && typeof echo !== 'string') throw invalidField('echo', 'must be a text');
-  const isFirst = told.length === 1 && messageId == null && turn.kind === 'message';
+  const isFirst = !moves && told.length === 1 && messageId == null && turn.kind === 'message';
   return { ...(echo !== undefined && { echo }), withoutEcho: isFirst ? 'start' : 'latest' };
 }

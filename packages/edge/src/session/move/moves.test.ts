@@ -289,6 +289,29 @@ test('a conversation moves from KV to a browser and back, and KV names its place
   expect(textsOf(messages)).toEqual(['Hi', 'Hello.', 'in the tab', 'yes']);
 });
 
+test('a message without an echo reads a conversation in KV that moved away or in', async () => {
+  const { post, get, place, settled } = kvEndpoint(['Hello.', 'Again.']);
+  const id = crypto.randomUUID();
+  const store = new MemoryStore();
+  const say = async (text: string): Promise<Response> => {
+    const response = await post('/api/chat', { id, messages: [asked(text)] });
+    await response.clone().text();
+    await settled();
+    return response;
+  };
+  await say('Hi');
+  await moveSession(id, { from: place, to: tab(store) });
+  const refused = await say('Without an echo');
+  expect(await refused.text()).toContain('SESSION_MOVED');
+  await new SessionMemory(store, id).append([userMessage('in the tab')]);
+  await moveSession(id, { from: tab(store), to: place });
+  await say('More');
+  const { messages } = (await (await get(`/api/chat/${id}/messages`)).json()) as {
+    readonly messages: readonly { readonly parts: readonly object[] }[];
+  };
+  expect(textsOf(messages)).toEqual(['Hi', 'Hello.', 'in the tab', 'More', 'Again.']);
+});
+
 test('a kill at each step leaves one owner in a browser and in KV, in both directions', async () => {
   const { place } = kvEndpoint([]);
   const fill = async (at: SessionPlace, sessionId: string): Promise<void> => {
