@@ -44,6 +44,20 @@ test('a conversation moves from IndexedDB to an endpoint and back, and the tabs 
   await expect(sessions.moveTo('unknown', 'edge')).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
+test('a conversation is found in its place while the endpoint is down, and nowhere else', async () => {
+  const store = database();
+  const sessionId = await stored(store);
+  const edge = edgePlace();
+  const tab = await browserPlace({ store });
+  const down = { ...edge, read: () => Promise.reject(new Error('down')) };
+  const sessions = movableSessions({ tab, edge: down });
+  expect(await sessions.whereIs(sessionId)).toBe('tab');
+  await sessions.moveTo(sessionId, 'tab');
+  await expect(sessions.whereIs('unknown')).rejects.toThrow('down');
+  await movableSessions({ tab, edge }).moveTo(sessionId, 'edge');
+  await expect(sessions.whereIs(sessionId)).rejects.toThrow('down');
+});
+
 test('all tabs of a browser use one name for its database', async () => {
   const store = database();
   const [one, other] = await Promise.all([browserPlace({ store }), browserPlace({ store })]);

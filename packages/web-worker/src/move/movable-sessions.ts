@@ -25,7 +25,10 @@ export interface MovableSessions<N extends string> {
    * `moveSession`. After an error, one of the places has the conversation: call `moveTo` again.
    */
   moveTo(sessionId: string, name: N, options?: MoveToOptions): Promise<void>;
-  /** Returns the place of a conversation, or `undefined` if no place has it. */
+  /**
+   * Returns the place of a conversation, or `undefined` if no place has it. Works while another place
+   * cannot be reached, if its own place can. Else rejects with the error of the other place.
+   */
   whereIs(sessionId: string): Promise<N | undefined>;
   /**
    * Calls `listener` when a tab of this browser has moved the conversation. Returns a function that
@@ -113,12 +116,16 @@ interface Holder {
   readonly reader: SessionPlace;
 }
 
-/** Returns the owner of a session: the place with the highest epoch, or the one that it names. */
+/**
+ * Returns the owner of a session: the place with the highest epoch, or the one that it names. A place
+ * that says that it owns the session is enough, so that it can be used while another one is down.
+ */
 async function holderOf(
   sessionId: string,
   places: readonly SessionPlace[],
 ): Promise<Holder | undefined> {
-  const copies = await Promise.all(places.map((place) => place.read(sessionId)));
+  const reads = await Promise.allSettled(places.map((place) => place.read(sessionId)));
+  const copies = reads.map((read) => (read.status === 'fulfilled' ? read.value : undefined));
   const epochOf = (copy: SessionCopy | undefined): number => copy?.owner?.epoch ?? -1;
   const isHolder = (copy: SessionCopy | undefined, at: number): boolean =>
     copy?.owner?.owner === places[at]!.name;
@@ -129,6 +136,8 @@ async function holderOf(
         epochOf(copies[other]) - epochOf(copies[one]) ||
         Number(isHolder(copies[other], other)) - Number(isHolder(copies[one], one)),
     );
+  const failed = reads.find((read) => read.status === 'rejected');
+  if (failed && (best === undefined || !isHolder(copies[best], best))) throw failed.reason;
   if (best === undefined) return undefined;
   const movedTo = copies[best]!.owner!.owner;
   const holder = places.find(({ name }) => name === movedTo);
