@@ -97,7 +97,7 @@ async function rescue(run: Run, next: Next | undefined, thrown: unknown): Promis
     const isLost = lastReply && !run.conversation.has(lastReply.id);
     return endStopped(run, isLost ? releasedPart(lastReply) : undefined);
   }
-  // While tools run, a rejection is the reason of the abort, and makes the agent call fail.
+  // A rejection while tools run does not come here, because `act` makes the agent call fail with it.
   if (!isRejection(thrown) || (next && isEnding(next))) throw thrown;
   run.refuse('rejected', thrown);
   // A rejection of the input changes nothing.

@@ -273,9 +273,9 @@ export class Run extends Haltable implements RunContext {
   }
 
   /**
-   * Updates the agent's state from the log, after all earlier writes. Reads the log only once. Calls
-   * `memory.restore` at once, because a write may wait for a read that hangs. `restore` makes the
-   * memory read again.
+   * Updates the agent's state from the log, and waits for all earlier writes. Reads the log only
+   * once. Does not wait before `memory.restore`: a write may wait for an earlier read that hangs, and
+   * `memory.restore` starts a new read in its place.
    */
   restore(): Promise<unknown> {
     const { memory, tools, unwritten } = this.setup;

@@ -80,8 +80,8 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
 
 /**
  * Gives each open tool call an `interrupted` result. Then sorts the conversation as models require:
- * each result follows its tool call. If the agent call fails, pending tool calls stay pending,
- * except after a timeout, which also ends the wait for a decision. Rejects with the first failure,
+ * each result follows its tool call. If the agent call fails, leaves pending tool calls open,
+ * so that a person can still decide about them. After a timeout, closes them, too. Rejects with the first failure,
  * after it has tried to close all tool calls.
  */
 export async function closeCalls(run: Run): Promise<void> {

@@ -50,8 +50,9 @@ export function endingOf(run: Run, partial?: Msg): Ending {
 }
 
 /**
- * Ends the agent call with a message that the model did not write. `finish` tells its text, because
- * an abort while a wrapper waits here would lose an answer that readers have.
+ * Ends the agent call with a message that the model did not write. `finish` sends the text to the
+ * readers. If this function sent it, an abort in a waiting wrapper could drop an answer that readers
+ * have seen.
  */
 export function answer(run: Run, given: Msg, end: EndFields<ToldReason>): Ending {
   const message = withMetadata(run.asReply(given), { reason: end.reason });
