@@ -49,7 +49,7 @@ async function reason(run: Run, isAsked = false): Promise<Next> {
   if (isNext(request)) return request;
   const { type, message } = await readReply(run, request);
   if (type === 'incomplete') return endStopped(run, message);
-  return runWrapped(run, 'wrapReply', { message, request, reason: 'stop' }, innerReply);
+  return runWrapped(run, 'wrapReply', { message, request }, innerReply);
 }
 
 /**

@@ -8,6 +8,7 @@ import { requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { toolCallLimit } from '../middleware/limits/tool-call-limit.ts';
 import type { Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -117,7 +118,7 @@ test('the open calls are not read again for each call of a round', async () => {
         return next(round);
       },
     };
-    await setUp(count, { use: [counting] }).agent.call('Hi');
+    await setUp(count, { use: [counting, toolCallLimit({ session: 1000 })] }).agent.call('Hi');
     const { length } = reads!.mock.calls;
     vi.restoreAllMocks();
     return length;

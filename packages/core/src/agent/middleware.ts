@@ -64,17 +64,28 @@ export interface SettledInput extends CallInput {
 }
 
 /** A reply of the model, or a message that takes its place, as `wrapReply` gets it. */
-export interface Reply {
+export type Reply = ModelAnswer | InsteadOfReply;
+
+/** A reply of the model. */
+interface ModelAnswer {
   readonly message: Msg;
-  /** The request that the model answered. Absent if no model wrote the message. */
-  readonly request?: ModelRequest;
-  /** Reason with which the agent call ends if this is the answer. */
-  readonly reason: ToldReason;
+  /** The request that the model answered. */
+  readonly request: ModelRequest;
   /**
    * Whether this reply counts even if it is invalid: no wrapper asks the model to correct it. Default:
    * false.
    */
   readonly isFinal?: boolean;
+  readonly reason?: undefined;
+}
+
+/** A message that no model wrote, such as the result of a tool. */
+interface InsteadOfReply {
+  readonly message: Msg;
+  /** Reason with which the agent call ends. */
+  readonly reason: ToldReason;
+  readonly request?: undefined;
+  readonly isFinal?: undefined;
 }
 
 /** A tool call without a result. */

@@ -106,10 +106,13 @@ test('the agent runs the tool calls that may run, and suspends with the other to
 
 test('call() without input suspends again with the undecided tool calls, and no hook and no tool runs twice', async () => {
   const { agent, model, ran, events } = setUp([calls('plain', 'guarded', 'elsewhere', 'patient')]);
+  const resumed: (string | undefined)[] = [];
+  agent.addHook({ on: { 'pre-call': (_event, _control, run) => void resumed.push(run.resumes) } });
   const first = await agent.call('go');
   const { length } = events;
   const again = await agent.call();
   expect(again).toMatchObject({ reason: 'suspended', pending: first.pending });
+  expect(resumed).toEqual([undefined, events[0]!.runId]);
   expect(ran).toEqual(['plain 1', 'patient 4']);
   expect(events.slice(length).filter(({ type }) => /acting/.test(type))).toEqual([]);
   expect(events[length]).toMatchObject({ type: 'run-start', resumes: events[0]!.runId });

@@ -18,6 +18,11 @@ export type Stopped = 'aborted' | 'interrupted' | 'suspended';
  * and signals.
  */
 export interface RunContext extends RunInfo {
+  /**
+   * Id of the run that this run continues, for example after a decision. `undefined` if it begins
+   * with an input of its own.
+   */
+  readonly resumes: string | undefined;
   /** Signal that aborts when the agent call is aborted. */
   readonly signal: AbortSignal;
   /** Signal that aborts when the agent call is aborted, interrupted or paused. */

@@ -21,8 +21,7 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
       ),
     // Only the whole reply shows which tool calls its text contains.
     wrapReply: (next) => async (reply, context, steps) => {
-      const { request } = reply;
-      if (!request || !hasNoTools(request)) return next(reply);
+      if (!reply.request || !hasNoTools(reply.request)) return next(reply);
       const message = withoutTextCalls(reply.message);
       const isChanged = message !== reply.message;
       if (isChanged) await steps.emit('step-reset', { reason: 'final', replacement: message });

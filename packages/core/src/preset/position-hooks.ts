@@ -56,7 +56,7 @@ export function positionHooks(
   checkPositionHooks('positionHooks()', hooks);
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   const outward = inward.toReversed();
-  const runOf = perRun((): RunOfCall => ({ isContinued: false, isSuspended: false }));
+  const stateOf = perRun((): RunOfCall => ({ isSuspended: false }));
   return {
     // Two lists of hooks in one agent must have different names.
     name: ['positionHooks', ...inward.map(({ name }) => name)].join(':'),
@@ -64,15 +64,11 @@ export function positionHooks(
     // applied before.
     onError: 'fail',
     on: {
-      'run-start': ({ resumes }, _control, context) => {
-        runOf(context).isContinued = resumes !== undefined;
-      },
       'pre-call': {
         priority,
         handle(event, control, context) {
-          const run = runOf(context);
-          if (!run.isContinued) return runAt('beforeAgent', inward, { event, control, context });
-          run.lastId = context.messages.at(-1)?.id;
+          if (!context.resumes) return runAt('beforeAgent', inward, { event, control, context });
+          stateOf(context).lastId = context.messages.at(-1)?.id;
           return undefined;
         },
       },
@@ -94,12 +90,12 @@ export function positionHooks(
       'post-call': {
         priority,
         handle(event, control, context) {
-          const isOver = endsCall(runOf(context), context, event.message);
+          const isOver = endsCall(stateOf(context), context, event.message);
           return isOver ? runAt('afterAgent', outward, { event, control, context }) : undefined;
         },
       },
       suspended(_event, _control, context) {
-        runOf(context).isSuspended = true;
+        stateOf(context).isSuspended = true;
       },
     },
   };
@@ -107,8 +103,6 @@ export function positionHooks(
 
 /** State of one run. An agent call takes several runs if it suspends and continues. */
 interface RunOfCall {
-  /** Whether an earlier run began the agent call. */
-  isContinued: boolean;
   isSuspended: boolean;
   /** Id of the last message in the session log when this run continued the agent call. */
   lastId?: string | undefined;

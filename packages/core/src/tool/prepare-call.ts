@@ -1,3 +1,4 @@
+import type { CallState } from '../event/call-state.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { ToolUse } from '../message/content-block.ts';
@@ -16,6 +17,8 @@ export interface ReadyCall {
 
 /** A tool call as `wrapTool` gets it. Its arguments are valid. */
 export interface ToolCall extends ReadyCall {
+  /** What the log said about the tool call when its round began. */
+  readonly state: Readonly<CallState>;
   /** A person's decision about the tool call. */
   readonly decision: Decision | undefined;
   /** What the tool call waited for before `decision`. */

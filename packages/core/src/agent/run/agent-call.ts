@@ -43,6 +43,7 @@ async function resultFor(
   refusal: AgentError | undefined,
 ): Promise<AgentResult> {
   const resumes = await resumedRun(run, input);
+  run.resumes = resumes;
   await run.outbox.tell('run-start', resumes ? { resumes } : {}, {
     reject: (why) => run.refuse('rejected', hookRejection(why)),
   });

@@ -80,6 +80,8 @@ export class Run extends Haltable implements RunContext {
   readonly inbox: Inbox = new Inbox();
   /** Work to do before the log gets the end of the run. */
   readonly lastWork: ((context: RunContext) => Promise<void>)[] = [];
+  /** Id of the run that this run continues. */
+  resumes: string | undefined;
   /** Id of the newest user message when the agent call began. */
   promptId: string | undefined;
   /** The input after `wrapInput`, if that began before the turn of this agent call. */

@@ -156,9 +156,11 @@ export class ToolRound {
     const isSame = checked.ok && run.tools.find(checked.toolUse.name) === checked.tool;
     const ready = isSame ? checked : await check(run, checked.toolUse);
     if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
-    const { decision, pending, waited } = call.state;
+    const { state } = call;
+    const { decision, pending, waited } = state;
     const given: ToolCall = {
       ...ready,
+      state,
       decision,
       pending: pending ?? waited,
       prepare: (toolUse) => check(run, toolUse),

@@ -348,12 +348,16 @@ test('outputLength() cuts a direct answer, or marks it as too short', async () =
 });
 
 test('`wrapReply` can discard a direct answer, so that the model answers', async () => {
+  const reasons: (string | undefined)[] = [];
   const discard: Middleware = {
-    wrapReply: (next) => async (reply) =>
-      reply.reason === 'return-direct' ? { to: 'model' } : next(reply),
+    wrapReply: (next) => async (reply) => {
+      reasons.push(reply.reason);
+      return reply.request ? next(reply) : { to: 'model' };
+    },
   };
   const { agent } = setUp([calls('find'), 'the model’s'], { use: [discard] });
   expect((await run(agent, 'go')).result.text).toBe('the model’s');
+  expect(reasons).toEqual([undefined, 'return-direct', undefined]);
 });
 
 test('text streams and UI streams contain the text of a direct answer', async () => {

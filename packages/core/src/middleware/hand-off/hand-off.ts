@@ -66,11 +66,10 @@ export function handOff(options: HandOffOptions): Middleware {
   checkAgents(options.to, options.own ?? {});
   /** By the wrapped model, which each agent has once: a team keeps which tool groups are active. */
   const teams = new WeakMap<ChatModel, Team>();
-  const stateOf = perRun((): { turn?: TeamTurn; resumes?: string | undefined } => ({}));
+  const stateOf = perRun((): { turn?: TeamTurn } => ({}));
   return {
     name: 'handOff',
     on: {
-      'run-start': ({ resumes }, _control, context) => void (stateOf(context).resumes = resumes),
       // Decisions are checked with the tools of the agent that made the calls.
       'pre-call': (_event, _control, context) => stateOf(context).turn?.begin(),
       // Answers such as a summary at a limit pass no wrapper.
@@ -93,11 +92,11 @@ export function handOff(options: HandOffOptions): Middleware {
       }
     },
     wrapSettle: (next) => async (input, context) => {
-      const { turn, resumes } = stateOf(context);
+      const { turn } = stateOf(context);
       const { messages, decisions } = input;
       const isEmpty = !messages.length && !decisions.length;
       // The kernel would take the answer of another agent for a message to answer.
-      if (isEmpty && turn?.isAnswered(resumes))
+      if (isEmpty && turn?.isAnswered())
         throw new AgentError('INVALID_INPUT', 'The call needs an input.');
       const made = await next(input);
       if (!isEnding(made) && made.to === 'model') turn?.follow();

@@ -70,9 +70,9 @@ export class TeamTurn {
     return this.#lead(this.#context.messages);
   }
 
-  /** Returns whether the log ends with an answer of the team. `openRun`: the run without an end. */
-  isAnswered(openRun: string | undefined): boolean {
-    const { messages } = this.#context;
+  /** Returns whether the log ends with an answer of the team. */
+  isAnswered(): boolean {
+    const { messages, resumes: openRun } = this.#context;
     const { type } = resumptionOf({ messages, openRun });
     const last = messages.at(-1);
     return type === 'nothing' && this.#team.members.some(({ name }) => name === last?.name);

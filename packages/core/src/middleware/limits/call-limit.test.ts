@@ -168,6 +168,19 @@ test('a tool call that waited for its approval counts once', async () => {
   });
 });
 
+test('a tool call that an outer wrapper runs again counts once', async () => {
+  const twice: Middleware = {
+    wrapTool: (next) => async (call) => {
+      await next(call);
+      return next(call);
+    },
+  };
+  const limited = [twice, toolCallLimit({ session: 2 })];
+  const { agent } = setUp([calls('add'), calls('add'), 'Done.'], limited);
+  expect((await run(agent)).text).toBe('Done.');
+  expect(ran).toHaveLength(4);
+});
+
 test('the output tool of structured() does not count', async () => {
   const { agent } = setUp(
     [calls('add'), calls('generate_response')],

@@ -1,9 +1,7 @@
 import type { Ending } from '../../agent/next.ts';
-import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
-import type { Hooks } from '../../event/hook.ts';
 import { ownPrefix } from '../../state/state-key.ts';
 
 /** How many calls a run and a session may have, and what happens after the last one. */
@@ -29,12 +27,6 @@ type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonl
 
 /** A limit of model requests or tool calls, which are counted in the session's state. */
 export class CallLimit {
-  /** Learns which run this run resumes. */
-  readonly on: Hooks<RunContext> = {
-    'run-start': ({ resumes }, _control, context) =>
-      void (this.#beginOf(context).resumes = resumes),
-  };
-  readonly #beginOf = perRun((): { resumes?: string | undefined } => ({}));
   readonly #key: string;
   readonly #what: string;
   readonly #options: CallLimitOptions;
@@ -86,11 +78,11 @@ export class CallLimit {
   }
 
   #countOf(context: RunContext): Count {
-    const { runId, state } = context;
+    const { runId, resumes, state } = context;
     const known = state[this.#key] as Count | undefined;
     if (known?.runId === runId) return known;
     const { session = 0, run = 0, runId: earlier } = known ?? {};
-    const isResumed = earlier !== undefined && earlier === this.#beginOf(context).resumes;
+    const isResumed = earlier !== undefined && earlier === resumes;
     return { session, run: isResumed ? run : 0, counted: 0, runId };
   }
 }

@@ -13,7 +13,6 @@ export function modelCallLimit(options: CallLimitOptions): Middleware {
   const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);
   return {
     name: 'modelCallLimit',
-    on: limit.on,
     wrapRequest: (next) => async (draft, context, steps) => {
       if (draft.limit) return next(draft);
       const words = limit.reachedBy(1, context);

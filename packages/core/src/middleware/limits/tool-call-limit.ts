@@ -41,10 +41,9 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   // Hooks of an earlier run have seen other calls, which this limit has then admitted.
   const isNew = ({ toolUse, state, result }: OpenCall): boolean =>
     counts(toolUse) && !state.toolUse && !result;
-  const usedIn = perRun(() => ({ total: 0 }));
+  const usedIn = perRun(() => new Set<string>());
   return {
     name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
-    on: limit.on,
     wrapRound: (next) => async (round, context, steps) => {
       const { calls } = round;
       const words = limit.reachedBy(calls.filter(isNew).length, context);
@@ -58,11 +57,11 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       return endAt(words, steps);
     },
     wrapTool: (next) => (call, context) => {
-      const open = context.openCalls.find(({ toolUse }) => toolUse.id === call.toolUse.id);
-      if (counts(call.toolUse) && !mayHaveStarted(open?.state)) {
+      if (counts(call.toolUse) && !mayHaveStarted(call.state)) {
         const used = usedIn(context);
-        used.total += 1;
-        limit.count(used.total, context);
+        // An outer wrapper may run the call again.
+        used.add(call.toolUse.id);
+        limit.count(used.size, context);
       }
       return next(call);
     },
