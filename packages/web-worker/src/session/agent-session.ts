@@ -170,7 +170,7 @@ export class AgentSession {
   async #open(): Promise<ReActAgent> {
     const agent = await this.agent();
     if (this.#closed)
-      throw new AgentError('ABORTED', 'The session was closed before the call began.');
+      throw new AgentError('ABORTED', 'The session closed before the call began.');
     return agent;
   }
 
@@ -179,7 +179,7 @@ export class AgentSession {
     if (this.#runs.size)
       throw new AgentError(
         'AGENT_BUSY',
-        'The agent is still answering; wait for its result or abort it.',
+        'The agent still answers: wait for it, or abort it.',
       );
     return agent;
   }
