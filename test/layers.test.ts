@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { layerViolations } from '../scripts/layers.ts';
+import { moduleImports } from '../scripts/module-imports.ts';
+import { root } from '../scripts/root.ts';
 
 const check = (path: string, source: string): readonly string[] =>
   layerViolations([{ path, source }]);
@@ -154,4 +157,12 @@ test('an adapter imports core through its exports, not its files', () => {
   expect(
     check('packages/edge/src/index.ts', `import { tool } from '../../core/src/index.ts';`)[0],
   ).toContain('which is outside its sources');
+});
+
+test('the loop imports values of at most ten modules, so that it stays a list of its steps', () => {
+  const path = 'packages/core/src/agent/loop.ts';
+  const imports = moduleImports(path, readFileSync(`${root}/${path}`, 'utf8'));
+  const ofValues = imports.filter(({ typeOnly }) => !typeOnly).map(({ specifier }) => specifier);
+  expect(ofValues).toContain('./step/settle.ts');
+  expect(ofValues.length).toBeLessThanOrEqual(10);
 });

@@ -3,13 +3,12 @@ import type { CallInput } from '../event/call-input.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import { closeCalls } from './step/conclude.ts';
 import { answer, endingOf, endStopped, finish, keepsCalls } from './step/finish.ts';
-import { carryOut, revise } from './step/jump.ts';
-import type { Reply, Round } from './middleware.ts';
+import { revise } from './step/jump.ts';
+import type { Reply } from './middleware.ts';
 import { isEnding, isNext, isRejection, type Next } from './next.ts';
-import { pendingCallsOf } from './step/open-calls.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
 import { draftRequest, innerRequest } from './step/request.ts';
-import { ToolRound } from './step/round.ts';
+import { innerRound } from './step/round.ts';
 import type { Run } from './run/run.ts';
 import { runWrapped } from './run/wrapped-step.ts';
 import { settle } from './step/settle.ts';
@@ -76,18 +75,6 @@ async function act(run: Run): Promise<Next> {
     run.fail(error);
     throw run.signal.reason;
   }
-}
-
-/** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */
-export async function innerRound(run: Run, round: Round): Promise<Next> {
-  const instead = await new ToolRound(run).run(round);
-  run.signal.throwIfAborted();
-  // The message is read here, because a person may have edited its tool calls meanwhile.
-  const message = run.messages.findLast(({ role }) => role === 'assistant');
-  if (instead) return carryOut(run, instead, message);
-  if (run.stopped) return endStopped(run);
-  if (!pendingCallsOf(run).length) return { to: 'model' };
-  return { kind: 'stopped', reason: 'suspended', message };
 }
 
 /** Returns what follows an exception. Rethrows an exception that makes the agent call fail. */

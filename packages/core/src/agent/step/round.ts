@@ -14,7 +14,10 @@ import { deniedResult, errorResult, interruptedResult } from '../../tool/tool-re
 import { requireParts } from '../check-options.ts';
 import { conclude, failCall } from './conclude.ts';
 import type { OpenCall, Round } from '../middleware.ts';
-import { controlOf, firstOf, type Jump } from '../next.ts';
+import { controlOf, firstOf, type Jump, type Next } from '../next.ts';
+import { endStopped } from './finish.ts';
+import { carryOut } from './jump.ts';
+import { pendingCallsOf } from './open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
@@ -27,8 +30,20 @@ interface AdmittedCall {
 /** What a tool call gets besides its own values. */
 type ToolOutput = ToolSink & Pick<ExecuteOptions, 'messages'>;
 
+/** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */
+export async function innerRound(run: Run, round: Round): Promise<Next> {
+  const instead = await new ToolRound(run).run(round);
+  run.signal.throwIfAborted();
+  // The message is read here, because a person may have edited its tool calls meanwhile.
+  const message = run.messages.findLast(({ role }) => role === 'assistant');
+  if (instead) return carryOut(run, instead, message);
+  if (run.stopped) return endStopped(run);
+  if (!pendingCallsOf(run).length) return { to: 'model' };
+  return { kind: 'stopped', reason: 'suspended', message };
+}
+
 /** The tool calls that run at the same time. */
-export class ToolRound {
+class ToolRound {
   readonly #run: Run;
   /** What hooks have asked for. The loop does it after the round. */
   readonly #jumps: Jump[] = [];
