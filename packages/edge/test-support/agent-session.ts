@@ -62,7 +62,7 @@ function handler(options: Partial<SessionOptions>): AgentHandler<SessionEnv> {
     agent: (setup) => factories.get(setup.sessionId)!(setup),
     authorize: (request) => {
       const user = request.headers.get('authorization')?.replace('Bearer ', '');
-      return user ? { user } : null;
+      return user ? { user, mayEdit: !user.startsWith('reader-') } : null;
     },
     limits: { bodyBytes: 8 * 1024 * 1024 },
     sessions: options,

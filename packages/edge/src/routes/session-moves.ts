@@ -52,17 +52,20 @@ async function take(
   const { memory, store } = settings;
   const sessionId = checkSession(c.req.param('id'));
   const user = c.get('user');
+  const mayEdit = c.get('mayEdit');
   const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
   const { CHAT_KV: kv } = c.env as { readonly CHAT_KV?: KVNamespace };
   if (!object && kv && !store && !memory && secretsIn(c.env).length) {
     const echo = c.req.header(echoHeader);
-    return takeKvStep(step, { kv, settings, setup: { env: c.env, user, sessionId }, echo });
+    const setup = { env: c.env, user, sessionId, mayEdit };
+    return takeKvStep(step, { kv, settings, setup, echo });
   }
   if (!object) {
     const message = 'Only sessions in CHAT_SESSION, or in CHAT_KV with SESSION_SECRET, can move.';
     throw new AgentError('NEEDS_DURABLE_OBJECT', message);
   }
-  const request: MoveRequest = { user, sessionId, requestId: c.get('requestId'), step };
+  const requestId = c.get('requestId');
+  const request: MoveRequest = { user, sessionId, requestId, step, mayEdit };
   const response = await callSession(object, request, moveAddress);
   return new Response(response.body, response);
 }

@@ -1,7 +1,7 @@
 import { AgentError, createMessage, toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { Msg, PendingCall } from '@isoloop/core';
+import type { Msg, ToolUse } from '@isoloop/core';
 import { metadataOf, parseHistory, viewOf } from '@isoloop/core/adapter';
-import type { LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
+import type { CallState, LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
 import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
 import { checkJudged, type JudgeSetup } from './judge-messages.ts';
@@ -34,7 +34,8 @@ export async function importedRecords(
   const messages = parseHistory(copy.messages);
   const { stored, signed, settings } = setup;
   checkSizes(messages, settings.limits);
-  const known = Math.max(signed, sameStart(stored.messages, messages));
+  const kept = sameStart(stored.messages, messages);
+  const known = Math.max(signed, kept);
   const claims = messages.slice(known).map(asClaim);
   const judged = await checkJudged(
     settings.systemMessages === 'keep' ? claims : withoutSystem(claims),
@@ -43,7 +44,7 @@ export async function importedRecords(
   const all = [...messages.slice(0, known), ...judged];
   return [
     ...all.map((message): LogRecord => ({ kind: 'message', message })),
-    ...openCallRecords(all, copy),
+    ...openCallRecords(all, copy, { kept, known, stored, mayEdit: setup.setup.mayEdit !== false }),
     ...stateRecords(copy, stored),
   ];
 }
@@ -64,42 +65,99 @@ function asClaim({ id, role, name, content, createdAt, ...message }: Msg): Msg {
   return { id, role, ...(name !== undefined && { name }), content, createdAt, metadata };
 }
 
+/** Who wrote the tool calls of the messages: this endpoint, or the client. */
+interface Origin {
+  /** Number of the first messages that the endpoint has stored. */
+  readonly kept: number;
+  /** Number of the first messages that the endpoint has stored or signed. */
+  readonly known: number;
+  readonly stored: SessionView;
+  readonly mayEdit: boolean;
+}
+
+type Waiting = Extract<LogRecord, { readonly kind: 'suspended' }>['calls'][number];
+
 /**
- * Returns what the open tool calls of a copy wait for. A call that may have started gets an
- * `interrupted` result. All others wait for an approval, or for their result from outside.
+ * Returns what the open tool calls of a copy wait for. All others get an `interrupted` result.
  */
-function openCallRecords(messages: readonly Msg[], copy: SessionView): readonly LogRecord[] {
-  const uses = messages.flatMap(toolUsesOf).filter(({ id }) => copy.calls.has(id));
-  const isStarted = (id: string): boolean => {
-    const { started, pending } = copy.calls.get(id) ?? {};
-    return started === true && !pending;
-  };
-  const cutOff = uses.filter(({ id }) => isStarted(id));
-  const waiting = uses.filter(({ id }) => !isStarted(id));
-  const results = cutOff.map(({ id, name }): LogRecord => {
-    const output = 'The tool call was interrupted by a move of the conversation.';
-    const result = {
-      type: 'tool_result',
-      toolUseId: id,
-      name,
-      output,
-      state: 'interrupted',
-    } as const;
-    return { kind: 'message', message: createMessage('tool', [result]) };
-  });
-  if (!waiting.length) return results;
+function openCallRecords(
+  messages: readonly Msg[],
+  copy: SessionView,
+  origin: Origin,
+): readonly LogRecord[] {
+  const open = messages.flatMap((message, at) =>
+    toolUsesOf(message).flatMap((use) => {
+      const state = copy.calls.get(use.id);
+      return state ? [{ use, waits: waitingOf(use, { message, at, state, origin }) }] : [];
+    }),
+  );
+  const results = open.flatMap(({ use, waits }): LogRecord[] => (waits ? [] : [cutOff(use)]));
+  const calls = open.flatMap(({ waits }) => waits ?? []);
+  if (!calls.length) return results;
   const runId = crypto.randomUUID();
-  const calls = waiting.map(({ id, name, input }) => {
-    const kind = copy.calls.get(id)?.pending?.kind === 'external' ? 'external' : 'approval';
-    const pending: PendingCall = { toolUseId: id, name, input, kind };
-    return { pending };
-  });
   return [
     ...results,
     { kind: 'run-begin', runId },
     { kind: 'suspended', calls },
     { kind: 'run-end', runId, reason: 'suspended' },
   ];
+}
+
+interface OpenCall {
+  readonly message: Msg;
+  /** Position of the message. */
+  readonly at: number;
+  /** State of the call in the copy. */
+  readonly state: CallState;
+  readonly origin: Origin;
+}
+
+/**
+ * Returns what an open tool call waits for. Returns `undefined` for a call that must not run any
+ * more: it may have started, or only the client says what it waits for.
+ */
+function waitingOf(
+  { id, name, input }: ToolUse,
+  { message, at, state, origin }: OpenCall,
+): Waiting | undefined {
+  if (state.started && !state.pending) return undefined;
+  const before = at < origin.kept ? storedCall(id, origin) : undefined;
+  if (before) return before.waits;
+  const { kind = 'approval' } = state.pending ?? {};
+  const call = { toolUseId: id, name, input };
+  if (kind === 'external') return { pending: { ...call, kind } };
+  if (kind !== 'approval') return undefined;
+  const isClaim = at >= origin.known || metadataOf(message).imported === true;
+  if (!isClaim) return { pending: { ...call, kind } };
+  // The client has written the arguments.
+  return origin.mayEdit ? { pending: { ...call, kind, reason: importedCall } } : undefined;
+}
+
+/**
+ * Returns what a call of a stored message waits for. Returns `undefined` for a call that is open and
+ * waits for nothing.
+ */
+function storedCall(id: string, { stored }: Origin): { waits: Waiting | undefined } | undefined {
+  const before = stored.calls.get(id);
+  // A call that is not open here has its result, which the copy left out.
+  if (!before || before.started) return { waits: undefined };
+  const { toolUse, waited, pending = waited } = before;
+  return pending && { waits: { pending, ...(toolUse && { toolUse }) } };
+}
+
+/** Reason of the approval of a tool call that no model of the endpoint has made. */
+const importedCall = 'Imported: this tool call was not made here.';
+
+function cutOff({ id, name }: ToolUse): LogRecord {
+  const output = 'The tool call was interrupted by a move of the conversation.';
+  const result = {
+    type: 'tool_result',
+    toolUseId: id,
+    name,
+    output,
+    state: 'interrupted',
+  } as const;
+  return { kind: 'message', message: createMessage('tool', [result]) };
 }
 
 /** Returns the title and the values. Other state, such as active groups of tools, gives rights. */
@@ -109,7 +167,7 @@ function stateRecords(copy: SessionView, stored: SessionView): readonly LogRecor
   const state = {
     ...(typeof title === 'string' && { title: title.slice(0, maxTitle) }),
     ...(values !== undefined && { values }),
-    ...(values !== undefined && !isKnown && { imported: true }),
+    ...(values !== undefined && (!isKnown || stored.state['imported']) && { imported: true }),
   };
   return Object.keys(state).length ? [{ kind: 'state', state }] : [];
 }

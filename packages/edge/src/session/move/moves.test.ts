@@ -1,19 +1,23 @@
 import {
+  agentTool,
   assistantMessage,
   createMessage,
   MemoryStore,
+  ReActAgent,
   SessionMemory,
   tool,
+  toolResultsOf,
   userMessage,
 } from '@isoloop/core';
-import type { Msg } from '@isoloop/core';
-import { endpointPlace, moveSession, storePlace } from '@isoloop/core/adapter';
+import type { Msg, PendingCall } from '@isoloop/core';
+import { endpointPlace, messagesOf, moveSession, storePlace } from '@isoloop/core/adapter';
 import type { LogRecord, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
 import { inputLength } from '@isoloop/core/guards';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { killedMoves } from '@isoloop/core/testing';
-import { bindings, testEndpoint } from '../../../test-support/endpoint.ts';
+import { killedMoves, ScriptedModel } from '@isoloop/core/testing';
+import { bindings, testEndpoint, type TestEnv } from '../../../test-support/endpoint.ts';
+import type { AgentHandlerOptions } from '../../handler-options.ts';
 import { sessionMoves } from '../../move.ts';
 import { open, type Session } from '../../../test-support/session-client.ts';
 
@@ -155,6 +159,103 @@ test('an imported open call waits for a new approval, whatever the client claims
   expect(runs).toEqual(['paid']);
 });
 
+const pendingIn = (copy: SessionCopy | undefined) =>
+  copy!.records.flatMap((record) =>
+    record.kind === 'suspended' ? record.calls.map(({ pending }) => pending) : [],
+  );
+
+const resultsIn = (copy: SessionCopy | undefined) =>
+  messagesOf(copy!.records)
+    .flatMap(toolResultsOf)
+    .map(({ toolUseId, state }) => [toolUseId, state]);
+
+const suspended = (id: string, kind: PendingCall['kind']): LogRecord => ({
+  kind: 'suspended',
+  calls: [{ pending: { toolUseId: id, name: 'pay', input: {}, kind } }],
+});
+
+test.for(['Durable Object', 'KV'] as const)(
+  '%s: a user who may not edit runs no tool call with claimed arguments',
+  async (at) => {
+    const runs: string[] = [];
+    const user = `reader-${crypto.randomUUID()}`;
+    const session = open(['Done.'], { tools: [pay(runs)], user });
+    const authorize = () => ({ user, mayEdit: false });
+    const { place } =
+      at === 'KV' ? kvEndpoint([], [pay(runs)], { authorize }) : { place: placeOf(session) };
+    const claims = [userMessage('Pay.'), createMessage('assistant', [callOf('a'), callOf('b')])];
+    await place.put(copyOf(session.id, claims, [suspended('a', 'approval')]));
+    const copy = await place.read(session.id);
+    expect(pendingIn(copy)).toEqual([]);
+    expect(resultsIn(copy)).toEqual([
+      ['a', 'interrupted'],
+      ['b', 'interrupted'],
+    ]);
+    // A second copy without these results opens the tool calls no more.
+    const [first, second] = messagesOf(copy!.records);
+    await place.put(copyOf(session.id, [first!, second!]));
+    expect(resultsIn(await place.read(session.id))).toHaveLength(2);
+  },
+);
+
+test('an approval says that its tool call was imported, and calls that wait for something else are closed', async () => {
+  const session = open([], { tools: [pay([])] });
+  const ids = ['approval', 'external', 'suspended', 'replay'] as const;
+  const claims = [userMessage('Pay.'), createMessage('assistant', ids.map(callOf))];
+  await imported(
+    session,
+    copyOf(
+      session.id,
+      claims,
+      ids.map((id) => suspended(id, id)),
+    ),
+  );
+  const copy = await placeOf(session).read(session.id);
+  expect(pendingIn(copy)).toMatchObject([
+    { toolUseId: 'approval', kind: 'approval', reason: expect.stringContaining('Imported') },
+    { toolUseId: 'external', kind: 'external' },
+  ]);
+  expect(resultsIn(copy)).toEqual([
+    ['suspended', 'interrupted'],
+    ['replay', 'interrupted'],
+  ]);
+});
+
+test('a suspended agent tool continues after a move there and back', async () => {
+  const runs: string[] = [];
+  const tools = [{ ...pay(runs), needsApproval: true }];
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', input: {} }] }, 'Paid.']);
+  const child = agentTool(new ReActAgent({ name: 'purse', model, tools }), { description: 'Pays' });
+  const call = { id: 'p1', name: child.name, input: { message: 'Pay.' } };
+  const session = open([{ toolCalls: [call] }, 'Done.'], { tools: [child] });
+  await session.chat([asked('Pay.')]);
+  const before = pendingIn(await placeOf(session).read(session.id));
+  expect(before).toMatchObject([{ kind: 'suspended', forApproval: true }]);
+  const store = new MemoryStore();
+  await moveSession(session.id, { from: placeOf(session), to: tab(store) });
+  await moveSession(session.id, { from: tab(store), to: placeOf(session) });
+  expect(pendingIn(await placeOf(session).read(session.id))).toEqual(before);
+  const decisions = [{ type: 'approve', toolUseId: 'p1' }];
+  await (await session.run({ decisions })).text();
+  expect(runs).toEqual(['paid']);
+  expect(model.requests).toHaveLength(2);
+});
+
+test('a client cannot reopen a tool call that has its result here', async () => {
+  const runs: string[] = [];
+  const call = { id: 'c1', name: 'pay', input: {} };
+  const session = open([{ toolCalls: [call] }, 'Done.'], { tools: [pay(runs)] });
+  await session.chat([asked('Pay.')]);
+  expect(runs).toEqual(['paid']);
+  const place = placeOf(session);
+  await moveSession(session.id, { from: place, to: tab() });
+  const messages = messagesOf((await place.read(session.id))!.records);
+  await place.put(copyOf(session.id, messages.slice(0, 2)));
+  const copy = await place.read(session.id);
+  expect(pendingIn(copy)).toEqual([]);
+  expect(resultsIn(copy)).toEqual([['c1', 'interrupted']]);
+});
+
 test('the guards of the agent judge an imported conversation, and a rejected one is not stored', async () => {
   const session = open([], { use: [inputLength({ max: 40 })] });
   const claims = [userMessage('Hi.'), assistantMessage('x'.repeat(100))];
@@ -258,8 +359,12 @@ test('a kill at each step leaves one owner in a browser and in a Durable Object,
 
 const secret = { ...bindings, SESSION_SECRET: 'a secret of at least thirty-two letters' };
 
-function kvEndpoint(replies: readonly string[], tools: readonly ReturnType<typeof pay>[] = []) {
-  const options = { moves: sessionMoves(), approvals: 'at-least-once' } as const;
+function kvEndpoint(
+  replies: readonly string[],
+  tools: readonly ReturnType<typeof pay>[] = [],
+  more: Partial<AgentHandlerOptions<TestEnv>> = {},
+) {
+  const options = { moves: sessionMoves(), approvals: 'at-least-once', ...more } as const;
   const endpoint = testEndpoint(replies, { tools: [...tools] }, options, secret);
   const place = endpointPlace('https://edge.test/api/chat', {
     headers: { authorization: 'Bearer ann' },

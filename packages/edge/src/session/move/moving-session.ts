@@ -13,6 +13,8 @@ import { takeStep, type MoveSettings, type MoveStep } from './moving-place.ts';
 /** Request of the Worker to the Durable Object of a session, for a step of a move. */
 export interface MoveRequest extends Omit<SessionRequest, 'command'> {
   readonly step: MoveStep;
+  /** Whether the user may change the arguments of tool calls. */
+  readonly mayEdit: boolean;
 }
 
 /** Address of these requests. Other requests have another one. */
@@ -76,14 +78,14 @@ class MovingSession {
     return new DurableStore(this.#options.storage);
   }
 
-  async #move({ user, sessionId, step }: MoveRequest): Promise<Response> {
+  async #move({ user, sessionId, step, mayEdit }: MoveRequest): Promise<Response> {
     const { storage, env, settings } = this.#options;
     const record = new SessionRecord(storage);
     if (step.type === 'read' && !record.identity) return noContent();
     const isBusy = new TurnQueue(storage).size > 0;
     if (isBusy && step.type !== 'read')
       throw new AgentError('AGENT_BUSY', 'The session is running.', { retryable: true });
-    const setup = { env, user, sessionId };
+    const setup = { env, user, sessionId, mayEdit };
     const change = (choose: ChooseOwner): Promise<void> =>
       changeOwner(this.#store, sessionId, choose);
     const copy = await takeStep(step, { settings, setup, change });
