@@ -2,11 +2,13 @@ import {
   assistantMessage,
   InMemoryMemory,
   toolMessage,
+  toolUsesOf,
   userMessage,
   type ModelDelta,
   type Msg,
   type ToolContext,
 } from '@isoloop/core';
+import { todosOf } from '@isoloop/core/middleware';
 import { expect, test } from 'vitest';
 import { demoAgent } from '../demo/src/demo-agent.ts';
 import { offlineModel } from '../demo/src/offline-model.ts';
@@ -317,4 +319,31 @@ test.for([
     pace: 'fast',
   });
   expect((await agent.call(question)).text).toContain(words);
+});
+
+test('a question that starts with “Plan:” writes a to-do list, does one task after the other, and ticks each off', async () => {
+  const memory = new InMemoryMemory();
+  const agent = demoAgent({
+    model: offlineModel({ delayMs: 0 }),
+    memory,
+    sessionId: 'plan',
+    notes: { read: async () => [], write: async () => {} },
+    account: account(),
+    pace: 'fast',
+  });
+  const { text } = await agent.call('Plan: work out 2 + 3, then find the time in Tokyo');
+  const messages = await memory.read();
+  const calls = messages.flatMap(toolUsesOf).map(({ name }) => name);
+  expect(calls).toEqual([
+    'write_todos',
+    'calculator',
+    'write_todos',
+    'time_in_city',
+    'write_todos',
+  ]);
+  expect(todosOf(messages)).toEqual([
+    { content: 'Work out 2 + 3', status: 'completed' },
+    { content: 'Look up the time in Tokyo', status: 'completed' },
+  ]);
+  expect(text).toMatch(/^2 \+ 3 = 5\.\nIn Tokyo it is/);
 });

@@ -1,6 +1,6 @@
 import { ReActAgent, type ChatModel, type Memory } from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
-import { patchToolCalls } from '@isoloop/core/middleware';
+import { patchToolCalls, todoList } from '@isoloop/core/middleware';
 import { contextWindow } from './context-window.ts';
 import type { Pace } from './pace.ts';
 import { aroundTool } from './tools/around-tool.ts';
@@ -38,6 +38,7 @@ export function demoAgent(options: DemoAgentOptions): ReActAgent {
       // If a tab closes during a tool call, the call stays open. This middleware closes such calls;
       // without it, the agent would refuse the next question.
       patchToolCalls(),
+      todoList(),
     ],
     tools: [
       calculator(around),

@@ -8,7 +8,8 @@ import {
 } from '@isoloop/core';
 import { countMessage, countTools, estimateTokens } from '@isoloop/core/tokens';
 import { languageOf, type Language } from './offline/language.ts';
-import { asksSurvival, listedNotes, plan, planNext } from './offline/plan.ts';
+import { asksSurvival, listedNotes, plan, planNext, type PlannedCall } from './offline/plan.ts';
+import { asksPlan, planStep } from './offline/todo-plan.ts';
 import { helpText, survivalText, wordAnswer } from './offline/word-answer.ts';
 import { wait } from './wait.ts';
 
@@ -50,10 +51,11 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
   const results = since.flatMap(toolResultsOf);
   // To delete notes, the rules first list all notes. The answer omits that list, because the user
   // did not ask for it.
-  const told = steps > 1 ? results.filter((result) => !listedNotes(result).length) : results;
+  const told = results.filter(
+    (result) => result.name !== 'write_todos' && !(steps > 1 && listedNotes(result).length),
+  );
   const known = new Set(tools.map(({ name }) => name));
-  const planned = steps === 0 ? plan(question) : steps === 1 ? planNext(question, results) : [];
-  const calls = planned.filter(({ name }) => known.has(name));
+  const calls = callsOf(question, steps, results).filter(({ name }) => known.has(name));
   const text = calls.length ? '' : answerText(question, told, language);
 
   for (const delta of pieces(text)) yield [{ type: 'text', id: 'text', delta }];
@@ -75,6 +77,16 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
       usage: { inputTokens, outputTokens },
     },
   ];
+}
+
+function callsOf(
+  question: string,
+  step: number,
+  results: readonly ToolResult[],
+): readonly PlannedCall[] {
+  if (asksPlan(question)) return planStep(question, step);
+  if (step === 0) return plan(question);
+  return step === 1 ? planNext(question, results) : [];
 }
 
 /** Words the answer to a question whose tools have run. */

@@ -151,6 +151,7 @@ test('the page keeps the keyboard focus after a dialog, after an example questio
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Use this model' }).press('Enter');
   await focused('button', 'Model: offline rules');
+  await page.getByText('More', { exact: true }).click();
   await page
     .getByRole('button', { name: 'Work out 12 * (3 + 4) and note the result' })
     .press('Enter');

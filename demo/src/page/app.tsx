@@ -50,6 +50,11 @@ export function App() {
   return (
     <div className={isFrame ? 'app frame' : 'app'}>
       {!isFrame && (
+        <a className="skip" href="#question">
+          Write a message
+        </a>
+      )}
+      {!isFrame && (
         <Header
           home={home}
           model={model}

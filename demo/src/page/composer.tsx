@@ -6,20 +6,31 @@ import {
   type KeyboardEvent,
   type ReactNode,
 } from 'react';
+import { AttachmentList, useAttachments } from './attachments.tsx';
 import type { Draft } from './draft.ts';
+import { frameName } from './two-tabs.tsx';
 
 export interface ComposerProps {
   readonly busy: boolean;
   readonly draft: Draft;
   /** Absent while nothing can answer. */
-  readonly onSend: ((text: string) => void) | undefined;
+  readonly onSend: ((text: string, files: readonly File[]) => void) | undefined;
+  /** Whether the model reads files. */
+  readonly isReader: boolean;
   readonly onStop: () => void;
   readonly children: ReactNode;
 }
 
-export function Composer({ busy, draft, onSend, onStop, children }: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { busy, draft, onSend, isReader, onStop, children } = props;
   const [text, setText] = useState(draft.read);
   const field = useRef<HTMLTextAreaElement>(null);
+  const attachments = useAttachments(isReader);
+  const { files } = attachments;
+  const canSend = onSend !== undefined && (text.trim() !== '' || files.length > 0);
+  useEffect(() => {
+    if (takesFocus()) field.current?.focus();
+  }, []);
   useEffect(() => {
     const area = field.current;
     if (!area) return;
@@ -32,8 +43,9 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
     setText(written);
   };
   const send = (): void => {
-    if (busy || !onSend || !text.trim()) return;
-    onSend(text.trim());
+    if (busy || !onSend || !canSend) return;
+    onSend(text.trim(), files);
+    attachments.clear();
     write('');
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -58,6 +70,7 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
         send();
       }}
     >
+      <AttachmentList {...attachments} />
       <div className="field">
         <label htmlFor="question" className="visually-hidden">
           Your message
@@ -66,11 +79,13 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
           id="question"
           ref={field}
           rows={1}
+          dir="auto"
           value={text}
           placeholder="Ask the agent"
           enterKeyHint="send"
           onChange={(event) => write(event.target.value)}
           onKeyDown={onKeyDown}
+          onPaste={attachments.onPaste}
         />
         {busy ? (
           <button type="button" className="primary" onClick={onStop}>
@@ -79,7 +94,7 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
         ) : (
           // Uses `aria-disabled`, because a button with `disabled` would lose the focus when Stop
           // turns into Send.
-          <button type="submit" className="primary" aria-disabled={!onSend || !text.trim()}>
+          <button type="submit" className="primary" aria-disabled={!canSend}>
             Send
           </button>
         )}
@@ -93,4 +108,13 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
       </div>
     </form>
   );
+}
+
+/**
+ * Whether the message field takes the focus when it appears. With a finger it would open the
+ * keyboard of the screen; in a frame, or while something else has the focus, it would steal it.
+ */
+function takesFocus(): boolean {
+  const isFree = document.activeElement === document.body;
+  return isFree && frameName() === undefined && matchMedia('(pointer: fine)').matches;
 }

@@ -69,7 +69,8 @@ export function Conversation(props: ConversationProps) {
   };
   useThemeTool(messages, isLoading, onTheme);
 
-  const send = (text: string): void => void sendMessage({ text });
+  const send = (text: string, files: readonly File[] = []): void =>
+    void sendMessage(text ? { text, files } : { files });
   const retry = (): void => void chat.retry();
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -89,7 +90,7 @@ export function Conversation(props: ConversationProps) {
   if (notice && messages.length === 0) return <main className="loading">{notice}</main>;
   return (
     <>
-      <div className="views" role="group" aria-label="View">
+      <nav className="views" aria-label="View">
         {viewsAt(home).map((name) => (
           <button
             key={name}
@@ -100,7 +101,7 @@ export function Conversation(props: ConversationProps) {
             {views[name]}
           </button>
         ))}
-      </div>
+      </nav>
       <main className={`columns show-${view}`}>
         <section className="chat" aria-label="Conversation">
           <Stage
@@ -125,7 +126,13 @@ export function Conversation(props: ConversationProps) {
           >
             {notice}
           </Messages>
-          <Composer busy={isBusy} draft={draft} onSend={send} onStop={onStop}>
+          <Composer
+            busy={isBusy}
+            draft={draft}
+            onSend={send}
+            isReader={model.kind !== 'offline'}
+            onStop={onStop}
+          >
             <TokenGauge messages={messages} />
           </Composer>
         </section>

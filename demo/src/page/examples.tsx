@@ -69,6 +69,38 @@ const agent = new ReActAgent({ /* … */ use: [fitContext({ window: 128_000 })] 
   },
 ];
 
+const further: readonly Example[] = [
+  {
+    pattern: 'A plan with a to-do list',
+    text: 'Plan: work out 12 * (3 + 4), then find the time in Tokyo and Cairo',
+    lang: 'en',
+    code: `import { todoList, todosOf } from '@isoloop/core/middleware';
+
+const agent = new ReActAgent({
+  name: 'assistant',
+  model,
+  tools,
+  // Adds the tool write_todos, and keeps the list in view of the model.
+  use: [todoList()],
+});
+// The newest list, also after a crash: it is in the log.
+todosOf((await memory.view()).messages);`,
+  },
+  {
+    pattern: 'Move to the edge',
+    text: 'What is 6 * 7?',
+    lang: 'en',
+    hint: 'Then choose the edge at the top of the page, and ask something else.',
+    code: `import { browserPlace, endpointPlace, movableSessions } from '@isoloop/web-worker/move';
+
+const conversations = movableSessions({
+  worker: browserPlace,
+  edge: endpointPlace('https://example.com/api/chat'),
+});
+await conversations.moveTo(sessionId, 'edge', { running: 'wait' });`,
+  },
+];
+
 const more: readonly Pick<Example, 'text' | 'lang'>[] = [
   { text: 'Dark mode, please', lang: 'en' },
   { text: 'Work out 12 * (3 + 4) and note the result', lang: 'en' },
@@ -86,32 +118,46 @@ export function Examples({ home, onExample }: ExamplesProps) {
     <div className="welcome">
       <h2>Ask something the agent needs tools for</h2>
       <p>{places[home]} Nothing has to be set up.</p>
-      <ul className="patterns">
-        {patterns.map(({ pattern, text, lang, hint, code }) => (
-          <li key={pattern}>
-            <h3>{pattern}</h3>
-            <button type="button" lang={lang} onClick={() => onExample(text)}>
-              {text}
-            </button>
-            {hint && home === 'worker' && <p className="hint">{hint}</p>}
-            <details>
-              <summary>Code</summary>
-              <pre tabIndex={0}>
-                <code>{code}</code>
-              </pre>
-            </details>
-          </li>
-        ))}
-      </ul>
-      <ul className="more" aria-label="More examples">
-        {more.map(({ text, lang }) => (
-          <li key={text}>
-            <button type="button" lang={lang} onClick={() => onExample(text)}>
-              {text}
-            </button>
-          </li>
-        ))}
-      </ul>
+      <Patterns home={home} onExample={onExample} patterns={patterns} />
+      <details className="further">
+        <summary>More</summary>
+        <Patterns home={home} onExample={onExample} patterns={further} />
+        <ul className="more" aria-label="More examples">
+          {more.map(({ text, lang }) => (
+            <li key={text}>
+              <button type="button" lang={lang} onClick={() => onExample(text)}>
+                {text}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </details>
     </div>
+  );
+}
+
+interface PatternsProps extends ExamplesProps {
+  readonly patterns: readonly Example[];
+}
+
+function Patterns({ home, onExample, patterns: shown }: PatternsProps) {
+  return (
+    <ul className="patterns">
+      {shown.map(({ pattern, text, lang, hint, code }) => (
+        <li key={pattern}>
+          <h3>{pattern}</h3>
+          <button type="button" lang={lang} onClick={() => onExample(text)}>
+            {text}
+          </button>
+          {hint && home === 'worker' && <p className="hint">{hint}</p>}
+          <details>
+            <summary>Code</summary>
+            <pre tabIndex={0} dir="ltr">
+              <code>{code}</code>
+            </pre>
+          </details>
+        </li>
+      ))}
+    </ul>
   );
 }

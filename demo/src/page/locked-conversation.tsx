@@ -54,7 +54,7 @@ export function LockedConversation({ sessionId, model, draft, onModel }: LockedC
         >
           <KeyNotice model={model} onModel={onModel} />
         </Messages>
-        <Composer busy={false} draft={draft} onSend={undefined} onStop={() => {}}>
+        <Composer busy={false} draft={draft} onSend={undefined} isReader onStop={() => {}}>
           <TokenGauge messages={messages} />
         </Composer>
       </section>

@@ -56,6 +56,7 @@ export function EditMessage({ text, onSend, onCancel }: EditMessageProps) {
         ref={field}
         aria-label="Edited message"
         rows={3}
+        dir="auto"
         value={edited}
         onChange={({ target }) => setEdited(target.value)}
       />

@@ -110,6 +110,8 @@ export function Messages({
                   />
                 );
               }
+              if (part.type === 'file')
+                return <FileChip key={index} name={part.filename} url={part.url} />;
               if (part.type !== 'reasoning' || !part.text) return null;
               return (
                 <details key={index} className="thinking">
@@ -151,6 +153,17 @@ export function Messages({
   );
 }
 
+interface FileChipProps {
+  readonly name: string | undefined;
+  readonly url: string;
+}
+
+function FileChip({ name, url }: FileChipProps) {
+  const label = name ?? 'File';
+  if (url.startsWith('data:image/')) return <img className="attached" src={url} alt={label} />;
+  return <p className="mark">{label}</p>;
+}
+
 interface TextProps {
   readonly text: string;
   readonly isMarkdown?: boolean;
@@ -161,9 +174,14 @@ function Text({ text, isMarkdown = false }: TextProps) {
   // Fonts and screen readers treat Han characters differently in Chinese, Japanese and Korean, so
   // these texts need `lang`. All other texts may be in any language.
   const lang = language === 'en' ? undefined : language;
-  if (!isMarkdown) return <p lang={lang}>{text}</p>;
+  if (!isMarkdown)
+    return (
+      <p lang={lang} dir="auto">
+        {text}
+      </p>
+    );
   return (
-    <div lang={lang} className="markdown">
+    <div lang={lang} dir="auto" className="markdown">
       <MarkdownText text={text} />
     </div>
   );

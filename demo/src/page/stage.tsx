@@ -21,9 +21,13 @@ export function Stage(props: StageProps) {
     <div className="stage">
       <p>
         <strong>
-          {home === 'worker' ? `Worker ${kills + 1} of this tab` : 'Cloudflare Worker'}
+          {home === 'worker' ? `Worker ${kills + 1}` : 'Cloudflare Worker'}
+          {home === 'worker' && <span className="long"> of this tab</span>}
         </strong>{' '}
-        <span className="muted">{answeredBy(model)}</span>
+        <span className="muted">
+          {answeredBy(model)}
+          {model.kind === 'offline' && <span className="long"> Everything around it is real.</span>}
+        </span>
       </p>
       {model.kind === 'offline' && (
         <label className="pace">
@@ -38,16 +42,17 @@ export function Stage(props: StageProps) {
         </label>
       )}
       <button type="button" onClick={onConversations} aria-haspopup="dialog">
-        Conversations
+        <span className="long">Conversations</span>
+        <span className="short">Chats</span>
       </button>
       {onTabs && (
-        <button type="button" onClick={onTabs}>
+        <button type="button" className="tabs" onClick={onTabs}>
           Two tabs
         </button>
       )}
       {onKill && (
         <button type="button" className="danger" onClick={onKill}>
-          Kill the worker
+          Kill<span className="long"> the worker</span>
         </button>
       )}
     </div>
@@ -55,8 +60,7 @@ export function Stage(props: StageProps) {
 }
 
 function answeredBy(model: ModelChoice): string {
-  if (model.kind === 'offline')
-    return 'A rule-based stand-in answers; everything around it is real.';
+  if (model.kind === 'offline') return 'A rule-based stand-in answers.';
   if (model.kind === 'edge') return 'The edge’s model answers.';
   return `${model.model} answers.`;
 }

@@ -13,8 +13,8 @@ export function TokenGauge({ messages }: { readonly messages: readonly UIMessage
   return (
     <span className="gauge" title="Estimated, without a tokenizer">
       <meter min={0} max={contextWindow} value={tokens} aria-label="Context used" />
-      {tokens.toLocaleString('en')} of {contextWindow.toLocaleString('en')} tokens (
-      {(share * 100).toFixed(share < 0.1 ? 1 : 0)} %)
+      {tokens.toLocaleString('en')} of {contextWindow.toLocaleString('en')} tokens
+      <span className="long">({(share * 100).toFixed(share < 0.1 ? 1 : 0)} %)</span>
     </span>
   );
 }

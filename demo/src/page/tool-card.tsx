@@ -1,5 +1,5 @@
 import { getToolName } from '@isoloop/web-worker/react';
-import { useState, type FormEvent } from 'react';
+import { useEffect, useRef, useState, type FormEvent } from 'react';
 import type { ToolPart } from './message-parts.ts';
 
 const states: Partial<Record<ToolPart['state'], string>> = {
@@ -30,14 +30,16 @@ export function ToolCard({ part, onAllow, onDeny, onEdit }: ToolCardProps) {
   const word =
     state === 'approval-requested' && !onAllow ? 'not decided' : (states[state] ?? state);
   return (
-    <dl className={`tool ${state}`} role="group" aria-label={`Tool ${toolName}, ${word}`}>
+    <div className={`tool ${state}`} role="group" aria-label={`Tool ${toolName}, ${word}`}>
       <div>
-        <dt>
+        <span className="tool-name">
           <span className="dot" aria-hidden="true" />
           <code>{toolName}</code>
-        </dt>
-        <dd>{readable(input)}</dd>
-        {state !== 'output-available' && <dd className="tool-state">{word}</dd>}
+        </span>
+        <span dir="auto">
+          <Input input={input} />
+        </span>
+        {state !== 'output-available' && <span className="tool-state">{word}</span>}
       </div>
       {state === 'approval-requested' && onAllow && (
         <div className="decision">
@@ -63,14 +65,14 @@ export function ToolCard({ part, onAllow, onDeny, onEdit }: ToolCardProps) {
       )}
       {output !== undefined && (
         <div>
-          <dt>
+          <span className="tool-name">
             <span aria-hidden="true">→</span>
             <span className="visually-hidden">Result</span>
-          </dt>
-          <dd>{readable(withoutRepeats(output, input))}</dd>
+          </span>
+          <span dir="auto">{readable(withoutRepeats(output, input))}</span>
         </div>
       )}
-    </dl>
+    </div>
   );
 }
 
@@ -81,19 +83,25 @@ interface EditFormProps {
 
 /** One field for each argument of the call that is a text or a number. */
 function EditForm({ input, onEdit }: EditFormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  // The form opens at the lower end of the messages, where it would be out of view.
+  useEffect(() => {
+    // In newer browsers this returns a promise, which is no clean-up function.
+    void form.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
+    const given = new FormData(event.currentTarget);
     const changed = Object.entries(input).map(([name, value]) => {
-      const given = form.get(name);
-      if (given === null) return [name, value];
-      return [name, typeof value === 'number' ? Number(given) : given];
+      const text = given.get(name);
+      if (text === null) return [name, value];
+      return [name, typeof value === 'number' ? Number(text) : text];
     });
     onEdit(Object.fromEntries(changed));
   };
   const fields = Object.entries(input).filter(([, value]) => !isObject(value));
   return (
-    <form className="edit" onSubmit={submit}>
+    <form ref={form} className="edit" onSubmit={submit}>
       {fields.map(([name, value]) => (
         <label key={name}>
           {name}
@@ -110,6 +118,8 @@ function EditForm({ input, onEdit }: EditFormProps) {
 }
 
 function outputOf(part: ToolPart): unknown {
+  // The result of a to-do list is the same list.
+  if (getToolName(part) === 'write_todos' && part.state === 'output-available') return undefined;
   if (part.state === 'output-error') return part.errorText;
   if (part.state === 'output-denied') return part.approval.reason;
   return part.state === 'output-available' ? tryParse(part.output) : undefined;
@@ -134,6 +144,39 @@ function withoutRepeats(output: unknown, input: unknown): unknown {
   if (!isObject(output) || !isObject(input)) return output;
   const fields = Object.entries(output).filter(([key, value]) => input[key] !== value);
   return fields.length ? Object.fromEntries(fields) : output;
+}
+
+function Input({ input }: { readonly input: unknown }) {
+  return isTodos(input) ? <Todos {...input} /> : readable(input);
+}
+
+interface TodosProps {
+  readonly todos: readonly { readonly content: string; readonly status: string }[];
+}
+
+const marksOfTodos: Readonly<Record<string, string>> = { completed: '☑', in_progress: '▸' };
+
+function Todos({ todos }: TodosProps) {
+  return (
+    <span className="todos" role="list">
+      {todos.map(({ content, status }, index) => (
+        <span key={index} role="listitem" className={status}>
+          <span aria-hidden="true">{marksOfTodos[status] ?? '☐'}</span> {content}
+          <span className="visually-hidden">, {status.replace('_', ' ')}</span>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function isTodos(value: unknown): value is TodosProps {
+  return isObject(value) && Array.isArray(value['todos']) && value['todos'].every(isTodo);
+}
+
+function isTodo(value: unknown): boolean {
+  return (
+    isObject(value) && typeof value['content'] === 'string' && typeof value['status'] === 'string'
+  );
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

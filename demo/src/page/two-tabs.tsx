@@ -20,10 +20,10 @@ export function TwoTabs({ onClose }: TwoTabsProps) {
   return (
     <main className="two-tabs">
       <div className="hint">
-        <p>
-          Two tabs, one conversation, one run. Ask in one tab and close it while the answer runs:
-          the other tab takes over.
-        </p>
+        <div>
+          <h1>Two tabs, one conversation, one run</h1>
+          <p>Ask in one tab and close it while the answer runs: the other tab takes over.</p>
+        </div>
         <button type="button" onClick={onClose}>
           Back to one tab
         </button>

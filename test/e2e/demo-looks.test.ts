@@ -1,0 +1,93 @@
+/// <reference path="../provider-server/provided-context.d.ts" />
+import type { Browser, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { connectBrowser } from './browser.ts';
+import { answers, atRest, chooseModel, openDemo, questions } from './demo-server.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await connectBrowser();
+});
+afterAll(() => browser?.close());
+
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+function focused(page: Page): Promise<string | undefined> {
+  return page.evaluate(() => document.activeElement?.id || document.activeElement?.className);
+}
+
+/** Pastes an image into the message field, or drops it on the page. */
+function give(page: Page, way: 'paste' | 'drop'): Promise<void> {
+  return page.evaluate((type) => {
+    const files = new DataTransfer();
+    files.items.add(new File(['<svg/>'], 'plan.svg', { type: 'image/svg+xml' }));
+    const options = { bubbles: true, cancelable: true };
+    const event =
+      type === 'paste'
+        ? new ClipboardEvent('paste', { ...options, clipboardData: files })
+        : new DragEvent('drop', { ...options, dataTransfer: files });
+    document.querySelector('textarea')!.dispatchEvent(event);
+  }, way);
+}
+
+test('the message field has the focus at first, and the first tab stop leads to it', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  await expect.poll(() => focused(page)).toBe('question');
+  await page.reload();
+  await page.getByRole('heading', { name: /Ask something/ }).waitFor();
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await page.locator('.skip').focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => focused(page)).toBe('question');
+});
+
+test('with a finger the message field does not take the focus, because that opens a keyboard', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'), phone);
+  await atRest(page);
+  expect(await focused(page)).not.toBe('question');
+});
+
+test('on a phone the bar with the buttons that disturb the agent has one line', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'), phone);
+  const box = await page.locator('.stage').boundingBox();
+  expect(box!.height).toBeLessThan(56);
+});
+
+test('a definition is in a list of definitions, everything is in a landmark, and targets are not too small', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'), phone);
+  await page.getByRole('button', { name: /17 \* 23, and/ }).tap();
+  await page.getByRole('group', { name: 'Tool calculator, done' }).waitFor();
+  await atRest(page);
+  expect(await page.locator('dl[role]').count()).toBe(0);
+  expect(await page.locator('.views:not(nav)').count()).toBe(0);
+  const heights = await page
+    .locator('.message-actions button')
+    .evaluateAll((all) => all.map((button) => button.getBoundingClientRect().height));
+  expect(heights.length).toBeGreaterThan(0);
+  for (const height of heights) expect(height).toBeGreaterThanOrEqual(24);
+});
+
+test.for(['paste', 'drop'] as const)(
+  'files that a user gives by %s go with the message, if the model reads files; else the page says why not',
+  async (way) => {
+    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    await atRest(page);
+    await give(page, way);
+    await page.getByText('The offline model reads no files.').waitFor();
+    await chooseModel(page, /OpenAI-compatible/, {
+      baseURL: `${inject('providerUrl')}/deltas/3/v1`,
+    });
+    await give(page, way);
+    await page.getByRole('button', { name: 'Remove plan.svg' }).click();
+    expect(await page.getByRole('button', { name: 'Send' }).getAttribute('aria-disabled')).toBe(
+      'true',
+    );
+    await give(page, way);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await questions(page).getByRole('img', { name: 'plan.svg' }).waitFor();
+    await answers(page).first().waitFor();
+    await atRest(page);
+    expect(await page.getByRole('button', { name: /^Remove/ }).count()).toBe(0);
+    expect(problems).toEqual([]);
+  },
+);
