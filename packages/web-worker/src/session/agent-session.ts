@@ -169,18 +169,14 @@ export class AgentSession {
 
   async #open(): Promise<ReActAgent> {
     const agent = await this.agent();
-    if (this.#closed)
-      throw new AgentError('ABORTED', 'The session closed before the call began.');
+    if (this.#closed) throw new AgentError('ABORTED', 'The session closed before the call began.');
     return agent;
   }
 
   async #idle(): Promise<ReActAgent> {
     const agent = await this.#open();
     if (this.#runs.size)
-      throw new AgentError(
-        'AGENT_BUSY',
-        'The agent still answers: wait for it, or abort it.',
-      );
+      throw new AgentError('AGENT_BUSY', 'The agent still answers: wait for it, or abort it.');
     return agent;
   }
 
