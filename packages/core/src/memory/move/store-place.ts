@@ -67,7 +67,8 @@ export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace 
         checkPut(copy, stored);
         const { signature } = copy;
         const signed: LogRecord = { kind: 'state', state: { [signatureKey]: signature ?? null } };
-        const records = accept ? await accept(copy, stored) : [...copy.records, signed];
+        let records: readonly LogRecord[] = [...copy.records, signed];
+        if (accept) records = await accept(copy, stored);
         const here = { owner: crypto.randomUUID(), epoch: (stored.owner?.epoch ?? 0) + 1 };
         return { records, owner: copy.owner ?? here };
       })),
