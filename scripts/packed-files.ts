@@ -46,8 +46,8 @@ function isInternal(file: string): boolean {
 }
 
 /**
- * Returns the links that a registry's page cannot open: all except complete addresses and headings
- * of the same file.
+ * Returns the links that a registry's page cannot open. Complete addresses and headings of the same
+ * file are fine, and so are links to the repository, because a release completes them.
  */
 function brokenLinks(markdown: string): readonly string[] {
   const headings = new Set(
@@ -55,8 +55,16 @@ function brokenLinks(markdown: string): readonly string[] {
   );
   return [...markdown.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, link = '']) => link)
-    .filter((link) => !/^https?:/.test(link))
+    .filter((link) => !/^https?:/.test(link) && !link.startsWith(toRepository))
     .filter((link) => !link.startsWith('#') || !headings.has(link.slice(1)));
+}
+
+/** How a link from a package's README to the rest of the repository begins. */
+const toRepository = '../../';
+
+/** Returns a package's README with complete links to the files of the repository. */
+export function withCompleteLinks(markdown: string, repository: string): string {
+  return markdown.replaceAll(`](${toRepository}`, `](${repository}/blob/main/`);
 }
 
 /** Returns the anchor of a heading, as GitHub makes it. */

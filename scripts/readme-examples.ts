@@ -1,67 +1,58 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { root } from './root.ts';
 
-/** Path of core's README. */
-export const examplesReadme: string = `${root}/packages/core/README.md`;
-
-interface Page {
-  /** Path relative to the root. */
-  readonly path: string;
-  /** Pattern of the tests that have the page's code. */
-  readonly tests: string;
-}
-
-/** The pages whose code comes from tests. */
-export const pages: readonly Page[] = [
-  { path: 'packages/core/README.md', tests: 'test/examples/*.test.ts' },
-  ...[
-    'approvals',
-    'coming-from-ai-sdk',
-    'concepts',
-    'memory-and-resume',
-    'production',
-    'troubleshooting',
-  ].map(pageOfDocs),
-  { path: 'docs/local-models.md', tests: 'test/examples/local-models-page/*.test.ts' },
-  { path: 'docs/middleware.md', tests: 'test/examples/middleware-page/*.test.ts' },
+/** The pages whose code comes from tests, relative to the root. */
+export const pages: readonly string[] = [
+  'packages/core/README.md',
+  ...globSync('docs/**/*.md', { cwd: root })
+    .map((path) => path.replaceAll('\\', '/'))
+    .toSorted(),
 ];
 
-/** Returns a page in `docs` whose tests are `test/examples/docs-pages/NAME*.test.ts`. */
-function pageOfDocs(name: string): Page {
-  return { path: `docs/${name}.md`, tests: `test/examples/docs-pages/${name}*.test.ts` };
-}
-
-const block = /^(?:<!-- example: (\S+) -->\n+)?```(?:ts|typescript|js)\b.*\n([\s\S]*?)^```$/gm;
+/** A code block: its marker, its language, and the name of a file. */
+const block =
+  /^(?:<!-- example: (\S+) -->\n+)?```(?:tsx?|typescript|jsx?)\b *(\S*).*\n([\s\S]*?)^```$/gm;
 
 /**
  * Returns the page with the current code of its examples. A code block below `<!-- example: name
- * -->` gets the code of the region `name`.
+ * -->` gets the code of the region `name`. A block that names a file stays as it is: another test
+ * compiles it.
  *
- * Throws if a code block has no such line, if a name has no region, or if no block shows a region.
+ * Throws if a code block has neither, or if a name has no region.
  */
 export function withExamples(page: string, examples: ReadonlyMap<string, string>): string {
-  const shown = new Set<string>();
-  const written = page.replaceAll(block, (_match, name: string | undefined, code: string) => {
-    if (name === undefined)
-      throw new Error(`A code block has no line <!-- example: name --> above it:\n${code}`);
-    const example = examples.get(name);
-    if (example === undefined) throw new Error(`There is no region "${name}".`);
-    shown.add(name);
-    return `<!-- example: ${name} -->\n\n\`\`\`ts\n${example}\`\`\``;
-  });
-  const unused = [...examples.keys()].filter((name) => !shown.has(name));
-  if (unused.length) throw new Error(`No block shows the region ${unused.join(', ')}.`);
-  return written;
+  return page.replaceAll(
+    block,
+    (match: string, name: string | undefined, file: string, code: string) => {
+      if (name === undefined && file) return match;
+      if (name === undefined)
+        throw new Error(`A code block has no line <!-- example: name --> above it:\n${code}`);
+      const example = examples.get(name);
+      if (example === undefined) throw new Error(`There is no region "${name}".`);
+      return `<!-- example: ${name} -->\n\n\`\`\`ts\n${example}\`\`\``;
+    },
+  );
+}
+
+/** Returns the names of the examples that no page shows. */
+export function unusedExamples(
+  texts: readonly string[],
+  examples: ReadonlyMap<string, string>,
+): readonly string[] {
+  const shown = new Set(
+    texts.flatMap((text) => [...text.matchAll(block)].map(([, name]) => name ?? '')),
+  );
+  return [...examples.keys()].filter((name) => !shown.has(name));
 }
 
 /** Reads the text of a page. */
-export function readPage({ path }: Page): string {
+export function readPage(path: string): string {
   return readFileSync(`${root}/${path}`, 'utf8');
 }
 
-/** Reads the examples of a page: the regions of its tests. */
-export function readExamples({ tests }: Page): ReadonlyMap<string, string> {
-  const files = globSync(tests, { cwd: root }).toSorted();
+/** Reads all examples: the regions of the tests in `test/examples`. */
+export function readExamples(): ReadonlyMap<string, string> {
+  const files = globSync('test/examples/**/*.test.ts', { cwd: root }).toSorted();
   return regionsIn(files.map((file) => readFileSync(`${root}/${file}`, 'utf8')));
 }
 
@@ -100,6 +91,7 @@ function dedent(code: string): string {
 }
 
 if (import.meta.main) {
+  const examples = readExamples();
   for (const page of pages)
-    writeFileSync(`${root}/${page.path}`, withExamples(readPage(page), readExamples(page)));
+    writeFileSync(`${root}/${page}`, withExamples(readPage(page), examples));
 }

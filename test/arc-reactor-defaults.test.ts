@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { AgentError, ReActAgent, tool, userMessage, type AgentOptions } from '@isoloop/core';
 import { jsonMode } from '@isoloop/core/output';
 import { keywordRerank, mmrRerank, retrieval, type RetrievedDocument } from '@isoloop/core/recall';
@@ -9,7 +8,7 @@ import { circuitBreaker, retry } from '@isoloop/core/middleware';
 import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
-import { examplesReadme } from '../scripts/readme-examples.ts';
+import { readPage } from '../scripts/readme-examples.ts';
 
 const clocks = ['setTimeout', 'clearTimeout', 'Date', 'performance'] as const;
 beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
@@ -194,7 +193,7 @@ async function breakerTimes() {
 }
 
 /**
- * Functions that measure the defaults. The keys are the first column of the README's table. They
+ * Functions that measure the defaults. The keys are the first column of the table in `docs/guides/presets.md`. They
  * run the code, because reading an option could not show that it has an effect.
  */
 const measured: Readonly<Record<string, () => Promise<number>>> = {
@@ -341,16 +340,16 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
   },
 };
 
-/** Rows of the README's table, with the values as numbers: `30,000 ms` becomes 30000. */
+/** Rows of the page's table, with the values as numbers: `30,000 ms` becomes 30000. */
 const rows = [
-  ...readFileSync(examplesReadme, 'utf8')
+  ...readPage('docs/guides/presets.md')
     .split(/<!-- (?:arc-reactor|end of the) defaults -->/)[1]!
     .matchAll(/^\| ([^|]+?) +\| ([\d.,]+)[^|]*\|/gm),
 ]
   .map(([, name = '', value = '']) => [name, Number(value.replaceAll(',', ''))] as const)
   .filter(([, value]) => !Number.isNaN(value));
 
-test('the README lists exactly the measured defaults', () => {
+test('the page about presets lists exactly the measured defaults', () => {
   expect(rows.map(([name]) => name)).toEqual(Object.keys(measured));
 });
 

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { brokenLinksOf } from '../scripts/markdown-links.ts';
 import { root } from '../scripts/root.ts';
 
-const files = globSync(['*.md', 'docs/*.md', 'bench/*.md', 'packages/*/README.md'], { cwd: root });
+const files = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'packages/*/README.md'], {
+  cwd: root,
+});
 
 test.each(files)('each link of %s leads to a file and a heading', (file) => {
   expect(brokenLinksOf(file)).toEqual([]);
@@ -20,7 +22,9 @@ test('a link to a missing file or heading is found', () => {
 
 test('the index lists each page of docs, and the first README links to the index', () => {
   const index = readFileSync(`${root}/docs/README.md`, 'utf8');
-  const pages = globSync('docs/*.md', { cwd: root }).map((path) => path.replace('docs/', ''));
+  const pages = globSync('docs/**/*.md', { cwd: root }).map((path) =>
+    path.replaceAll('\\', '/').replace('docs/', ''),
+  );
   expect(pages.filter((page) => page !== 'README.md' && !index.includes(`](${page})`))).toEqual([]);
   expect(readFileSync(`${root}/README.md`, 'utf8')).toContain('](docs/README.md)');
 });

@@ -2,24 +2,30 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readManifest } from '../scripts/packages.ts';
 import {
-  examplesReadme,
   pages,
   readExamples,
   readPage,
   regionsIn,
+  unusedExamples,
   withExamples,
 } from '../scripts/readme-examples.ts';
+import { root } from '../scripts/root.ts';
+
+const readme = readFileSync(`${root}/packages/core/README.md`, 'utf8');
 
 test.each(pages)(
-  '$path contains the current code of its tests (npm run readme updates it)',
+  '%s contains the current code of its tests (npm run readme updates it)',
   (page) => {
     const text = readPage(page);
-    expect(withExamples(text, readExamples(page))).toBe(text);
+    expect(withExamples(text, readExamples())).toBe(text);
   },
 );
 
+test('a page shows each example', () => {
+  expect(unusedExamples(pages.map(readPage), readExamples())).toEqual([]);
+});
+
 test('the README of core names each entry', () => {
-  const readme = readFileSync(examplesReadme, 'utf8');
   const entries = Object.keys(readManifest('core').exports).filter(
     (entry) => entry !== './package.json',
   );
@@ -27,6 +33,11 @@ test('the README of core names each entry', () => {
     entry === '.' ? '.' : `.${entry}`,
   );
   expect(named.toSorted()).toEqual(entries.toSorted());
+});
+
+test('the README of core is short and shows three examples', () => {
+  expect(readme.split('\n').length).toBeLessThanOrEqual(250);
+  expect(readme.match(/^<!-- example: /gm)).toHaveLength(3);
 });
 
 const examples = new Map([['a', 'one();\n']]);
@@ -38,12 +49,21 @@ test('withExamples() replaces code that differs from its example', () => {
   expect(withExamples(fence('two();\n'), examples)).toBe(fence('one();\n'));
 });
 
-test('withExamples() throws for a code block without an example, for an unused example and for an unknown name', () => {
+test('withExamples() throws for a code block without an example and for an unknown name', () => {
   expect(() => withExamples(fence('one();\n', ''), examples)).toThrow(
     'A code block has no line <!-- example: name --> above it',
   );
-  expect(() => withExamples('# Title\n', examples)).toThrow('No block shows the region a.');
   expect(() => withExamples(fence('one();\n'), new Map())).toThrow('There is no region "a".');
+});
+
+test('withExamples() leaves a block that names a file as it is', () => {
+  const page = '```tsx page.tsx\n<Chat />;\n```\n';
+  expect(withExamples(page, examples)).toBe(page);
+});
+
+test('unusedExamples() returns the examples that no page shows', () => {
+  expect(unusedExamples(['# Title\n', fence('one();\n')], examples)).toEqual([]);
+  expect(unusedExamples(['# Title\n'], examples)).toEqual(['a']);
 });
 
 test('regionsIn() joins the parts of a region without their indentation', () => {

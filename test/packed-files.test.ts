@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { packageProblems } from '../scripts/packed-files.ts';
+import { packageProblems, withCompleteLinks } from '../scripts/packed-files.ts';
 
 const manifest = {
   description: 'd',
@@ -65,6 +65,14 @@ test.for([
   ],
 ] as const)('the check of a packed package reports %s', ([, files, problem]) => {
   expect(problemsOf({ ...good, ...files })).toEqual([problem]);
+});
+
+test('a link of a README to the repository is fine, because a release completes it', () => {
+  const readme = '[Start](../../docs/start.md#in-node)\n';
+  expect(problemsOf({ ...good, 'README.md': readme })).toEqual([]);
+  expect(withCompleteLinks(readme, 'https://example.com/me/repo')).toBe(
+    '[Start](https://example.com/me/repo/blob/main/docs/start.md#in-node)\n',
+  );
 });
 
 test('a source map may contain its sources', () => {

@@ -1,9 +1,8 @@
 import { patchToolCalls } from '@isoloop/core/middleware';
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { examplesReadme } from '../../scripts/readme-examples.ts';
+import { readPage } from '../../scripts/readme-examples.ts';
 // #region hooks
 import { ReActAgent, textOf, userMessage } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
@@ -166,10 +165,8 @@ const eventTypes: Readonly<Record<AgentEvent['type'], true>> = {
   'run-end': true,
 };
 
-test('the README’s table lists all events and which of them hooks can change', async () => {
-  const rows = [
-    ...readFileSync(examplesReadme, 'utf8').matchAll(/^\| `([\w-]+)` +\| (yes|no) +\|/gm),
-  ];
+test('the table of the page about hooks lists all events and which of them hooks can change', async () => {
+  const rows = [...readPage('docs/guides/hooks.md').matchAll(/^\| `([\w-]+)` +\| (yes|no) +\|/gm)];
   const table = Object.fromEntries(
     rows.map(([, type = '', modifiable]) => [type, modifiable === 'yes']),
   );

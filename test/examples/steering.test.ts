@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
+import { readPage } from '../../scripts/readme-examples.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region return-direct
 import { ReActAgent, tool } from '@isoloop/core';
@@ -230,7 +230,7 @@ async function timeOfTool(): Promise<number> {
   return Number(/timed out after (\d+) ms/.exec(JSON.stringify(model.requests[1]?.messages))?.[1]);
 }
 
-test('springAiAlibaba() has the limits that the README lists', async () => {
+test('springAiAlibaba() has the limits that the page about presets lists', async () => {
   const model = new ScriptedModel([looks, 'Done.']);
 
   // #region spring-ai-alibaba
@@ -252,9 +252,9 @@ test('springAiAlibaba() has the limits that the README lists', async () => {
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(
     'You are a guide to Seoul. What is asked: Look.',
   );
-  const readme = readFileSync('packages/core/README.md', 'utf8');
+  const page = readPage('docs/guides/presets.md');
   const numbers = new Map(
-    [...readme.matchAll(/^\| `springAiAlibaba\(\)`: (.+?) +\| (.+?) +\|$/gm)].map(
+    [...page.matchAll(/^\| `springAiAlibaba\(\)`: (.+?) +\| (.+?) +\|$/gm)].map(
       ([, what, value]) => [what, value],
     ),
   );

@@ -237,7 +237,7 @@ async function begin(
 }
 
 /**
- * Follows the recovery recipe of the README: reads the log with a new agent and continues the
+ * Follows the recovery recipe of docs/guides/stores.md: reads the log with a new agent and continues the
  * interrupted run.
  */
 async function recover(

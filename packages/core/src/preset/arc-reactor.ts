@@ -16,7 +16,7 @@ import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { finalWithoutTools } from './final-without-tools.ts';
 
 /**
- * Returns the executor of Arc Reactor 3.8.2 for an agent's `use` list (the README lists its
+ * Returns the executor of Arc Reactor 3.8.2 for an agent's `use` list (`docs/guides/presets.md` lists its
  * numbers, all of them measured):
  * - 10 tool calls, then a last request without tools; no limit of iterations;
  * - 30 s per agent call, and 15 s for a tool without a time limit of its own;

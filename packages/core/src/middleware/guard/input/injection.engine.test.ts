@@ -40,7 +40,7 @@ async function caught(corpus: Corpus, part: 'tuned' | 'held'): Promise<string> {
   return `${await countCaught(sentences)} of ${sentences.length}`;
 }
 
-test('injection() has the detection rates that the README states', async () => {
+test('injection() has the detection rates that docs/guides/guards.md states', async () => {
   expect([await caught(attacks, 'held'), await caught(benign, 'held')]).toEqual([
     '36 of 41',
     '1 of 41',
