@@ -7,6 +7,7 @@ import {
   startLocalEdge,
   untilHealthy,
 } from './local-edge.ts';
+import { startSiteServer } from './docs/site-server.ts';
 import { onStop } from './on-stop.ts';
 import { root } from './root.ts';
 import { quietEnvironment, runCommand } from './run-command.ts';
@@ -40,9 +41,11 @@ const compiler = spawn(
     stdio: ['ignore', 'inherit', 'inherit'],
   },
 );
-const proxy = Object.fromEntries(
-  ['/api', '/v1', '/healthz'].map((path) => [path, { target: edge.url }]),
-);
+const docs = await startSiteServer();
+const proxy = {
+  ...Object.fromEntries(['/api', '/v1', '/healthz'].map((path) => [path, { target: edge.url }])),
+  '/docs': { target: docs.url },
+};
 const vite = await createServer({
   configFile: `${root}/vite.config.ts`,
   server: { host: '127.0.0.1', port, strictPort: true, proxy },

@@ -1,6 +1,7 @@
+import { startSiteServer } from './docs/site-server.ts';
 import { fail, portFromEnvironment, startLocalEdge, untilHealthy } from './local-edge.ts';
 import { onStop } from './on-stop.ts';
-import { runCommand } from './run-command.ts';
+import { killCommands, runCommand } from './run-command.ts';
 
 const port = await portFromEnvironment(8787);
 console.log('Building …');
@@ -12,10 +13,12 @@ for (const [command, args] of [
   if (!ok) fail(`${output}\n${command} failed.`);
 }
 console.log('Starting …');
-const edge = startLocalEdge({ port });
+const docs = await startSiteServer();
+const edge = startLocalEdge({ port, vars: { DOCS_URL: docs.url } });
 let stopping = false;
 onStop(() => {
   stopping = true;
+  killCommands(); // the build of the docs may still run
   void edge.stop().then(() => process.exit(0));
 });
 try {
@@ -35,6 +38,7 @@ function greeting(url: string): string {
   Isoloop runs on this machine; nothing leaves it.
 
   Open   ${url}
+  Read   ${url}/docs   (the first page takes about ten seconds: it builds the site)
   Try    What time is it in Tokyo, and what is 17 * 23?
          Note: the keys are under the mat.  Then reload the page and ask: Show my notes.
 

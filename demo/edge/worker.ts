@@ -22,6 +22,8 @@ export interface Env {
   readonly OPENAI_API_KEY?: string;
   /** Address of the model's server. Default: OpenAI's. */
   readonly OPENAI_BASE_URL?: string;
+  /** Address of the server of the documentation. `npm start` sets it. */
+  readonly DOCS_URL?: string;
 }
 
 /** The offline model at the pace of a real one. */
@@ -37,8 +39,12 @@ const withModel = demoHandler(['offline', realPace, 'edge']);
 export const ChatSession: typeof withModel.Session = withModel.Session;
 
 export default {
-  fetch: (request, env, context) =>
-    (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context),
+  fetch: (request, env, context) => {
+    const { pathname, search } = new URL(request.url);
+    if (env.DOCS_URL && /^\/docs(?:\/|$)/.test(pathname))
+      return fetch(env.DOCS_URL + pathname + search, { redirect: 'manual' });
+    return (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context);
+  },
 } satisfies ExportedHandler<Env>;
 
 /**

@@ -14,11 +14,12 @@ export const steps: readonly Step[] = [
   { name: 'comments', run: () => command('node', 'scripts/check-prose.ts') },
   { name: 'format', run: () => command('oxfmt', '--check') },
   { name: 'build', run: () => command('vite', 'build') },
+  { name: 'docs', needs: ['types'], run: () => command('node', 'scripts/docs/build.ts') },
   vitestStep({ name: 'node', needs: ['types'] }),
   vitestStep({ name: 'workerd' }),
   vitestStep({ name: 'browser', needs: ['chromium'] }),
   vitestStep({ name: 'leaks', needs: ['chromium'] }),
-  vitestStep({ name: 'e2e', needs: ['chromium', 'types', 'build'] }),
+  vitestStep({ name: 'e2e', needs: ['chromium', 'types', 'build', 'docs'] }),
   {
     name: 'deploy',
     needs: ['types', 'build'],

@@ -2,6 +2,7 @@
 import { chromium } from 'playwright';
 import type { TestProject } from 'vitest/node';
 import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
+import { startSiteServer } from '../../scripts/docs/site-server.ts';
 import { startDemoServer } from './demo-server.ts';
 import { heldModelVars, startHeldModel } from './held-model.ts';
 
@@ -18,9 +19,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     timeout: 240_000,
   };
   const model = await startHeldModel();
+  // The step `docs` has built the site.
+  const docs = await startSiteServer({ isBuilt: true });
   const [browser, demo] = await Promise.all([
     chromium.launchServer(options),
-    startDemoServer(heldModelVars(model.url)),
+    startDemoServer({ ...heldModelVars(model.url), DOCS_URL: docs.url }),
   ]);
   project.provide('browserEndpoint', browser.wsEndpoint());
   project.provide('demoUrl', demo.url);
@@ -29,5 +32,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await browser.close();
     await demo.stop();
     await model.close();
+    await docs.stop();
   };
 }

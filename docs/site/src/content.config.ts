@@ -1,0 +1,11 @@
+import { docsSchema } from '@astrojs/starlight/schema';
+import { defineCollection } from 'astro:content';
+import { glob } from 'astro/loaders';
+
+/** The pages that `npm run docs` has written, because the sources have no front matter. */
+export const collections = {
+  docs: defineCollection({
+    loader: glob({ base: './dist/content', pattern: '**/*.md' }),
+    schema: docsSchema(),
+  }),
+};

@@ -1,0 +1,29 @@
+import { runCommand } from '../run-command.ts';
+import { buildSearchIndex } from './search-index.ts';
+import { sidebarOf } from './sidebar.ts';
+import { writeSidebar } from './sidebar-file.ts';
+import { siteFolder } from './site-folders.ts';
+import { indexPath, readSitePages } from './site-pages.ts';
+import { stageSite } from './stage-site.ts';
+
+// Usage: npm run docs. Builds the site into docs/site/dist/html.
+
+const begin = Date.now();
+const pages = readSitePages();
+const index = pages.find(({ path }) => path === indexPath);
+if (!index) throw new Error(`There is no ${indexPath}.`);
+stageSite(pages);
+writeSidebar(sidebarOf(index, pages, []));
+await run('astro', ['build', '--root', siteFolder]);
+const addresses = new Set(pages.map(({ address }) => address));
+await buildSearchIndex((address) => addresses.has(address));
+console.log(`${pages.length} pages in ${((Date.now() - begin) / 1000).toFixed(1)} s.`);
+
+async function run(command: string, args: readonly string[]): Promise<void> {
+  const { ok, output } = await runCommand(command, args, {
+    env: { ASTRO_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' },
+  });
+  if (ok) return;
+  console.error(`${output}\n${command} failed.`);
+  process.exit(1);
+}

@@ -1,0 +1,121 @@
+import { readFile, stat } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { runCommand } from '../run-command.ts';
+import { contentType } from './content-type.ts';
+import { basePath, htmlFolder } from './site-folders.ts';
+
+export interface SiteServer {
+  /** `http://127.0.0.1:PORT`; the site is below `/docs`. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface SiteServerOptions {
+  /** Port on loopback. Default: any free port. */
+  readonly port?: number;
+  /** Builds the site at its first request. Default: `npm run docs`. */
+  readonly build?: () => Promise<BuildResult>;
+  /** Whether the site is built already. Default: false. */
+  readonly isBuilt?: boolean;
+}
+
+interface BuildResult {
+  readonly ok: boolean;
+  readonly output: string;
+}
+
+/**
+ * Serves the site on loopback. The first request for a page starts the build, so that a start costs
+ * nothing for people who do not read the docs. Until the build ends, a plain page waits for it.
+ */
+export async function startSiteServer({
+  port = 0,
+  build = buildSite,
+  isBuilt = false,
+}: SiteServerOptions = {}): Promise<SiteServer> {
+  let building: Promise<BuildResult> | undefined;
+  let built = isBuilt ? { ok: true, output: '' } : undefined;
+  const server = createServer(({ url = '/' }, response) => {
+    if (!isBuilt) building ??= build().then((result) => (built = result));
+    const { pathname } = new URL(url, 'http://site');
+    if (built === undefined) return sendText(response, 503, waitingPage, { 'retry-after': '1' });
+    if (!built.ok) return sendText(response, 500, failedPage(built.output));
+    void sendFile(response, decodeURIComponent(pathname));
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const { port: taken } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${taken}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function buildSite(): Promise<BuildResult> {
+  return runCommand('node', ['scripts/docs/build.ts']);
+}
+
+/** Answers with a file of the site. A path without a file gets the page for missing pages. */
+async function sendFile(response: ServerResponse, pathname: string): Promise<void> {
+  if (pathname === basePath) {
+    response.writeHead(308, { location: `${basePath}/` }).end();
+    return;
+  }
+  const file = await fileAt(pathname);
+  const headers = { 'content-security-policy': policy, 'x-content-type-options': 'nosniff' };
+  if (file) {
+    response.writeHead(200, { 'content-type': contentType(file), ...headers });
+    response.end(await readFile(file));
+  } else {
+    response.writeHead(404, { 'content-type': contentType('.html'), ...headers });
+    response.end(await readFile(`${htmlFolder}/404.html`));
+  }
+}
+
+async function fileAt(pathname: string): Promise<string | undefined> {
+  const path = join(htmlFolder, pathname.slice(basePath.length));
+  if (!pathname.startsWith(`${basePath}/`) || !path.startsWith(join(htmlFolder, '/'))) return;
+  for (const file of [path, join(path, 'index.html')]) {
+    const found = await stat(file).catch(() => undefined);
+    if (found?.isFile()) return file;
+  }
+  return undefined;
+}
+
+/** Starlight has inline scripts, and its search is WebAssembly. Nothing comes from another host. */
+const policy = [
+  "default-src 'self'",
+  "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "frame-src 'self' http://127.0.0.1:*",
+  "base-uri 'self'",
+].join('; ');
+
+function sendText(
+  response: ServerResponse,
+  status: number,
+  html: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { 'content-type': contentType('.html'), ...headers }).end(html);
+}
+
+const waitingPage = page(
+  '<meta http-equiv="refresh" content="1">',
+  '<p>The documentation is being built. This takes about ten seconds, once.</p>',
+);
+
+function failedPage(output: string): string {
+  const escaped = output.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return page('', `<p>The build of the documentation failed.</p><pre>${escaped}</pre>`);
+}
+
+function page(head: string, body: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Isoloop docs</title>${head}</head><body style="font: 1rem system-ui; max-width: 40rem; margin: 20vh auto; padding: 1rem">${body}</body></html>`;
+}

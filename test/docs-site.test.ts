@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { llmsText } from '../scripts/docs/llms-text.ts';
+import { descriptionOf, markdownCopy } from '../scripts/docs/page-text.ts';
+import { sidebarOf } from '../scripts/docs/sidebar.ts';
+import { linkedFiles, linkedPages, replaceLinks, siteLink } from '../scripts/docs/site-links.ts';
+import { addressOf, bodyOf, fileOf, sitePage } from '../scripts/docs/site-page.ts';
+import { readSitePages } from '../scripts/docs/site-pages.ts';
+import { startSiteServer } from '../scripts/docs/site-server.ts';
+
+test('a page has the title of its first heading, and an address by its path', () => {
+  const page = sitePage('docs/guides/a-b.md', '# The `tool()` *way*\n\nText.\n');
+  expect(page).toMatchObject({ title: 'The tool() *way*', address: 'guides/a-b' });
+  expect(bodyOf(page)).toBe('Text.\n');
+  expect(() => sitePage('docs/a.md', 'Text.\n')).toThrow('docs/a.md: the first line of a page');
+  const addresses = [
+    'README.md',
+    'docs/README.md',
+    'docs/zh/README.md',
+    'packages/core/README.md',
+    'bench/RESULTS.md',
+  ].map(addressOf);
+  expect(addresses).toEqual(['overview', '', 'zh', 'packages/core', 'bench/results']);
+  expect(addresses.map((address) => fileOf({ address }))).toEqual([
+    'overview.md',
+    'index.md',
+    'zh/index.md',
+    'packages/core.md',
+    'bench/results.md',
+  ]);
+});
+
+test('relative links lead to pages of the site, except those in code', () => {
+  const markdown =
+    '[a](b.md#c) [d](#e) [f](https://x.y/z.md) `[g](h.md)` ![i](../docs/middleware.svg) <img src="j.png">\n\n```md\n[k](l.md)\n```\n';
+  expect(replaceLinks(markdown, 'docs/a.md', (link) => siteLink(link, '/'))).toBe(
+    '[a](/docs/b/#c) [d](#e) [f](https://x.y/z.md) `[g](h.md)` ![i](/docs/media/docs/middleware.svg) <img src="/docs/media/docs/j.png">\n\n```md\n[k](l.md)\n```\n',
+  );
+  expect(linkedPages(markdown, 'docs/a.md')).toEqual(['docs/b.md']);
+  expect(linkedFiles(markdown, 'docs/a.md')).toEqual(['docs/middleware.svg']);
+  expect(
+    markdownCopy(sitePage('packages/core/README.md', '# A\n\n[a](../../docs/README.md)')),
+  ).toBe('# A\n\n[a](/docs/index.md)');
+});
+
+test('the sidebar has the lists of the index, the reference and what the index does not list', () => {
+  const index = sitePage(
+    'docs/README.md',
+    '# Docs\n\n## Start\n\n- [A](a.md): and [a heading](b.md#c)\n\nBy task:\n\n- [B](guides/b.md)\n- [A](a.md)\n',
+  );
+  const pages = ['docs/a.md', 'docs/guides/b.md', 'docs/c.md', 'docs/zh/a.md'].map((path) =>
+    sitePage(path, '# Page\n'),
+  );
+  const reference = [sitePage('docs/reference/core.md', '# @isoloop/core\n')];
+  expect(sidebarOf(index, [index, ...pages], reference)).toEqual([
+    { label: 'Start', items: [{ slug: 'a' }] },
+    { label: 'By task', items: [{ slug: 'guides/b' }] },
+    { label: 'API reference', collapsed: true, items: [{ slug: 'reference/core' }] },
+    { label: 'More', items: [{ slug: 'c' }] },
+  ]);
+});
+
+test('llms.txt lists each page as Markdown with its first paragraph', () => {
+  const page = sitePage(
+    'docs/a.md',
+    '# A\n\n![picture](x.svg)\n\nSays *what* [it](b.md) `does`.\n',
+  );
+  expect(descriptionOf(page)).toBe('Says what it does.');
+  expect(llmsText([page])).toContain('\n## Docs\n\n- [A](/docs/a.md): Says what it does.\n');
+});
+
+test('the pages of the repository have titles, and no two have one address', () => {
+  const paths = readSitePages().map(({ path }) => path);
+  expect(paths).toEqual(expect.arrayContaining(['docs/README.md', 'packages/core/README.md']));
+});
+
+test('the server builds the site at the first request, and says so until it is built', async () => {
+  let builds = 0;
+  let finish = (_result: { ok: boolean; output: string }): void => {};
+  const site = await startSiteServer({
+    build: () => {
+      builds += 1;
+      return new Promise((resolve) => (finish = resolve));
+    },
+  });
+  try {
+    expect(builds).toBe(0);
+    const waiting = await Promise.all([fetch(`${site.url}/docs/`), fetch(`${site.url}/docs/a/`)]);
+    expect(waiting.map(({ status }) => status)).toEqual([503, 503]);
+    expect(await waiting[0].text()).toContain('is being built');
+    finish({ ok: false, output: 'No <title>.' });
+    await expect.poll(async () => (await fetch(`${site.url}/docs/`)).status).toBe(500);
+    expect(await (await fetch(`${site.url}/docs/`)).text()).toContain('No &lt;title>.');
+    expect(builds).toBe(1);
+  } finally {
+    await site.stop();
+  }
+});
