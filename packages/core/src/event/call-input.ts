@@ -48,9 +48,13 @@ export function toCallInput(
   const items = given.map((item) =>
     isPlainMessage(item) ? createMessage(item.role, item.content, { generateId, now }) : item,
   );
+  const messages: Msg[] = [];
   const decisions: Decision[] = [];
   for (const [index, item] of items.entries()) {
-    if (isMessage(item)) continue;
+    if (isMessage(item)) {
+      messages.push(item);
+      continue;
+    }
     const where = `Item ${index} of the input`;
     if (!isRecord(item) || item['toolUseId'] === undefined)
       throw invalidInput(
@@ -60,8 +64,7 @@ export function toCallInput(
     checkDecision(item, where);
     decisions.push(item);
   }
-  checkNew(items);
-  const messages = items.filter(isMessage);
+  checkNew(messages);
   if (decisions.length && messages.some(({ role }) => role !== 'tool'))
     throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
   return { messages, decisions };
@@ -83,31 +86,33 @@ export function toMessages(
 /**
  * Throws `INVALID_INPUT` if two of the messages have the same id. Also throws if a message or tool
  * call of the conversation already has the id of a new one. Ids must be unique, because the log
- * removes and replaces messages by id, and finds results by the id of their tool call. Ignores
- * decisions.
+ * removes and replaces messages by id, and finds results by the id of their tool call.
  */
-export function checkNew(items: readonly unknown[], conversation: readonly Msg[] = []): void {
-  const given = new Set(items.map((item) => (item as Partial<Msg>).id));
-  const known = conversation.filter(({ id }) => given.has(id));
-  const places = new Map<string, number | undefined>(known.map(({ id }) => [id, undefined]));
+export function checkNew(messages: readonly Msg[], conversation: readonly Msg[] = []): void {
+  const places = new Map<string, number>();
   const calls = new Set<string>();
-  for (const [index, item] of items.entries()) {
-    if (!isMessage(item)) continue;
-    const { id } = item;
+  for (const [index, message] of messages.entries()) {
+    const { id } = message;
     const before = places.get(id);
-    const owner = before === undefined ? conversationOwner : `item ${before}`;
-    if (places.has(id)) throw repeated(id, `item ${index} of the input`, owner, { index, before });
+    if (before !== undefined) throw repeated(id, `item ${before}`, { index, before });
     places.set(id, index);
-    for (const call of toolUsesOf(item)) calls.add(call.id);
+    for (const call of toolUsesOf(message)) calls.add(call.id);
   }
-  if (!calls.size) return;
-  const call = conversation.flatMap(toolUsesOf).find(({ id }) => calls.has(id));
-  if (call) throw repeated(call.id, `the tool call ${call.name}`, conversationOwner);
+  const owner = 'the conversation; a call without input continues it';
+  for (const message of conversation) {
+    const index = places.get(message.id);
+    if (index !== undefined) throw repeated(message.id, owner, { index });
+    const call = calls.size && toolUsesOf(message).find(({ id }) => calls.has(id));
+    if (call) throw repeated(call.id, owner);
+  }
 }
 
-const conversationOwner = 'the conversation; a call without input continues it';
-
-function repeated(id: string, what: string, owner: string, details?: object): AgentError {
+function repeated(
+  id: string,
+  owner: string,
+  details?: { readonly index: number; readonly before?: number },
+): AgentError {
+  const what = details ? `item ${details.index} of the input` : 'a tool call';
   const message = `The id "${id}" of ${what} belongs to ${owner}. Use another id.`;
   return invalidInput(message, { details: { id, ...details } });
 }

@@ -39,28 +39,20 @@ export function controlsAt(
     name,
     (...given: never[]) => {
       const use = control[name] as ((...given: never[]) => void) | undefined;
-      let wrong = wrongArgument(name, given);
-      if (isOver()) wrong = `\`${name}\` was called after the hook at ${type} had ended.`;
-      if (!use) wrong = `There is no control \`${name}\` at ${type}.`;
-      if (use && !wrong) return use(...given);
-      const details = { hook, control: name, event: type };
-      misuse.error ??= misconfigured(`Hook "${hook}": ${wrong}`, { details });
-      throw misuse.error;
+      const [first, , third] = given;
+      try {
+        if (!use) throw new Error(`There is no control \`${name}\` at ${type}.`);
+        if (isOver())
+          throw new Error(`\`${name}\` was called after the hook at ${type} had ended.`);
+        const fields = { target: first, reason: name === 'reject' ? first : third };
+        checkFields(`${name}()`, fields, argumentsOf[name]);
+      } catch (error) {
+        const details = { hook, control: name, event: type };
+        misuse.error ??= misconfigured(`Hook "${hook}": ${messageOf(error)}`, { details });
+        throw misuse.error;
+      }
+      use(...given);
     },
   ]);
   return Object.fromEntries(guarded) as unknown as HookControl;
-}
-
-/** Returns the message of the error about a wrong argument. */
-function wrongArgument(
-  name: keyof HookControl,
-  [first, , third]: readonly unknown[],
-): string | undefined {
-  const given = { target: first, reason: name === 'reject' ? first : third };
-  try {
-    checkFields(`${name}()`, given, argumentsOf[name]);
-    return undefined;
-  } catch (error) {
-    return messageOf(error);
-  }
 }

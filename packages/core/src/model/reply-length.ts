@@ -27,8 +27,7 @@ export class ReplyLength {
   readonly #limit: number;
   #length = 0;
   #resets = 0;
-  #block: string | number | undefined;
-  #blocks: Set<string | number> = new Set();
+  readonly #blocks: Set<string | number> = new Set();
 
   /** `limit`: maximum length of a reply, in characters. Default: no limit. */
   constructor(limit: number = Infinity) {
@@ -48,7 +47,7 @@ export class ReplyLength {
         // Even an empty delta uses memory.
         this.#length += delta.delta.length || 1;
         const block = type === 'tool-input' ? delta.index : delta.id;
-        if (block !== this.#block) this.#begin(block, delta);
+        if (!this.#blocks.has(block)) this.#begin(block, delta);
       }
     }
     if (this.#length > this.#limit) throw this.#error();
@@ -70,8 +69,6 @@ export class ReplyLength {
 
   /** Counts the start of a block, and its names. */
   #begin(block: string | number, { id = '', name = '' }: { id?: string; name?: string }): void {
-    this.#block = block;
-    if (this.#blocks.has(block)) return;
     this.#blocks.add(block);
     this.#length += Math.max(blockLength, id.length + name.length - usualIds);
   }

@@ -39,7 +39,6 @@ function toJson(value: unknown, path: string, parents: Set<unknown>): JsonValue 
 function evidentForm(value: object): unknown {
   const { toJSON } = value as { readonly toJSON?: unknown };
   const kind = kindOf(value);
-  if (kind === 'Date' && Number.isNaN(Number(value))) return String(value);
   if (typeof toJSON === 'function') return toJSON.call(value, '') as unknown;
   if (isError(value)) {
     const { name, message, cause } = value;
@@ -61,9 +60,8 @@ function fieldsToJson(form: object, value: object, path: string, parents: Set<un
   const kept = fields.filter(([, item]) => item !== undefined && !isCode(item));
   const isEmpty = fields.length ? fields.every(([, item]) => !isCode(item)) : isPlain(form);
   if (!kept.length && !isEmpty) throw noJson(value, path);
-  const shown = kept.length ? kept : fields;
   return Object.fromEntries(
-    shown.map(([name, item]) => [name, toJson(item, `${path}.${name}`, parents) ?? null]),
+    kept.map(([name, item]) => [name, toJson(item, `${path}.${name}`, parents) ?? null]),
   );
 }
 

@@ -10,7 +10,6 @@ import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
 import type { HttpRequest } from './http-request.ts';
 import { errorOfResponse } from './provider-error.ts';
-import { sendRequest } from './send-request.ts';
 import { withoutSecrets } from './without-secrets.ts';
 
 /**
@@ -38,11 +37,11 @@ export async function* streamReply(
   const pace = new Pace(performance.now());
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
-    const response = await sendRequest(request, deadline);
-    reader = response.body?.getReader();
-    if (!response.ok) {
-      const text = await readError(reader, deadline);
-      throw errorOfResponse(response.status, response.headers, text, baseUrlQuestion(request));
+    const { ok, status, headers, body } = await send(request, deadline);
+    reader = body?.getReader();
+    if (!ok) {
+      const text = await readError(status, reader, deadline);
+      throw errorOfResponse(status, headers, text, baseUrlQuestion(request));
     }
     const reply = new EventReply(decoder);
     for (;;) {
@@ -68,14 +67,27 @@ export async function* streamReply(
   }
 }
 
-/** Returns the beginning of an error's text. */
+/** Sends the request. Follows no redirect, so that no other server gets the key or the prompt. */
+function send(request: HttpRequest, deadline: Deadline): Promise<Response> {
+  const { url, headers, body, fetch: given = fetch } = request;
+  const { signal } = deadline;
+  const post = body !== undefined && {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  };
+  return deadline.wait(() => given(url, { headers, ...post, signal, redirect: 'manual' }));
+}
+
+/** Returns the beginning of an error's text. Does not read the body of a redirect. */
 async function readError(
+  status: number,
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   deadline: Deadline,
 ): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  while (reader && text.length < maxErrorLength) {
+  while (reader && status >= 400 && text.length < maxErrorLength) {
     const { value } = await deadline.listen(() => reader.read());
     if (!value) break;
     text += decoder.decode(value, { stream: true });

@@ -1,5 +1,6 @@
 import { shortenText } from '../../message/shorten-text.ts';
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { addressOf } from './base-url.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 
@@ -16,6 +17,12 @@ export function errorOfResponse(
   text: string,
   question = '',
 ): AgentError {
+  // Browsers hide the target of a redirect, and its status is 0 there.
+  if (status < 400) {
+    const target = addressOf(headers.get('location') ?? 'a hidden address');
+    const message = `The model server redirects to ${target}. Set baseURL to it if you trust it.`;
+    return new AgentError('MODEL_BAD_RESPONSE', message);
+  }
   const wait = headers.get('retry-after') || 'none';
   // `retry-after-ms` is in milliseconds, `retry-after` in seconds or a date.
   const retryAfterMs = [

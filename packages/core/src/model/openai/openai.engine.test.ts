@@ -217,38 +217,14 @@ test('an API key that the server quotes is removed from the error', async () => 
   expect(errors[0]?.message).toContain('Wrong key *** given');
 });
 
-/** Browsers hide the target of a redirect. */
-const hidesTargets = 'document' in globalThis;
-
-test.each(['301', '302', '307', '308'])(
-  'a %s redirect within the origin is followed if the runtime shows the target',
-  async (status) => {
-    const { text, error } = await outcomeOf(
-      at(`/redirect/${status}/near/echo/v1`, { apiKey: 'key-1' }),
-      {
-        messages: [userMessage('Hi')],
-      },
-    );
-    if (hidesTargets) {
-      expect([text, error?.code, error?.retryable]).toEqual(['', 'MODEL_BAD_RESPONSE', false]);
-      expect(error?.message).toContain('redirects to a hidden address');
-    } else {
-      expect(JSON.parse(text)).toMatchObject({
-        headers: { authorization: 'Bearer key-1' },
-        body: { messages: [{ content: 'Hi' }] },
-      });
-    }
-  },
-);
-
 test.each([
   '301/far',
   '302/far',
   '303/far',
   '307/far',
   '308/far',
-  '307/near/redirect/307/far',
-  '308/near/redirect/302/near/redirect/308/far',
+  '307/near',
+  '308/near',
   '303/near',
   '307/loop',
   '307/nowhere',
@@ -268,18 +244,21 @@ test.each([
   '//elsewhere.test/v1',
   'javascript:alert(1)',
   'https://',
-])('a redirect to %s is not followed, and the error quotes only its origin', async (location) => {
-  const seen: string[] = [];
-  const serve: Fetch = async (url, init) => {
-    seen.push(`${url} ${init.redirect}`);
-    const query = '?key=sk-secret-0123456789';
-    return new Response('moved', { status: 307, headers: { location: location + query } });
-  };
-  const { text, error } = await outcomeOf(openai({ model: 'm', apiKey: 'k', fetch: serve }));
-  expect([text, error?.code]).toEqual(['', 'MODEL_BAD_RESPONSE']);
-  expect(error?.message).not.toContain('sk-secret');
-  expect(seen).toEqual(['https://api.openai.com/v1/chat/completions manual']);
-});
+])(
+  'a redirect to %s is not followed, and the error quotes its address without the query',
+  async (location) => {
+    const seen: string[] = [];
+    const serve: Fetch = async (url, init) => {
+      seen.push(`${url} ${init.redirect}`);
+      const query = '?key=sk-secret-0123456789';
+      return new Response('moved', { status: 307, headers: { location: location + query } });
+    };
+    const { text, error } = await outcomeOf(openai({ model: 'm', apiKey: 'k', fetch: serve }));
+    expect([text, error?.code]).toEqual(['', 'MODEL_BAD_RESPONSE']);
+    expect(error?.message).not.toContain('sk-secret');
+    expect(seen).toEqual(['https://api.openai.com/v1/chat/completions manual']);
+  },
+);
 
 test('openai() does not wait for the body of a redirect', async () => {
   const { state, stream } = openBody('moved');
