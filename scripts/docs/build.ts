@@ -6,7 +6,7 @@ import { siteFolder } from './site-folders.ts';
 import { indexPath, readSitePages } from './site-pages.ts';
 import { stageSite } from './stage-site.ts';
 
-// Usage: npm run docs. Builds the site into docs/site/dist/html.
+// Usage: npm run docs. Builds the site into dist/docs/html.
 
 const begin = Date.now();
 const pages = readSitePages();

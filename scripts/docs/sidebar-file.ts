@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { siteFolder } from './site-folders.ts';
+import { outputFolder } from './site-folders.ts';
 import type { SidebarGroup } from './sidebar.ts';
 
-const file = `${siteFolder}/dist/sidebar.json`;
+const file = `${outputFolder}/sidebar.json`;
 
 /** Keeps the sidebar for the generator, which runs in a process of its own. */
 export function writeSidebar(sidebar: readonly SidebarGroup[]): void {
