@@ -44,23 +44,20 @@ export function parseHistory(value: unknown): readonly Msg[] {
   const messages = parseMessages(value);
   const ids = new Map<string, number>();
   const toolUseIds = new Map<string, number>();
+  const check = (known: Map<string, number>, id: string, index: number, issue: Issue): void => {
+    const before = known.get(id);
+    known.set(id, index);
+    if (before === undefined) return;
+    const { field, expected } = issue;
+    throw invalidMessage(index, messages[index], { field, expected: `${expected} ${before}` });
+  };
   for (const [index, message] of messages.entries()) {
-    const before = ids.get(message.id);
-    if (before !== undefined)
-      throw invalidMessage(index, message, {
-        field: 'id',
-        expected: `different from the id of message ${before}`,
-      });
-    ids.set(message.id, index);
+    const other = 'different from the id of';
+    check(ids, message.id, index, { field: 'id', expected: `${other} message` });
     for (const toolUse of toolUsesOf(message)) {
       const field = `content[${message.content.indexOf(toolUse)}].id`;
-      const asked = toolUseIds.get(toolUse.id);
-      if (asked !== undefined)
-        throw invalidMessage(index, message, {
-          field,
-          expected: `different from the id of a tool call in message ${asked}`,
-        });
-      toolUseIds.set(toolUse.id, index);
+      const expected = `${other} a tool call in message`;
+      check(toolUseIds, toolUse.id, index, { field, expected });
     }
   }
   return messages;
@@ -70,7 +67,7 @@ export function parseHistory(value: unknown): readonly Msg[] {
  * Problem of a message. `field`: path such as `content[0].text`, empty for the message itself.
  * `expected`: the valid values, in words.
  */
-export interface Issue {
+interface Issue {
   readonly field: string;
   readonly expected: string;
 }
@@ -84,16 +81,84 @@ function invalidMessage(index: number, message: unknown, { field, expected }: Is
   return new AgentError('INVALID_MESSAGE', problem, { details: { index, field, ...id } });
 }
 
+/** Test of a field, and its valid values in words. */
+type Rule = readonly [isValid: (value: unknown) => boolean, expected: string];
+type Rules = Readonly<Record<string, Rule>>;
+
+const text: Rule = [(value) => typeof value === 'string', 'a string'];
+/** A string that is used as a key, so it must not be empty. */
+const key: Rule = [
+  (value) => typeof value === 'string' && value !== '',
+  'a string that is not empty',
+];
+const json: Rule = [(value) => isJson(value, 0), 'a JSON value'];
+const jsonObject: Rule = [(value) => isObject(value) && isJson(value, 0), 'a JSON object'];
+
+function optional([isValid, expected]: Rule): Rule {
+  return [(value) => value === undefined || isValid(value), expected];
+}
+
+function oneOf(...values: readonly unknown[]): Rule {
+  return [(value) => values.includes(value), `one of ${values.join(', ')}`];
+}
+
+const messageRules: Rules = {
+  id: key,
+  role: oneOf('system', 'user', 'assistant', 'tool'),
+  name: optional(text),
+  metadata: optional(jsonObject),
+  createdAt: [isTime, 'an ISO 8601 time'],
+};
+
+const mediaRules: Rules = { source: [isObject, 'an object'], name: optional(text) };
+
+const blockRules: ReadonlyMap<unknown, Rules> = new Map(
+  Object.entries<Rules>({
+    text: { text },
+    thinking: { thinking: text, signature: optional(text) },
+    image: mediaRules,
+    audio: mediaRules,
+    video: mediaRules,
+    file: mediaRules,
+    tool_use: { id: key, name: text, input: json, raw: optional(text) },
+    tool_result: {
+      toolUseId: key,
+      name: text,
+      state: oneOf('success', 'error', 'denied', 'interrupted'),
+      output: [
+        (value) => typeof value === 'string' || Array.isArray(value),
+        'a string or an array of content blocks',
+      ],
+    },
+  }),
+);
+
+const anyBlockRules: Rules = { providerMetadata: optional(jsonObject) };
+
+const sourceRules: ReadonlyMap<unknown, Rules> = new Map(
+  Object.entries<Rules>({
+    url: { url: text, mediaType: optional(text) },
+    base64: { data: text, mediaType: text },
+  }),
+);
+
+/** The role of the messages that may have a block of a type. Other blocks may be in all messages. */
+const blockRoles: Readonly<Record<string, string>> = { tool_use: 'assistant', tool_result: 'tool' };
+
+/** Returns the first field that breaks its rule. */
+function brokenField(fields: Fields, rules: Rules, path: string): Issue | undefined {
+  for (const [name, [isValid, expected]] of Object.entries(rules))
+    if (!isValid(fields[name])) return { field: path + name, expected };
+  return undefined;
+}
+
 function issueOf(message: unknown): Issue | undefined {
   if (!isObject(message)) return { field: '', expected: 'an object' };
+  const { role, content } = message;
   return (
-    name(message, 'id', '') ??
-    oneOf(message, 'role', ['system', 'user', 'assistant', 'tool'], '') ??
-    optionalString(message, 'name', '') ??
-    optionalJsonObject(message, 'metadata', '') ??
-    check(isTime(message['createdAt']), 'createdAt', 'an ISO 8601 time') ??
-    blocksIssue(message['content'], 'content', 0) ??
-    placeIssue(message['role'], message['content'] as readonly Fields[])
+    brokenField(message, messageRules, '') ??
+    blocksIssue(content, 'content', 0) ??
+    placeIssue(role, content as readonly Fields[])
   );
 }
 
@@ -104,12 +169,10 @@ function placeIssue(role: unknown, blocks: readonly Fields[]): Issue | undefined
     const expected = `in a message with role ${place}, because it is a ${String(type)}`;
     return { field: `content[${index}]`, expected };
   }
-  const hasResult = role !== 'tool' || blocks.some(({ type }) => type === 'tool_result');
-  return check(hasResult, 'content', 'blocks that include a tool_result, because the role is tool');
+  if (role !== 'tool' || blocks.some(({ type }) => type === 'tool_result')) return undefined;
+  const expected = 'blocks that include a tool_result, because the role is tool';
+  return { field: 'content', expected };
 }
-
-/** The role of the messages that may have a block of a type. Other blocks may be in all messages. */
-const blockRoles: Readonly<Record<string, string>> = { tool_use: 'assistant', tool_result: 'tool' };
 
 function blocksIssue(blocks: unknown, path: string, depth: number): Issue | undefined {
   if (!Array.isArray(blocks)) return { field: path, expected: 'an array of content blocks' };
@@ -123,92 +186,21 @@ function blocksIssue(blocks: unknown, path: string, depth: number): Issue | unde
 
 function blockIssue(block: unknown, path: string, depth: number): Issue | undefined {
   if (!isObject(block)) return { field: path, expected: 'a content block' };
-  return (
-    bodyIssue(block, `${path}.`, depth) ?? optionalJsonObject(block, 'providerMetadata', `${path}.`)
-  );
+  const { type, source, output } = block;
+  const rules = blockRules.get(type);
+  if (!rules) return { field: `${path}.type`, expected: 'the type of a content block' };
+  const issue =
+    brokenField(block, rules, `${path}.`) ?? brokenField(block, anyBlockRules, `${path}.`);
+  if (issue) return issue;
+  if (type === 'tool_result' && typeof output !== 'string')
+    return blocksIssue(output, `${path}.output`, depth + 1);
+  return rules === mediaRules ? sourceIssue(source as Fields, `${path}.source.`) : undefined;
 }
 
-function bodyIssue(block: Fields, path: string, depth: number): Issue | undefined {
-  switch (block['type']) {
-    case 'text':
-      return string(block, 'text', path);
-    case 'thinking':
-      return string(block, 'thinking', path) ?? optionalString(block, 'signature', path);
-    case 'image':
-    case 'audio':
-    case 'video':
-    case 'file':
-      return sourceIssue(block['source'], `${path}source`) ?? optionalString(block, 'name', path);
-    case 'tool_use':
-      return (
-        name(block, 'id', path) ??
-        string(block, 'name', path) ??
-        check(isJson(block['input'], 0), `${path}input`, 'a JSON value') ??
-        optionalString(block, 'raw', path)
-      );
-    case 'tool_result':
-      return (
-        name(block, 'toolUseId', path) ??
-        string(block, 'name', path) ??
-        oneOf(block, 'state', ['success', 'error', 'denied', 'interrupted'], path) ??
-        (typeof block['output'] === 'string'
-          ? undefined
-          : outputIssue(block['output'], `${path}output`, depth))
-      );
-    default:
-      return { field: `${path}type`, expected: 'the type of a content block' };
-  }
-}
-
-function outputIssue(output: unknown, path: string, depth: number): Issue | undefined {
-  return Array.isArray(output)
-    ? blocksIssue(output, path, depth + 1)
-    : { field: path, expected: 'a string or an array of content blocks' };
-}
-
-function sourceIssue(source: unknown, path: string): Issue | undefined {
-  if (!isObject(source)) return { field: path, expected: 'an object' };
-  if (source['type'] === 'url')
-    return string(source, 'url', `${path}.`) ?? optionalString(source, 'mediaType', `${path}.`);
-  if (source['type'] === 'base64')
-    return string(source, 'data', `${path}.`) ?? string(source, 'mediaType', `${path}.`);
-  return { field: `${path}.type`, expected: '"url" or "base64"' };
-}
-
-function check(ok: boolean, field: string, expected: string): Issue | undefined {
-  return ok ? undefined : { field, expected };
-}
-
-function string(fields: Fields, key: string, path: string): Issue | undefined {
-  return check(typeof fields[key] === 'string', path + key, 'a string');
-}
-
-/** Checks a string that is used as a key, so it must not be empty. */
-function name(fields: Fields, key: string, path: string): Issue | undefined {
-  const value = fields[key];
-  return check(typeof value === 'string' && value !== '', path + key, 'a string that is not empty');
-}
-
-function optionalString(fields: Fields, key: string, path: string): Issue | undefined {
-  return fields[key] === undefined ? undefined : string(fields, key, path);
-}
-
-function optionalJsonObject(fields: Fields, key: string, path: string): Issue | undefined {
-  const value = fields[key];
-  return check(
-    value === undefined || (isObject(value) && isJson(value, 0)),
-    path + key,
-    'a JSON object',
-  );
-}
-
-function oneOf(
-  fields: Fields,
-  key: string,
-  values: readonly string[],
-  path: string,
-): Issue | undefined {
-  return check(values.includes(fields[key] as string), path + key, `one of ${values.join(', ')}`);
+function sourceIssue(source: Fields, path: string): Issue | undefined {
+  const rules = sourceRules.get(source['type']);
+  if (!rules) return { field: `${path}type`, expected: '"url" or "base64"' };
+  return brokenField(source, rules, path);
 }
 
 function isTime(value: unknown): boolean {

@@ -49,14 +49,7 @@ export interface UiMessageEncoder {
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
   const fields = 'messageId:string|? events,reasoning:boolean|?';
   checkOptions('createUiMessageEncoder()', options, fields);
-  const encoder = new Encoder(options);
-  return {
-    encode: (batch) => {
-      const chunks: UiChunk[] = [];
-      for (const event of batch) encoder.encode(event, chunks);
-      return chunks;
-    },
-  };
+  return new Encoder(options);
 }
 
 /** The code at the end of an error's text: `… [MODEL_AUTH]`. */
@@ -76,7 +69,7 @@ export function parseErrorText(errorText: string): {
     : { message: errorText.replace(codeAtEnd, ''), code };
 }
 
-class Encoder {
+class Encoder implements UiMessageEncoder {
   readonly #options: UiMessageEncoderOptions;
   /**
    * Tool calls of this step without a result, with their input. The input is `undefined` while it
@@ -91,58 +84,66 @@ class Encoder {
   /** Those of them in the reply that streams now. */
   readonly #runningHosted: Set<string> = new Set();
   #inStep = false;
+  /** The chunks of the current batch. */
+  #chunks: UiChunk[] = [];
   #block: { readonly id: string; readonly kind: 'text' | 'reasoning' } | undefined;
 
   constructor(options: UiMessageEncoderOptions) {
     this.#options = options;
   }
 
-  encode(event: AgentEvent, chunks: UiChunk[]): void {
+  encode(batch: EventBatch): readonly UiChunk[] {
+    this.#chunks = [];
+    for (const event of batch) this.#take(event);
+    return this.#chunks;
+  }
+
+  #take(event: AgentEvent): void {
     const { events, messageId } = this.#options;
     const isOwn = event.agentPath.length < 2;
     if (isOwn && event.type === 'run-start') {
       const { runId, sessionId } = event;
-      chunks.push({
+      this.#chunks.push({
         type: 'start',
         messageId: messageId ?? runId,
         messageMetadata: { runId, sessionId },
       });
     }
     const seen = events && toTimelineEvent(event);
-    if (seen) chunks.push({ type: 'data-isoloop-event', data: seen, transient: true });
+    if (seen) this.#chunks.push({ type: 'data-isoloop-event', data: seen, transient: true });
     // The output of an agent that runs as a tool is for the calling agent, not for the reader.
-    if (isOwn) this.#show(event, chunks);
+    if (isOwn) this.#show(event);
   }
 
-  #show(event: AgentEvent, chunks: UiChunk[]): void {
+  #show(event: AgentEvent): void {
     const { reasoning = true } = this.#options;
     switch (event.type) {
       case 'pre-reasoning':
       case 'pre-summary':
-        return this.#beginStep(chunks);
+        return this.#beginStep();
       case 'reasoning-chunk':
-        if (event.kind === 'text') return this.#text('text', event.blockId, event.delta, chunks);
-        return reasoning ? this.#text('reasoning', event.blockId, event.delta, chunks) : undefined;
+        if (event.kind === 'text') return this.#text('text', event.blockId, event.delta);
+        return reasoning ? this.#text('reasoning', event.blockId, event.delta) : undefined;
       case 'summary-chunk':
-        return this.#text('text', event.blockId, event.delta, chunks);
+        return this.#text('text', event.blockId, event.delta);
       case 'tool-input-chunk':
-        return this.#toolInput(event.toolUseId, event.name, event.delta, chunks);
+        return this.#toolInput(event.toolUseId, event.name, event.delta);
       case 'hosted-tool-chunk':
-        return this.#hosted(event.hostedTool, chunks);
+        return this.#hosted(event.hostedTool);
       case 'post-reasoning':
-        this.#allHosted(event.message, chunks);
-        this.#endBlock(chunks);
-        chunks.push(...filesIn(event.message.content), ...sourceChunks(event.message));
-        for (const toolUse of toolUsesOf(event.message)) this.#toolKnown(toolUse, chunks);
+        this.#allHosted(event.message);
+        this.#endBlock();
+        this.#chunks.push(...filesIn(event.message.content), ...sourceChunks(event.message));
+        for (const toolUse of toolUsesOf(event.message)) this.#toolKnown(toolUse);
         return;
       case 'post-summary':
-        this.#allHosted(event.message, chunks);
-        return this.#endBlock(chunks);
+        this.#allHosted(event.message);
+        return this.#endBlock();
       case 'pre-acting':
-        return this.#toolKnown(event.toolUse, chunks);
+        return this.#toolKnown(event.toolUse);
       case 'acting-chunk':
-        if (isDataPart(event.chunk)) return this.#data(event.chunk, chunks);
-        chunks.push({
+        if (isDataPart(event.chunk)) return this.#data(event.chunk);
+        this.#chunks.push({
           type: 'tool-output-available',
           toolCallId: event.toolUseId,
           output: event.chunk,
@@ -151,94 +152,95 @@ class Encoder {
         });
         return;
       case 'post-acting':
-        this.#toolKnown(event.toolUse, chunks);
+        this.#toolKnown(event.toolUse);
         this.#open.delete(event.toolUse.id);
-        this.#keptData(event.result, chunks);
-        chunks.push(...resultChunks(event.result));
+        this.#keptData(event.result);
+        this.#chunks.push(...resultChunks(event.result));
         return;
       case 'suspended':
-        chunks.push(...event.pending.filter(asksUser).map(toApprovalRequest));
+        this.#chunks.push(...event.pending.filter(asksUser).map(toApprovalRequest));
         return;
       case 'step-reset':
-        return this.#reset(event, chunks);
+        return this.#reset(event);
       case 'error':
-        this.#endStep(chunks);
-        chunks.push({ type: 'error', errorText: `${event.error.message} [${event.error.code}]` });
+        this.#endStep();
+        this.#chunks.push({
+          type: 'error',
+          errorText: `${event.error.message} [${event.error.code}]`,
+        });
         return;
       case 'run-end':
-        return this.#end(event.result, chunks);
+        return this.#end(event.result);
     }
   }
 
-  #beginStep(chunks: UiChunk[]): void {
-    this.#endStep(chunks);
+  #beginStep(): void {
+    this.#endStep();
     this.#hostedTools.clear();
     this.#inStep = true;
-    chunks.push({ type: 'start-step' });
+    this.#chunks.push({ type: 'start-step' });
   }
 
   /**
    * Ends the step and reports tool calls without a result as interrupted. With `keepOpen`, reports
    * only tool calls whose input is incomplete.
    */
-  #endStep(chunks: UiChunk[], keepOpen = false): void {
-    this.#endBlock(chunks);
+  #endStep(keepOpen = false): void {
+    this.#endBlock();
     for (const [toolCallId, input] of this.#open) {
       if (keepOpen && input !== undefined) continue;
-      chunks.push(interruptedChunk(toolCallId));
+      this.#chunks.push(interruptedChunk(toolCallId));
     }
     this.#open.clear();
     for (const id of this.#runningHosted) {
-      chunks.push({ ...interruptedChunk(id), providerExecuted: true });
+      this.#chunks.push({ ...interruptedChunk(id), providerExecuted: true });
       this.#openHosted.delete(id);
     }
     this.#runningHosted.clear();
-    if (this.#inStep) chunks.push({ type: 'finish-step' });
+    if (this.#inStep) this.#chunks.push({ type: 'finish-step' });
     this.#inStep = false;
   }
 
-  #text(kind: 'text' | 'reasoning', id: string, delta: string, chunks: UiChunk[]): void {
+  #text(kind: 'text' | 'reasoning', id: string, delta: string): void {
     if (this.#block?.id !== id) {
-      if (!this.#inStep) this.#beginStep(chunks);
-      this.#endBlock(chunks);
+      if (!this.#inStep) this.#beginStep();
+      this.#endBlock();
       this.#block = { id, kind };
-      chunks.push({ type: `${kind}-start`, id });
+      this.#chunks.push({ type: `${kind}-start`, id });
     }
-    const last = chunks.at(-1);
+    const last = this.#chunks.at(-1);
     if (last && 'delta' in last && last.id === id)
-      chunks[chunks.length - 1] = { ...last, delta: last.delta + delta };
-    else chunks.push({ type: `${kind}-delta`, id, delta });
+      this.#chunks[this.#chunks.length - 1] = { ...last, delta: last.delta + delta };
+    else this.#chunks.push({ type: `${kind}-delta`, id, delta });
   }
 
-  #endBlock(chunks: UiChunk[]): void {
-    if (this.#block) chunks.push({ type: `${this.#block.kind}-end`, id: this.#block.id });
+  #endBlock(): void {
+    if (this.#block) this.#chunks.push({ type: `${this.#block.kind}-end`, id: this.#block.id });
     this.#block = undefined;
   }
 
-  #toolInput(
-    toolCallId: string,
-    toolName: string,
-    inputTextDelta: string,
-    chunks: UiChunk[],
-  ): void {
-    this.#endBlock(chunks);
+  #toolInput(toolCallId: string, toolName: string, inputTextDelta: string): void {
+    this.#endBlock();
     if (!this.#open.has(toolCallId)) {
       this.#open.set(toolCallId, undefined);
-      chunks.push({ type: 'tool-input-start', toolCallId, toolName, dynamic: true });
+      this.#chunks.push({ type: 'tool-input-start', toolCallId, toolName, dynamic: true });
     }
-    const last = chunks.at(-1);
+    const last = this.#chunks.at(-1);
     if (last?.type === 'tool-input-delta' && last.toolCallId === toolCallId) {
-      chunks[chunks.length - 1] = { ...last, inputTextDelta: last.inputTextDelta + inputTextDelta };
+      this.#chunks[this.#chunks.length - 1] = {
+        ...last,
+        inputTextDelta: last.inputTextDelta + inputTextDelta,
+      };
     } else if (inputTextDelta)
-      chunks.push({ type: 'tool-input-delta', toolCallId, inputTextDelta });
+      this.#chunks.push({ type: 'tool-input-delta', toolCallId, inputTextDelta });
   }
 
-  #toolKnown({ id, name, input, raw }: ToolUse, chunks: UiChunk[]): void {
+  #toolKnown({ id, name, input, raw }: ToolUse): void {
     // Arguments that are not JSON are shown as text.
     const shown = input ?? raw ?? null;
     if (this.#open.get(id) === shown) return;
     this.#open.set(id, shown);
-    chunks.push({
+    this.#chunks.push({
       type: 'tool-input-available',
       toolCallId: id,
       toolName: name,
@@ -248,62 +250,58 @@ class Encoder {
   }
 
   /** Shows a tool of the provider. Its place is before the text that follows it in the reply. */
-  #hosted(hostedTool: HostedTool, chunks: UiChunk[]): void {
+  #hosted(hostedTool: HostedTool): void {
     const { id } = hostedTool;
     const shown = JSON.stringify(hostedTool);
     if (this.#hostedTools.get(id) === shown) return;
-    if (!this.#inStep) this.#beginStep(chunks);
+    if (!this.#inStep) this.#beginStep();
     // The result may be in a later reply than its call. A second call part would be a new call.
     const isLate = !this.#hostedTools.has(id) && this.#openHosted.has(id);
     this.#hostedTools.set(id, shown);
     for (const open of [this.#openHosted, this.#runningHosted])
       if (hasEnded(hostedTool)) open.delete(id);
       else open.add(id);
-    chunks.push(...hostedToolChunks(hostedTool).slice(isLate ? 1 : 0));
+    this.#chunks.push(...hostedToolChunks(hostedTool).slice(isLate ? 1 : 0));
   }
 
   /** Shows the provider's tools that no event of the reply has shown. */
-  #allHosted({ content }: Msg, chunks: UiChunk[]): void {
-    for (const hostedTool of content.map(hostedToolOf))
-      if (hostedTool) this.#hosted(hostedTool, chunks);
+  #allHosted({ content }: Msg): void {
+    for (const hostedTool of content.map(hostedToolOf)) if (hostedTool) this.#hosted(hostedTool);
     this.#runningHosted.clear();
   }
 
-  #data(part: DataPart, chunks: UiChunk[]): void {
+  #data(part: DataPart): void {
     this.#shownData.add(dataPartKey(part));
-    chunks.push(part);
+    this.#chunks.push(part);
   }
 
   /**
    * Adds the kept data parts that no event has shown, for example because the stream was resumed.
    */
-  #keptData(result: ToolResult, chunks: UiChunk[]): void {
+  #keptData(result: ToolResult): void {
     for (const part of dataPartsOf(result))
-      if (!this.#shownData.has(dataPartKey(part))) this.#data(part, chunks);
+      if (!this.#shownData.has(dataPartKey(part))) this.#data(part);
   }
 
-  #reset(
-    { replacement, runId, seq }: Extract<AgentEvent, { type: 'step-reset' }>,
-    chunks: UiChunk[],
-  ): void {
-    this.#endBlock(chunks);
+  #reset({ replacement, runId, seq }: Extract<AgentEvent, { type: 'step-reset' }>): void {
+    this.#endBlock();
     this.#open.clear();
-    if (this.#inStep) chunks.push({ type: 'reset-step' });
+    if (this.#inStep) this.#chunks.push({ type: 'reset-step' });
     for (const id of this.#hostedTools.keys()) this.#openHosted.delete(id);
     this.#hostedTools.clear();
     this.#runningHosted.clear();
     for (const [index, block] of (replacement?.content ?? []).entries()) {
       const hostedTool = hostedToolOf(block);
-      if (hostedTool) this.#hosted(hostedTool, chunks);
+      if (hostedTool) this.#hosted(hostedTool);
       const id = `${runId}:${seq}:${index}`;
-      if (block.type === 'text' && block.text) this.#text('text', id, block.text, chunks);
+      if (block.type === 'text' && block.text) this.#text('text', id, block.text);
     }
-    this.#endBlock(chunks);
+    this.#endBlock();
   }
 
-  #end(result: AgentResult, chunks: UiChunk[]): void {
+  #end(result: AgentResult): void {
     const { reason, usage, durationMs, iterations, error } = result;
-    this.#endStep(chunks, reason === 'suspended' || reason === 'stopped-by-hook');
+    this.#endStep(reason === 'suspended' || reason === 'stopped-by-hook');
     if (reason === 'error') return;
     const messageMetadata = {
       reason,
@@ -314,13 +312,13 @@ class Encoder {
     };
     if (reason === 'aborted') {
       // An `abort` chunk cannot have metadata, so the metadata is a separate chunk.
-      chunks.push(
+      this.#chunks.push(
         { type: 'message-metadata', messageMetadata },
         { type: 'abort', reason: 'aborted' },
       );
       return;
     }
-    chunks.push({
+    this.#chunks.push({
       type: 'finish',
       finishReason: finishReasons[endingOf(result)],
       messageMetadata,
