@@ -67,7 +67,7 @@ const withForm: readonly (readonly [what: string, value: unknown, json: unknown]
   ['bytes', new Uint8Array([1, 2]), [1, 2]],
   ['fractions', new Float64Array([0.5]), [0.5]],
   ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
-  ['an invalid date', { at: new Date(Number.NaN) }, { at: null }],
+  ['an invalid date', { at: new Date(Number.NaN) }, { at: 'Invalid Date' }],
   ['numbers without a JSON form', { a: Number.NaN, b: -Infinity }, { a: 'NaN', b: '-Infinity' }],
   ['an array with holes', holes, [1, null, 2, null]],
   ['a field that is undefined', { a: 1, b: undefined }, { a: 1 }],

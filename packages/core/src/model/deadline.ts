@@ -56,10 +56,10 @@ export class Deadline {
   }
 
   /** Works like `wait`, but all waits since the last call of `heard` share one time limit. */
-  async listen<T>(work: () => Promise<T>, timeoutMs: number = this.#timeoutMs): Promise<T> {
+  async listen<T>(work: () => Promise<T>): Promise<T> {
     const from = performance.now();
     try {
-      return await this.wait(work, timeoutMs, this.#silentMs);
+      return await this.wait(work, this.#timeoutMs, this.#silentMs);
     } finally {
       this.#silentMs += performance.now() - from;
     }

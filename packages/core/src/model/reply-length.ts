@@ -42,8 +42,11 @@ export class ReplyLength {
       if (providerMetadata) this.#length += JSON.stringify(providerMetadata).length;
       if (type === 'finish') continue;
       if (type === 'file') this.#length += delta.data.length / mediaPerCharacter;
-      else if (type === 'reset') this.#restart();
-      else {
+      else if (type === 'reset') {
+        this.#resets += 1;
+        this.#length = (this.#resets * this.#limit) / maxResets;
+        this.#blocks.clear();
+      } else {
         // Even an empty delta uses memory.
         this.#length += delta.delta.length || 1;
         const block = type === 'tool-input' ? delta.index : delta.id;
@@ -59,12 +62,6 @@ export class ReplyLength {
    */
   hold(characters: number): void {
     if (characters > this.#limit * heldPerCharacter + minHeld) throw this.#error();
-  }
-
-  #restart(): void {
-    this.#resets += 1;
-    this.#length = (this.#resets * this.#limit) / maxResets;
-    this.#blocks.clear();
   }
 
   /** Counts the start of a block, and its names. */

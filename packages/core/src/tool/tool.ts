@@ -293,7 +293,6 @@ function makeTool<const S extends SchemaLike>(
     fork(changes) {
       const priority = changes.presetPriority ?? presetPriority;
       if (priority === presetPriority && !changes.preset) return this;
-      checkFields('tool()', changes, 'preset:object|?');
       const changed = { ...this, input: options.input, ...changes };
       return makeTool(changed as unknown as typeof options, priority);
     },

@@ -52,8 +52,8 @@ export class SessionKeys {
 }
 
 /** Returns the name of a batch without its suffix. Names sort by version. */
-export function makeRef(version: number, id: string): string {
-  return `${String(version).padStart(8, '0')}-${id}`;
+export function makeRef(version: number, id: string, separator: '-' | '.' = '-'): string {
+  return `${String(version).padStart(8, '0')}${separator}${id}`;
 }
 
 /** Returns one name for all missing batches from version `first` to version `last`. */
@@ -66,12 +66,12 @@ export function makeMissingRef(first: number, last: number): string {
  * readers find the batch without its version.
  */
 export function makeTurnRef(version: number, turnId: string): string {
-  return `${String(version).padStart(8, '0')}.${turnId}`;
+  return makeRef(version, turnId, '.');
 }
 
 /** Returns the id of the turn that wrote the batch; `undefined` if the ref has none. */
 export function turnOf(ref: string): string | undefined {
-  return ref.includes('.') ? /^\d{8}\.([\w-]+)/.exec(ref)?.[1] : undefined;
+  return /^\d{8}\.([\w-]+)/.exec(ref)?.[1];
 }
 
 export function versionOf(ref: string): number {

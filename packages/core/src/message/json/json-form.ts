@@ -39,6 +39,7 @@ function toJson(value: unknown, path: string, parents: Set<unknown>): JsonValue 
 function evidentForm(value: object): unknown {
   const { toJSON } = value as { readonly toJSON?: unknown };
   const kind = kindOf(value);
+  if (kind === 'Date' && Number.isNaN(Number(value))) return String(value);
   if (typeof toJSON === 'function') return toJSON.call(value, '') as unknown;
   if (isError(value)) {
     const { name, message, cause } = value;
@@ -54,12 +55,11 @@ function evidentForm(value: object): unknown {
 function fieldsToJson(form: object, value: object, path: string, parents: Set<unknown>): JsonValue {
   if (Array.isArray(form))
     return Array.from(form, (item, index) => toJson(item, `${path}[${index}]`, parents) ?? null);
-  const fields = Object.entries(form);
   // Leaves out functions and `undefined`, as JSON does. An object with only functions has no JSON
   // form.
-  const kept = fields.filter(([, item]) => item !== undefined && !isCode(item));
-  const isEmpty = fields.length ? fields.every(([, item]) => !isCode(item)) : isPlain(form);
-  if (!kept.length && !isEmpty) throw noJson(value, path);
+  const fields = Object.entries(form).filter(([, item]) => item !== undefined);
+  const kept = fields.filter(([, item]) => !isCode(item));
+  if (!kept.length && (fields.length || !isPlain(form))) throw noJson(value, path);
   return Object.fromEntries(
     kept.map(([name, item]) => [name, toJson(item, `${path}.${name}`, parents) ?? null]),
   );

@@ -1,5 +1,5 @@
 import type { ContentBlock, ToolResult } from '../content-block.ts';
-import { isRecord } from '../json/is-record.ts';
+import { isObject, isRecord } from '../json/is-record.ts';
 import type { Msg } from '../msg.ts';
 
 /** Returns whether a value has the shape of a message. */
@@ -44,17 +44,13 @@ export function isOutput(value: unknown): value is string | readonly ContentBloc
  * Returns whether all fields of a block in a tool's output are valid, so that the log can store it.
  */
 export function isCompleteBlock(block: ContentBlock): boolean {
-  const { type, name = '', signature = '', source, providerMetadata = {} } = toFields(block);
+  const fields: Readonly<Record<string, unknown>> = { ...block };
+  const { type, name = '', signature = '', source, providerMetadata = {} } = fields;
   const { type: kind, mediaType } = isRecord(source) ? source : { type: 'url', mediaType: '' };
   return (
     !String(type).startsWith('tool_') &&
     [name, signature, kind === 'url' ? '' : mediaType].every((text) => typeof text === 'string') &&
     /^(url|base64)$/.test(String(kind)) &&
-    isRecord(providerMetadata) &&
-    !Array.isArray(providerMetadata)
+    isObject(providerMetadata)
   );
-}
-
-function toFields(block: object): Readonly<Record<string, unknown>> {
-  return { ...block };
 }

@@ -21,8 +21,6 @@ export class EventReply {
   #head = '';
   #streams = false;
   #received = 0;
-  /** Number of reads after the end of the reply. */
-  closing = 0;
   /** Whether the reply is complete. Later events are ignored. */
   done = false;
   /** Error of the reply. Deltas that were returned before the error are valid. */

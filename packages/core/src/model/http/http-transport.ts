@@ -17,8 +17,6 @@ import { withoutSecrets } from './without-secrets.ts';
  * connection be reused.
  */
 const closingMs = 500;
-/** Reads of what a server sends after the reply. */
-const closingReads = 8;
 /** Length after which no more of an error's text is read, in characters. */
 const maxErrorLength = 65_536;
 
@@ -96,8 +94,8 @@ async function readError(
 }
 
 /**
- * Returns the next bytes, or `undefined` at the end. If the connection breaks after the end of the
- * reply, this also counts as the end.
+ * Returns the next bytes, or `undefined` at the end. If the connection breaks after the finish
+ * reason, this also counts as the end. Drops what a server sends after the end of the reply.
  */
 async function read(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
@@ -105,17 +103,13 @@ async function read(
   deadline: Deadline,
 ): Promise<Uint8Array | undefined> {
   if (reply.ended) {
-    if (!reply.closing) deadline.heard();
-    reply.closing += 1;
-    if (reply.closing >= closingReads) return undefined;
+    await deadline.wait(async () => reader?.read(), closingMs).catch(() => undefined);
+    return undefined;
   }
   try {
-    return (
-      reader &&
-      (await deadline.listen(() => reader.read(), reply.ended ? closingMs : undefined)).value
-    );
+    return reader && (await deadline.listen(() => reader.read())).value;
   } catch (error) {
-    if (reply.ended || (reply.finished && !deadline.signal.aborted)) return undefined;
+    if (reply.finished && !deadline.signal.aborted) return undefined;
     throw error;
   }
 }

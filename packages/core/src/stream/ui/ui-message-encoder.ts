@@ -92,11 +92,12 @@ class Encoder implements UiMessageEncoder {
     this.#options = options;
   }
 
-  encode(batch: EventBatch): readonly UiChunk[] {
+  /** A field, because callers pass it on as a function. */
+  readonly encode = (batch: EventBatch): readonly UiChunk[] => {
     this.#chunks = [];
     for (const event of batch) this.#take(event);
     return this.#chunks;
-  }
+  };
 
   #take(event: AgentEvent): void {
     const { events, messageId } = this.#options;
