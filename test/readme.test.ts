@@ -22,13 +22,6 @@ test('the code in the README compiles against the built packages', async () => {
     expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });
 
-test('the code of the start page compiles against the built packages', async () => {
-  const blocks = codeBlocks('docs/start.md');
-  expect(blocks.map(({ file }) => file)).toEqual(['worker.ts', 'page.ts', 'edge.ts', 'agent.ts']);
-  for (const { file } of blocks)
-    expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
-});
-
 test('the code in the worker package’s README compiles against the built packages', async () => {
   const blocks = codeBlocks('packages/web-worker/README.md');
   expect(blocks.map(({ file }) => file)).toEqual([
