@@ -1,4 +1,6 @@
 import { runCommand } from '../run-command.ts';
+import { NameLinks } from './reference/name-links.ts';
+import { readReference } from './reference/reference-pages.ts';
 import { buildSearchIndex } from './search-index.ts';
 import { sidebarOf } from './sidebar.ts';
 import { writeSidebar } from './sidebar-file.ts';
@@ -9,11 +11,14 @@ import { stageSite } from './stage-site.ts';
 // Usage: npm run docs. Builds the site into dist/docs/html.
 
 const begin = Date.now();
-const pages = readSitePages();
+await run('tsc', ['-b', 'packages/core', 'packages/web-worker', 'packages/edge']);
+const reference = readReference();
+const written = readSitePages();
+const pages = [...written, ...reference.pages];
 const index = pages.find(({ path }) => path === indexPath);
 if (!index) throw new Error(`There is no ${indexPath}.`);
-stageSite(pages);
-writeSidebar(sidebarOf(index, pages, []));
+stageSite(pages, new NameLinks(reference.items));
+writeSidebar(sidebarOf(index, written, reference.pages));
 await run('astro', ['build', '--root', siteFolder]);
 const addresses = new Set(pages.map(({ address }) => address));
 await buildSearchIndex((address) => addresses.has(address));

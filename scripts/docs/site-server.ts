@@ -42,7 +42,9 @@ export async function startSiteServer({
     const { pathname } = new URL(url, 'http://site');
     if (built === undefined) return sendText(response, 503, waitingPage, { 'retry-after': '1' });
     if (!built.ok) return sendText(response, 500, failedPage(built.output));
-    void sendFile(response, decodeURIComponent(pathname));
+    sendFile(response, pathname).catch((error: unknown) => {
+      sendText(response, 500, failedPage(String(error)));
+    });
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const { port: taken } = server.address() as AddressInfo;
@@ -78,7 +80,7 @@ async function sendFile(response: ServerResponse, pathname: string): Promise<voi
 }
 
 async function fileAt(pathname: string): Promise<string | undefined> {
-  const path = join(htmlFolder, pathname.slice(basePath.length));
+  const path = join(htmlFolder, decodeURIComponent(pathname.slice(basePath.length)));
   if (!pathname.startsWith(`${basePath}/`) || !path.startsWith(join(htmlFolder, '/'))) return;
   for (const file of [path, join(path, 'index.html')]) {
     const found = await stat(file).catch(() => undefined);

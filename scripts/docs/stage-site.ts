@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { stringify } from 'yaml';
 import { root } from '../root.ts';
 import { llmsFullText, llmsText } from './llms-text.ts';
+import type { NameLinks } from './reference/name-links.ts';
 import { basePath, contentFolder, publicFolder } from './site-folders.ts';
 import { descriptionOf, markdownCopy } from './page-text.ts';
 import { linkedFiles, replaceLinks, siteLink } from './site-links.ts';
@@ -13,11 +14,11 @@ import { bodyOf, fileOf, type SitePage } from './site-page.ts';
  * that the site serves unchanged. These are images, each page as Markdown, and the texts for
  * assistants.
  */
-export function stageSite(pages: readonly SitePage[]): void {
+export function stageSite(pages: readonly SitePage[], names: NameLinks): void {
   rmSync(contentFolder, { recursive: true, force: true });
   rmSync(publicFolder, { recursive: true, force: true });
   for (const page of pages) {
-    write(`${contentFolder}/${fileOf(page)}`, stagedPage(page));
+    write(`${contentFolder}/${fileOf(page)}`, stagedPage(page, names));
     write(`${publicFolder}/${page.address || 'index'}.md`, markdownCopy(page));
     for (const file of linkedFiles(page.markdown, page.path)) copy(file);
   }
@@ -25,8 +26,9 @@ export function stageSite(pages: readonly SitePage[]): void {
   write(`${publicFolder}/llms-full.txt`, llmsFullText(pages));
 }
 
-function stagedPage(page: SitePage): string {
-  const body = replaceLinks(bodyOf(page), page.path, (link) => siteLink(link, '/'));
+function stagedPage(page: SitePage, names: NameLinks): string {
+  const linked = replaceLinks(bodyOf(page), page.path, (link) => siteLink(link, '/'));
+  const body = names.addTo(linked, page.address);
   return `---\n${stringify({ title: page.title, description: descriptionOf(page), head: [markdownLink(page)] })}---\n\n${body}`;
 }
 

@@ -8,6 +8,10 @@ import { readBearer } from './http/bearer-token.ts';
 import { issuerKeys, keysUnavailable } from './http/issuer-keys.ts';
 import type { Caller } from './handler-options.ts';
 
+/**
+ * How `jwt()` checks a token: its issuer and its audience, and either the issuer's keys or a shared
+ * secret.
+ */
 export type JwtOptions<Env extends object = object> = JwtClaims & (JwtByKeySet | JwtBySecret<Env>);
 
 interface JwtClaims {

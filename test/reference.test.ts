@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { copyVersion } from '../packages/core/src/memory/move/session-place.ts';
+import { formatVersion } from '../packages/core/src/memory/log/stored-batch.ts';
+import { keyPrefix } from '../packages/core/src/memory/storage-keys.ts';
+import { eventNames } from '../packages/core/src/event/event-names.ts';
+import { asParagraph, readDocComment } from '../scripts/docs/reference/doc-comment.ts';
+import { DeclarationFile } from '../scripts/docs/reference/declaration-file.ts';
+import { memberGroupsOf } from '../scripts/docs/reference/members.ts';
+import { NameLinks } from '../scripts/docs/reference/name-links.ts';
+import { readReference } from '../scripts/docs/reference/reference-pages.ts';
+import { signatureOf } from '../scripts/docs/reference/signature.ts';
+import { slugOf } from '../scripts/packed-files.ts';
+import { root } from '../scripts/root.ts';
+
+const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
+const reference = readReference();
+
+/** Returns the declaration of a name in the reference. */
+function declarationOf(name: string, entry = '@isoloop/core') {
+  return reference.items.find((item) => item.name === name && item.entry === entry)!.declaration;
+}
+
+test('each export of each entry has a docstring', () => {
+  const missing = reference.items.filter(({ declaration: { file, nodes } }) =>
+    nodes.every(({ start }) => file.docOf(start) === ''),
+  );
+  expect(missing.map(({ entry, name }) => `${entry} ${name}`)).toEqual([]);
+  expect(reference.items.length).toBeGreaterThan(700);
+});
+
+test('each export has a heading on the page of its entry, at the anchor to which others link', () => {
+  for (const { address, markdown } of reference.pages) {
+    if (address === 'reference') continue;
+    const counts = new Map<string, number>();
+    const anchors = [...markdown.matchAll(/^## (.*)$/gm)].map(([, heading = '']) => {
+      const slug = slugOf(heading);
+      const count = counts.get(slug) ?? 0;
+      counts.set(slug, count + 1);
+      return count ? `${slug}-${count}` : slug;
+    });
+    const items = reference.items.filter(({ path }) => path === `docs/${address}.md`);
+    expect(items.map(({ anchor }) => anchor)).toEqual(anchors);
+  }
+});
+
+test('the reference shows inherited options with their defaults, without those that a type omits', () => {
+  const [own, kernel, ...others] = memberGroupsOf(declarationOf('AgentOptions'));
+  expect(own?.members.map(({ name }) => name)).toEqual(['limits']);
+  expect(kernel?.from).toBe('KernelOptions');
+  const names = [kernel!, ...others].flatMap(({ members }) => members).map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['model', 'tools', 'use', 'whenBusy']));
+  expect(names.filter((name) => name === 'limits')).toEqual([]);
+  const limits = declarationOf('KernelLimits', '@isoloop/core/kernel');
+  const replyLength = memberGroupsOf(limits)[0]?.members.find(({ name }) => name === 'replyLength');
+  expect(replyLength?.signature).toBe('replyLength?: number');
+  expect(replyLength?.text).toContain('Default: `1_000_000`.');
+});
+
+test('the reference shows the head of a class, and takes a method’s text from its interface', () => {
+  const memory = declarationOf('InMemoryMemory');
+  expect(signatureOf(memory)).toBe('class InMemoryMemory implements Memory { … }');
+  const replace = memberGroupsOf(memory)[0]?.members.find(({ name }) => name === 'replace');
+  expect(replace?.text).not.toBe('');
+  const members = memberGroupsOf(declarationOf('ReActAgent')).flatMap((group) => group.members);
+  expect(members.map(({ name }) => name)).toEqual(expect.arrayContaining(['call', 'observe']));
+  expect(members.map(({ name }) => name)).not.toContain('withParts');
+});
+
+test('a name that another package exports is on the page of that package only', () => {
+  const entry = DeclarationFile.read(`${root}/packages/web-worker/dist/move.d.ts`);
+  expect(entry.exports.get('moveSession')?.[0]).toBe('@isoloop/core/adapter');
+  const found = reference.items.filter(({ name }) => name === 'moveSession');
+  expect(found.map((item) => item.entry)).toEqual(['@isoloop/core/adapter']);
+});
+
+test('readDocComment() separates examples and adds the default to the text', () => {
+  expect(
+    readDocComment('Does it with {@link x}.\n\n@default 5\n@example\n```ts\nrun();\n```'),
+  ).toEqual({ text: 'Does it with `x`. Default: `5`.', examples: ['run();'] });
+  expect(asParagraph('One of:\n\n- a\n- b\n  c')).toBe('One of: · a · b c');
+});
+
+test('names in code lead to the reference, but not plain words, headings, links and code blocks', () => {
+  const links = new NameLinks(reference.items);
+  const at = (name: string): string =>
+    `[\`${name}\`](/docs/reference/core/#${slugOf(name.replace('()', ''))})`;
+  const markdown =
+    '# `SessionMemory`\n\n`SessionMemory`, `SessionMemory`, `tool`, `tool()`, [`textOf`](a)\n\n```ts\n`textOf`\n```\n';
+  expect(links.addTo(markdown, 'concepts')).toBe(
+    `# \`SessionMemory\`\n\n${at('SessionMemory')}, \`SessionMemory\`, \`tool\`, ${at('tool()')}, [\`textOf\`](a)\n\n\`\`\`ts\n\`textOf\`\n\`\`\`\n`,
+  );
+  expect(links.addTo('- `a: Msg[]`: says `Msg-x`', 'reference/core')).toBe(
+    '- <code>a: <a href="/docs/reference/core/#msg">Msg</a>&#91;&#93;</code>: says `Msg-x`',
+  );
+});
+
+test('the page of error codes has each code with the status of the endpoint', () => {
+  const rows = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` .*\| +(\d+) \|$/gm)];
+  const union = /export type AgentErrorCode =([^;]+);/.exec(
+    read('packages/core/src/error/agent-error.ts'),
+  )![1]!;
+  const codes = [...union.matchAll(/'([A-Z_]+)'/g)].map(([, code]) => code);
+  expect(rows.map(([, code]) => code).toSorted()).toEqual(codes.toSorted());
+  const source = read('packages/edge/src/http/error-response.ts');
+  const statuses = new Map(
+    [...source.matchAll(/^ {2}([A-Z_]+): (\d+),$/gm)].map((m) => [m[1], m[2]]),
+  );
+  for (const [, code, status] of rows) expect([code, status]).toEqual([code, statuses.get(code)]);
+});
+
+test('the page of events and its picture have each event', () => {
+  const page = read('docs/reference/events.md');
+  const picture = read('docs/reference/events.svg');
+  const rows = [...page.split('## Each event')[1]!.matchAll(/^\| `([a-z]+-?[a-z-]+)` +\|/gm)]
+    .map(([, name]) => name)
+    .filter((name) => name !== 'type');
+  expect(rows.toSorted()).toEqual(eventNames.split(' ').toSorted());
+  const drawn = [...picture.matchAll(/class="event"[^>]*>([a-z-]+)</g)].map(([, name]) => name);
+  expect(drawn.toSorted()).toEqual(eventNames.split(' ').toSorted());
+});
+
+test('the page of formats has the versions, the records and the prefixes of the source', () => {
+  const page = read('docs/reference/formats.md');
+  expect(page).toContain(`version of the format: ${formatVersion}`);
+  expect(page).toMatch(new RegExp(`\\| \`version\` +\\| ${copyVersion} +\\|`));
+  const fields = /const fieldsOf[^{]*\{([^}]+)\}/.exec(
+    read('packages/core/src/memory/log/log-record.ts'),
+  )![1]!;
+  const kinds = [...fields.matchAll(/^ {2}'?([a-z-]+)'?:/gm)].map(([, kind]) => kind);
+  expect(kinds.length).toBeGreaterThan(8);
+  for (const kind of kinds) expect(page).toMatch(new RegExp(`^\\| \`${kind}\` `, 'm'));
+  for (const prefix of Object.values(keyPrefix)) expect(page).toContain(`\`${prefix}`);
+});
