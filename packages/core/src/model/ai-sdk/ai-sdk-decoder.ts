@@ -37,6 +37,8 @@ export class AiSdkDecoder {
   readonly #sources: Source[] = [];
   #lastText: string | undefined;
   #finished = false;
+  /** Where the deltas of the current part go. */
+  #sink: ModelDelta[] = [];
 
   /**
    * `provider`: name of the model's provider. `openCalls`: calls of hosted tools in earlier replies
@@ -51,27 +53,28 @@ export class AiSdkDecoder {
     return this.#finished;
   }
 
-  /** Converts one part and adds its deltas to `deltas`. Throws the error of an `error` part. */
-  decode(part: AiSdkPart, deltas: ModelDelta[]): void {
+  /** Converts one part and adds its deltas to `sink`. Throws the error of an `error` part. */
+  decode(part: AiSdkPart, sink: ModelDelta[]): void {
+    this.#sink = sink;
     switch (part.type) {
       case 'text-start':
       case 'text-delta':
       case 'text-end':
         this.#lastText = `text-${part.id}`;
-        return pushText('text', part, deltas);
+        return this.#pushText('text', part);
       case 'reasoning-start':
       case 'reasoning-delta':
       case 'reasoning-end':
-        return pushText('thinking', part, deltas);
+        return this.#pushText('thinking', part);
       case 'tool-input-start':
         if (!part.providerExecuted)
-          deltas.push({ ...this.#open(part.id, part.toolName), ...metadataOf(part) });
+          this.#sink.push({ ...this.#open(part.id, part.toolName), ...metadataOf(part) });
         return;
       case 'tool-input-delta': {
         const call = this.#calls.get(part.id);
         if (!call || !part.delta) return;
         call.input += part.delta;
-        deltas.push({
+        this.#sink.push({
           type: 'tool-input',
           index: call.index,
           delta: part.delta,
@@ -82,51 +85,59 @@ export class AiSdkDecoder {
       case 'tool-call':
         if (part.providerExecuted) {
           this.#hosted.set(part.toolCallId, AiSdkHostedTool.ofCall(part, this.#provider));
-          return this.#showHosted(part.toolCallId, deltas);
+          return this.#showHosted(part.toolCallId);
         }
         if (!this.#calls.has(part.toolCallId))
-          deltas.push(this.#open(part.toolCallId, part.toolName));
-        return this.#closeCall(part.toolCallId, part.input, metadataOf(part), deltas);
+          this.#sink.push(this.#open(part.toolCallId, part.toolName));
+        return this.#closeCall(part.toolCallId, part.input, metadataOf(part));
       case 'tool-result':
-        if (!part.preliminary) this.#settleHosted(part, deltas);
+        if (!part.preliminary) this.#settleHosted(part);
         return;
       case 'source':
         this.#sources.push(toSource(part));
         return;
       case 'file':
-        deltas.push(...toFile(part.mediaType, part.data));
+        this.#sink.push(...toFile(part.mediaType, part.data));
         return;
       case 'response-metadata':
         if (part.id) this.#metadata.id = part.id;
         if (part.modelId) this.#metadata.model = part.modelId;
         return;
       case 'finish':
-        return this.#finish(part.finishReason, part.usage, deltas);
+        return this.#finish(part.finishReason, part.usage);
       case 'error':
         throw toAgentError(part.error);
     }
   }
 
-  #settleHosted(part: ResultPart, deltas: ModelDelta[]): void {
+  /** Adds text. Its start and its end only matter if they have metadata. */
+  #pushText(type: 'text' | 'thinking', part: TextPart): void {
+    const delta = 'delta' in part ? part.delta : '';
+    if (delta || part.providerMetadata)
+      this.#sink.push({ type, id: `${type}-${part.id}`, delta, ...metadataOf(part) });
+  }
+
+  #settleHosted(part: ResultPart): void {
     const { toolCallId: id } = part;
     const hosted =
       this.#hosted.get(id) ??
       AiSdkHostedTool.ofResult(part, this.#provider, this.#openCalls.get(id));
     hosted.settle(part);
     this.#hosted.set(id, hosted);
-    this.#showHosted(id, deltas);
+    this.#showHosted(id);
   }
 
-  #showHosted(id: string, deltas: ModelDelta[]): void {
+  #showHosted(id: string): void {
     const { metadata: providerMetadata } = this.#hosted.get(id)!;
-    deltas.push({ type: 'thinking', id: `tool-${id}`, delta: '', providerMetadata });
+    this.#sink.push({ type: 'thinking', id: `tool-${id}`, delta: '', providerMetadata });
   }
 
-  #showSources(deltas: ModelDelta[]): void {
+  #showSources(): void {
     if (!this.#sources.length) return;
     const shown = { delta: '', providerMetadata: sourcesMetadata(this.#sources) };
-    if (this.#lastText === undefined) deltas.push({ type: 'thinking', id: 'sources', ...shown });
-    else deltas.push({ type: 'text', id: this.#lastText, ...shown });
+    if (this.#lastText === undefined)
+      this.#sink.push({ type: 'thinking', id: 'sources', ...shown });
+    else this.#sink.push({ type: 'text', id: this.#lastText, ...shown });
   }
 
   #open(id: string, name: string): ModelDelta & { readonly type: 'tool-input' } {
@@ -135,10 +146,10 @@ export class AiSdkDecoder {
     return { type: 'tool-input', index, id, name, delta: '' };
   }
 
-  #closeCall(id: string, input: string, extra: Metadata, deltas: ModelDelta[]): void {
+  #closeCall(id: string, input: string, extra: Metadata): void {
     const call = this.#calls.get(id);
     if (!call || (call.input && !extra.providerMetadata)) return;
-    deltas.push({
+    this.#sink.push({
       type: 'tool-input',
       index: call.index,
       delta: call.input ? '' : input,
@@ -147,7 +158,7 @@ export class AiSdkDecoder {
     call.input ||= input;
   }
 
-  #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage, deltas: ModelDelta[]): void {
+  #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage): void {
     // OpenRouter reports a failure as the finish reason `error`, which some provider packages do
     // not recognize.
     if (unified === 'error' || raw === 'error')
@@ -163,8 +174,8 @@ export class AiSdkDecoder {
         retryable: true,
       });
     this.#finished = true;
-    this.#showSources(deltas);
-    deltas.push({
+    this.#showSources();
+    this.#sink.push({
       type: 'finish',
       reason: sameWords.get(unified) ?? raw ?? unified,
       usage: toUsage(usage),
@@ -178,13 +189,6 @@ const sameWords: ReadonlyMap<string, string> = new Map([
   ['length', 'length'],
   ['content-filter', 'content_filter'],
 ]);
-
-/** Adds text. Its start and its end only matter if they have metadata. */
-function pushText(type: 'text' | 'thinking', part: TextPart, deltas: ModelDelta[]): void {
-  const delta = 'delta' in part ? part.delta : '';
-  if (delta || part.providerMetadata)
-    deltas.push({ type, id: `${type}-${part.id}`, delta, ...metadataOf(part) });
-}
 
 function metadataOf({ providerMetadata }: Pick<TextPart, 'providerMetadata'>): Metadata {
   return providerMetadata ? { providerMetadata: providerMetadata as JsonObject } : {};

@@ -1,6 +1,9 @@
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 
+/** Adds a delta to the reply. */
+export type Emit = (delta: ModelDelta) => void;
+
 /**
  * A function call of a reply while it streams. Its deltas wait until its id and its name are known.
  * Some servers send them only with the finished item, or only at the end of the reply.
@@ -8,40 +11,42 @@ import type { ModelDelta } from '../chat-model.ts';
 export class OpenCall {
   /** Position among the reply's calls. */
   readonly #index: number;
+  readonly #emit: Emit;
   #arguments = '';
   #isShown = false;
   #metadata: JsonObject | undefined;
 
-  constructor(index: number) {
+  constructor(index: number, emit: Emit) {
     this.#index = index;
+    this.#emit = emit;
   }
 
   get arguments(): string {
     return this.#arguments;
   }
 
-  add(delta: string, deltas: ModelDelta[]): void {
+  add(delta: string): void {
     this.#arguments += delta;
-    if (this.#isShown && delta) deltas.push({ type: 'tool-input', index: this.#index, delta });
+    if (this.#isShown && delta) this.#emit({ type: 'tool-input', index: this.#index, delta });
   }
 
-  complete(whole: string, deltas: ModelDelta[]): void {
+  complete(whole: string): void {
     const known = this.#arguments;
-    if (whole.startsWith(known)) this.add(whole.slice(known.length), deltas);
+    if (whole.startsWith(known)) this.add(whole.slice(known.length));
   }
 
   /** Adds what a later request needs to send the call back. */
-  keep(providerMetadata: JsonObject, deltas: ModelDelta[]): void {
+  keep(providerMetadata: JsonObject): void {
     this.#metadata = providerMetadata;
     if (this.#isShown)
-      deltas.push({ type: 'tool-input', index: this.#index, delta: '', providerMetadata });
+      this.#emit({ type: 'tool-input', index: this.#index, delta: '', providerMetadata });
   }
 
   /** Announces the call, with all that has waited for it. */
-  show(id: string, name: string, deltas: ModelDelta[]): void {
+  show(id: string, name: string): void {
     if (this.#isShown) return;
     this.#isShown = true;
-    deltas.push({
+    this.#emit({
       type: 'tool-input',
       index: this.#index,
       id,

@@ -6,10 +6,9 @@ import {
 } from '../../message/hosted-tool.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { jsonCopy } from '../../message/json/parse-json.ts';
-import type { ModelDelta } from '../chat-model.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
 import { outputOf, toHostedTool } from './hosted-tool-item.ts';
-import { OpenCall } from './open-call.ts';
+import { OpenCall, type Emit } from './open-call.ts';
 import type { KeptItem, WireAnnotation, WireItem } from './responses-wire.ts';
 
 /** Text of an item: answers and refusals, summaries of reasoning, or full reasoning. */
@@ -35,6 +34,7 @@ export class OpenItem {
   /** Position in the reply. */
   readonly #index: number;
   readonly #origin: string;
+  readonly #emit: Emit;
   readonly #parts: OpenPart[] = [];
   #call: OpenCall | undefined;
   /** Fields of the finished item. The first value of a field counts. */
@@ -48,10 +48,11 @@ export class OpenItem {
   callId: string | undefined;
   #name: string | undefined;
 
-  constructor(index: number, origin: string, type: string | null | undefined) {
+  constructor(index: number, origin: string, type: string | null | undefined, emit: Emit) {
     this.#index = index;
     this.#origin = origin;
     this.type = type;
+    this.#emit = emit;
   }
 
   get closed(): boolean {
@@ -86,100 +87,100 @@ export class OpenItem {
 
   /** Announces a function call. `index`: its position among the reply's calls. */
   openCall(index: number): void {
-    this.#call = new OpenCall(index);
+    this.#call = new OpenCall(index, this.#emit);
   }
 
   /** Adds what an event that announces the item says about it. */
-  open(item: WireItem, deltas: ModelDelta[]): void {
+  open(item: WireItem): void {
     this.#name ||= item.name?.trim() || undefined;
-    if (this.#call) this.#showCall(deltas);
-    else if (!this.closed) this.#showTool(toHostedTool(item, this.#toolId, false), {}, deltas);
+    if (this.#call) this.#showCall();
+    else if (!this.closed) this.#showTool(toHostedTool(item, this.#toolId, false), {});
   }
 
   /** Adds the deltas of a text, which may be empty. */
-  addText(kind: PartKind, index: number, delta: string, deltas: ModelDelta[]): void {
-    if (!this.closed) this.#addText(kind, index, delta, deltas);
+  addText(kind: PartKind, index: number, delta: string): void {
+    if (!this.closed) this.#addText(kind, index, delta);
   }
 
   /** Adds the rest of a text whose whole is known. */
-  completeText(kind: PartKind, index: number, whole: string, deltas: ModelDelta[]): void {
+  completeText(kind: PartKind, index: number, whole: string): void {
     const { text } = this.#part(kind, index);
-    if (whole.startsWith(text)) this.#addText(kind, index, whole.slice(text.length), deltas);
+    if (whole.startsWith(text)) this.#addText(kind, index, whole.slice(text.length));
   }
 
   addAnnotation(index: number, annotation: WireAnnotation): void {
     this.#part('content', index).annotations.push(annotation);
   }
 
-  addArguments(delta: string, deltas: ModelDelta[]): void {
-    if (!this.closed) this.#call?.add(delta, deltas);
+  addArguments(delta: string): void {
+    if (!this.closed) this.#call?.add(delta);
   }
 
-  completeArguments(whole: string, deltas: ModelDelta[]): void {
-    if (!this.closed) this.#call?.complete(whole, deltas);
+  completeArguments(whole: string): void {
+    if (!this.closed) this.#call?.complete(whole);
   }
 
   /**
    * Adds the parts of the finished item that the stream did not contain. Also keeps the fields that
    * a later request sends back. A server may report an item twice, with more fields each time.
    */
-  close(item: WireItem, deltas: ModelDelta[]): void {
+  close(item: WireItem): void {
     const fields: WireItem = { ...presentFields(item), ...this.#fields };
     const isNews = !this.closed || Object.keys(fields).length > Object.keys(this.#fields).length;
     this.#fields = fields;
     this.#content ??= contentOf(item);
-    if (isNews) this.#addMissing(deltas);
+    if (isNews) this.#addMissing();
   }
 
   /** Shows the output of a built-in tool, which the server sent as an item of its own. */
-  settle(output: WireItem, deltas: ModelDelta[]): void {
+  settle(output: WireItem): void {
     this.#output = outputOf(output) ?? null;
-    if (this.closed) this.#addMissing(deltas);
+    if (this.closed) this.#addMissing();
   }
 
   /** Ends an item that the server did not finish, at the end of the reply. */
-  end(deltas: ModelDelta[]): void {
-    if (this.#call) this.#call.show(this.#anyId, this.#name ?? '', deltas);
-    else if (!this.closed && this.type === 'message') this.#closeMessage({}, deltas);
+  end(): void {
+    if (this.#call) this.#call.show(this.#anyId, this.#name ?? '');
+    else if (!this.closed && this.type === 'message') this.#closeMessage({});
   }
 
-  #addMissing(deltas: ModelDelta[]): void {
+  #addMissing(): void {
     const item = this.#fields;
-    if (this.#call) this.#closeCall(this.#call, item, deltas);
-    else if (this.type === 'message') this.#closeMessage(item, deltas);
-    else if (this.type === 'reasoning') this.#closeReasoning(item, deltas);
-    else this.#closeHosted(item, deltas);
+    if (this.#call) this.#closeCall(this.#call, item);
+    else if (this.type === 'message') this.#closeMessage(item);
+    else if (this.type === 'reasoning') this.#closeReasoning(item);
+    else this.#closeHosted(item);
   }
 
-  #addText(kind: PartKind, index: number, delta: string, deltas: ModelDelta[]): void {
+  #addText(kind: PartKind, index: number, delta: string): void {
     const part = this.#part(kind, index);
     part.text += delta;
-    if (delta) deltas.push({ type: typeOf(kind), id: part.id, delta });
+    if (delta) this.#emit({ type: typeOf(kind), id: part.id, delta });
   }
 
   /** Adds the missing texts of a kind. Events without an index belong to one text. */
-  #completeAll(kind: PartKind, parts: WireItem['content'], deltas: ModelDelta[]): void {
+  #completeAll(kind: PartKind, parts: WireItem['content']): void {
     const whole = (parts ?? []).map((part) => part?.text ?? part?.refusal ?? '');
     const known = this.#parts.filter((part) => part.kind === kind).map(({ text }) => text);
     if (whole.join('') === known.join('')) return;
-    whole.forEach((text, index) => this.completeText(kind, index, text, deltas));
+    whole.forEach((text, index) => this.completeText(kind, index, text));
   }
 
-  #closeMessage({ content, phase }: WireItem, deltas: ModelDelta[]): void {
-    this.#completeAll('content', content, deltas);
+  #closeMessage({ content, phase }: WireItem): void {
+    this.#completeAll('content', content);
     const responses = this.#keep({ item: phase ? { phase } : undefined });
     for (const part of this.#parts) {
       if (!part.text) continue;
       const cited = content?.[part.index]?.annotations;
       const sources = toSources(cited?.length ? cited : part.annotations);
       const providerMetadata = { ...responses, ...(sources.length && sourcesMetadata(sources)) };
-      deltas.push({ type: 'text', id: part.id, delta: '', providerMetadata });
+      this.#emit({ type: 'text', id: part.id, delta: '', providerMetadata });
     }
   }
 
-  #closeReasoning(item: WireItem, deltas: ModelDelta[]): void {
-    this.#completeAll('summary', item.summary, deltas);
-    this.#completeAll('reasoning', item.content, deltas);
+  #closeReasoning(item: WireItem): void {
+    this.#completeAll('summary', item.summary);
+    this.#completeAll('reasoning', item.content);
     const shown = this.#parts.filter(({ text }) => text);
     const kept = fieldsOf(item, /^(content|summary|status)$/);
     for (const part of shown.length ? shown : [this.#part('summary', 0)]) {
@@ -188,42 +189,42 @@ export class OpenItem {
         item: isLast ? kept : undefined,
         part: part.kind === 'reasoning' ? 'content' : undefined,
       });
-      deltas.push({ type: 'thinking', id: part.id, delta: '', providerMetadata });
+      this.#emit({ type: 'thinking', id: part.id, delta: '', providerMetadata });
     }
   }
 
-  #closeCall(call: OpenCall, item: WireItem, deltas: ModelDelta[]): void {
+  #closeCall(call: OpenCall, item: WireItem): void {
     this.#name ||= item.name?.trim() || undefined;
-    call.complete(argumentText(item.arguments), deltas);
+    call.complete(argumentText(item.arguments));
     const { type: _type, id: _id, ...rest } = fieldsOf(item, heldByBlock);
     const kept = Object.keys(rest).length ? rest : undefined;
-    call.keep(this.#keep({ item: kept }), deltas);
-    this.#showCall(deltas);
+    call.keep(this.#keep({ item: kept }));
+    this.#showCall();
   }
 
-  #closeHosted(item: WireItem, deltas: ModelDelta[]): void {
+  #closeHosted(item: WireItem): void {
     const image = item.type === 'image_generation_call' && fieldsOf(item, /^$/)['result'];
     if (typeof image === 'string' && !this.#hasFile) {
-      deltas.push({ type: 'file', mediaType: `image/${item.output_format || 'png'}`, data: image });
+      this.#emit({ type: 'file', mediaType: `image/${item.output_format || 'png'}`, data: image });
       this.#hasFile = true;
     }
     const kept = this.#keep({ item: fieldsOf(item, image ? /^result$/ : /^$/) });
     const tool = toHostedTool(item, this.#toolId, true);
     const output = this.#output === undefined ? {} : { output: this.#output };
-    this.#showTool(tool && { ...tool, ...output }, kept, deltas);
+    this.#showTool(tool && { ...tool, ...output }, kept);
     if (!tool)
-      deltas.push({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata: kept });
+      this.#emit({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata: kept });
   }
 
   /** Shows a built-in tool, as a block without text. */
-  #showTool(tool: HostedTool | undefined, kept: JsonObject, deltas: ModelDelta[]): void {
+  #showTool(tool: HostedTool | undefined, kept: JsonObject): void {
     if (!tool) return;
     const providerMetadata = { ...kept, ...hostedToolMetadata(tool) };
-    deltas.push({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata });
+    this.#emit({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata });
   }
 
-  #showCall(deltas: ModelDelta[]): void {
-    if (this.callId && this.#name) this.#call?.show(this.#anyId, this.#name, deltas);
+  #showCall(): void {
+    if (this.callId && this.#name) this.#call?.show(this.#anyId, this.#name);
   }
 
   get #anyId(): string {

@@ -1,3 +1,4 @@
+import type { Emit } from './open-call.ts';
 import { OpenItem } from './open-item.ts';
 import type { WireItem } from './responses-wire.ts';
 
@@ -14,6 +15,7 @@ const maxNewest = 256;
  */
 export class OpenItems {
   readonly #origin: string;
+  readonly #emit: Emit;
   readonly #all: OpenItem[] = [];
   readonly #byCall: Map<string, OpenItem> = new Map();
   /** Items by type and id. `undefined` if several items have the same id. */
@@ -22,8 +24,9 @@ export class OpenItems {
   readonly #indexes: Set<number> = new Set();
   #next = 0;
 
-  constructor(origin: string) {
+  constructor(origin: string, emit: Emit) {
     this.#origin = origin;
+    this.#emit = emit;
   }
 
   get all(): readonly OpenItem[] {
@@ -105,7 +108,7 @@ export class OpenItems {
   #create(item: WireItem, place: Place): OpenItem {
     const isFree = place != null && !this.#indexes.has(place);
     const index = isFree ? place : this.#next;
-    const open = new OpenItem(index, this.#origin, item.type);
+    const open = new OpenItem(index, this.#origin, item.type, this.#emit);
     this.#all.push(open);
     this.#indexes.add(index);
     this.#next = Math.max(this.#next, index + 1);

@@ -8,13 +8,7 @@ import { isIgnored } from './responses-wire.ts';
 import type { OpenItem, PartKind } from './open-item.ts';
 import { OpenItems } from './open-items.ts';
 import { ReplySum, type ResponseLink } from './previous-response.ts';
-import type {
-  WireEvent,
-  WireItem,
-  WirePart,
-  WireResponse,
-  WireResponseUsage,
-} from './responses-wire.ts';
+import type { WireEvent, WireItem, WireResponse, WireResponseUsage } from './responses-wire.ts';
 
 export interface ResponsesDecoderOptions {
   /** Host of the server. */
@@ -39,10 +33,16 @@ export class ResponsesDecoder implements ReplyDecoder {
   #model: string | undefined;
   #response: WireResponse | undefined;
   #heldAnnotations = 0;
+  /** Where the deltas of the current event go. */
+  #sink: ModelDelta[] = [];
+  readonly #emit = (delta: ModelDelta): void => {
+    this.#sink.push(delta);
+    if (this.#options.inputSum !== undefined) this.#sum.add(delta);
+  };
 
   constructor(options: ResponsesDecoderOptions) {
     this.#options = options;
-    this.#items = new OpenItems(options.origin);
+    this.#items = new OpenItems(options.origin, this.#emit);
     this.#id = options.id;
   }
 
@@ -90,16 +90,16 @@ export class ResponsesDecoder implements ReplyDecoder {
     return type || response ? undefined : errorOfChunk(chunk);
   }
 
-  decode(chunk: unknown, deltas: ModelDelta[]): void {
+  decode(chunk: unknown, sink: ModelDelta[]): void {
     if (!isRecord(chunk)) return;
     const { sequence_number: sequence } = chunk as WireEvent;
     if (this.#seen && sequence != null && sequence <= this.#seen) return;
     if (sequence != null) this.#sequence = sequence;
-    const from = deltas.length;
-    if (chunk['object'] === 'response') this.#finish(chunk as WireResponse, deltas);
-    else this.#decodeEvent(chunk as WireEvent, deltas);
-    if (this.#options.inputSum === undefined) return;
-    for (const delta of deltas.slice(from)) this.#sum.add(delta);
+    this.#sink = sink;
+    const kind = textKind(chunk);
+    if (chunk['object'] === 'response') this.#finish(chunk as WireResponse);
+    else if (kind) this.#text(kind, chunk);
+    else this.#decodeEvent(chunk);
   }
 
   end(): ModelDelta {
@@ -120,45 +120,21 @@ export class ResponsesDecoder implements ReplyDecoder {
     };
   }
 
-  #decodeEvent(event: WireEvent, deltas: ModelDelta[]): void {
+  #decodeEvent(event: WireEvent): void {
     switch (event.type) {
       case 'response.created':
-        if (this.finished || this.#items.all.length) this.#restart(deltas);
+        if (this.finished || this.#items.all.length) this.#restart();
         return this.#about(event.response ?? {});
       case 'response.in_progress':
       case 'response.queued':
         return this.#about(event.response ?? {});
       case 'response.output_item.added':
-        if (event.item) {
-          const open = this.#items.announced(event.item, event.output_index);
-          this.#open(open, event.item, deltas);
-        }
+        if (event.item) this.#open(event.item, event.output_index);
         return;
       case 'response.output_item.done':
-        if (event.item) {
-          const open = this.#items.finished(event.item, event.output_index);
-          this.#close(open, event.item, deltas);
-        }
+        if (event.item)
+          this.#close(this.#items.finished(event.item, event.output_index), event.item);
         return;
-      case 'response.output_text.delta':
-      case 'response.refusal.delta':
-        return this.#text('content', event, event.content_index, deltas);
-      case 'response.reasoning_summary_text.delta':
-        return this.#text('summary', event, event.summary_index, deltas);
-      case 'response.reasoning_text.delta':
-        return this.#text('reasoning', event, event.content_index, deltas);
-      case 'response.output_text.done':
-        return this.#wholeText('content', event, event.content_index, event, deltas);
-      case 'response.refusal.done':
-        return this.#wholeText('content', event, event.content_index, event, deltas);
-      case 'response.reasoning_summary_text.done':
-        return this.#wholeText('summary', event, event.summary_index, event, deltas);
-      case 'response.reasoning_text.done':
-        return this.#wholeText('reasoning', event, event.content_index, event, deltas);
-      case 'response.content_part.done':
-        return this.#wholePart(event, deltas);
-      case 'response.reasoning_summary_part.done':
-        return this.#wholeText('summary', event, event.summary_index, event.part, deltas);
       case 'response.output_text.annotation.added':
         if (event.annotation) {
           this.#item('message', event).addAnnotation(event.content_index ?? 0, event.annotation);
@@ -166,65 +142,50 @@ export class ResponsesDecoder implements ReplyDecoder {
         }
         return;
       case 'response.function_call_arguments.delta':
-        return this.#item('function_call', event).addArguments(deltaOf(event), deltas);
+        return this.#item('function_call', event).addArguments(deltaOf(event));
       case 'response.function_call_arguments.done':
-        return this.#item('function_call', event).completeArguments(event.arguments ?? '', deltas);
+        return this.#item('function_call', event).completeArguments(event.arguments ?? '');
       case 'response.completed':
       case 'response.done':
-        return this.#finish(event.response ?? {}, deltas);
+        return this.#finish(event.response ?? {});
       case 'response.incomplete':
-        return this.#finish({ status: 'incomplete', ...event.response }, deltas);
+        return this.#finish({ status: 'incomplete', ...event.response });
       default:
         if (!isIgnored(event.type)) this.#unknownEvents++;
     }
   }
 
   /** Starts again: some gateways ask twice in one stream, and the last response counts. */
-  #restart(deltas: ModelDelta[]): void {
-    this.#items = new OpenItems(this.#options.origin);
+  #restart(): void {
+    this.#items = new OpenItems(this.#options.origin, this.#emit);
     this.#sum = new ReplySum();
     this.#calls = 0;
     this.#response = undefined;
-    deltas.push({ type: 'reset', reason: 'restart' });
+    this.#emit({ type: 'reset', reason: 'restart' });
   }
 
-  #text(
-    kind: PartKind,
-    event: WireEvent,
-    index: number | null | undefined,
-    deltas: ModelDelta[],
-  ): void {
-    this.#item(itemTypes[kind], event).addText(kind, index ?? 0, deltaOf(event), deltas);
-  }
-
-  #wholeText(
-    kind: PartKind,
-    event: WireEvent,
-    index: number | null | undefined,
-    part: WirePart | null | undefined,
-    deltas: ModelDelta[],
-  ): void {
-    const whole = part?.text || part?.refusal;
+  /** Adds text, or what is missing of a whole text. A whole text may be in a part. */
+  #text(kind: PartKind, event: WireEvent): void {
+    const index = (kind === 'summary' ? event.summary_index : event.content_index) ?? 0;
+    if (event.type?.endsWith('.delta'))
+      return this.#item(itemTypes[kind], event).addText(kind, index, deltaOf(event));
+    const { text, refusal } = event.part ?? event;
+    const whole = text || refusal;
     const open = whole && this.#item(itemTypes[kind], event);
-    if (open && !open.closed) open.completeText(kind, index ?? 0, whole, deltas);
+    if (open && !open.closed) open.completeText(kind, index, whole);
   }
 
-  #wholePart(event: WireEvent, deltas: ModelDelta[]): void {
-    const { part, content_index: index } = event;
-    const kind = part?.type === 'reasoning_text' ? 'reasoning' : 'content';
-    this.#wholeText(kind, event, index, part, deltas);
-  }
-
-  #open(open: OpenItem, item: WireItem, deltas: ModelDelta[]): void {
+  #open(item: WireItem, place: WireEvent['output_index']): void {
+    const open = this.#items.announced(item, place);
     this.#count(open);
-    open.open(item, deltas);
+    open.open(item);
   }
 
-  #close(open: OpenItem, item: WireItem, deltas: ModelDelta[]): void {
+  #close(open: OpenItem, item: WireItem): void {
     this.#count(open);
-    open.close(item, deltas);
+    open.close(item);
     const call = this.#items.callOf(item);
-    call?.settle(item, deltas);
+    call?.settle(item);
   }
 
   /** Returns the item of an event that adds to an item of this type. */
@@ -244,15 +205,15 @@ export class ResponsesDecoder implements ReplyDecoder {
     this.#model = model || this.#model;
   }
 
-  #finish(response: WireResponse, deltas: ModelDelta[]): void {
+  #finish(response: WireResponse): void {
     this.#about(response);
     const { status } = response;
     if (status === 'queued' || status === 'in_progress')
       throw new Error(`The response is ${status}.`);
     const output = (response.output ?? []).filter((item) => item !== null);
     const items = this.#items.listed(output);
-    output.forEach((item, index) => this.#close(items[index]!, item, deltas));
-    for (const open of this.#items.all) open.end(deltas);
+    output.forEach((item, index) => this.#close(items[index]!, item));
+    for (const open of this.#items.all) open.end();
     this.#response = response;
   }
 
@@ -261,6 +222,23 @@ export class ResponsesDecoder implements ReplyDecoder {
     if (status === 'incomplete') return cause || 'incomplete';
     return this.#calls ? 'tool_calls' : 'stop';
   }
+}
+
+/** Kinds of text by the name of their events: `response.NAME.delta` and `response.NAME.done`. */
+const textKinds: ReadonlyMap<string, PartKind> = new Map([
+  ['output_text', 'content'],
+  ['refusal', 'content'],
+  ['reasoning_summary_text', 'summary'],
+  ['reasoning_summary_part', 'summary'],
+  ['reasoning_text', 'reasoning'],
+]);
+
+/** Returns the kind of text that an event has, if any. */
+function textKind({ type, part }: WireEvent): PartKind | undefined {
+  if (type === 'response.content_part.done')
+    return part?.type === 'reasoning_text' ? 'reasoning' : 'content';
+  const name = /^response\.(\w+)\.(?:delta|done)$/.exec(type ?? '')?.[1];
+  return name === undefined ? undefined : textKinds.get(name);
 }
 
 /** Types of the items that have the kinds of text. */

@@ -4,7 +4,6 @@ import {
   isIgnored,
   type IgnoredEvent,
   type WireEvent,
-  type WireInput,
   type WireInputPart,
   type WireItem,
   type WireRequest,
@@ -51,7 +50,6 @@ type Decoded =
 
 test("the types of requests and events agree with the openai package's", () => {
   expectTypeOf<Sent<WireRequest>>().toExtend<Responses>();
-  expectTypeOf<WireInput>().toExtend<OpenAI.Responses.ResponseInputItem>();
   expectTypeOf<WireInputPart>().toExtend<OpenAI.Responses.ResponseInputContent>();
   expectTypeOf<WireTool>().toExtend<OpenAI.Responses.Tool>();
   expectTypeOf<OpenAI.Responses.ResponseStreamEvent>().toExtend<WireEvent>();

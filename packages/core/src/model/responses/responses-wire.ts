@@ -125,32 +125,6 @@ export interface WireTool {
   readonly strict: boolean;
 }
 
-/** Item of a request's input. */
-export type WireInput =
-  | {
-      readonly role: 'user' | 'assistant' | 'system';
-      readonly content: string | WireInputPart[];
-      readonly phase?: 'commentary' | 'final_answer';
-    }
-  | {
-      readonly type: 'function_call';
-      readonly call_id: string;
-      readonly name: string;
-      readonly arguments: string;
-    }
-  | {
-      readonly type: 'function_call_output';
-      readonly call_id: string;
-      readonly output: string | WireInputPart[];
-    }
-  | {
-      readonly type: 'reasoning';
-      readonly id: string;
-      readonly summary: { readonly type: 'summary_text'; readonly text: string }[];
-      readonly content?: { readonly type: 'reasoning_text'; readonly text: string }[];
-      readonly encrypted_content?: string | null;
-    };
-
 export type WireInputPart =
   | { readonly type: 'input_text'; readonly text: string }
   | { readonly type: 'input_image'; readonly image_url: string; readonly detail: 'auto' }
@@ -201,11 +175,9 @@ const ignoredEvents = [
 
 export type IgnoredEvent = (typeof ignoredEvents)[number];
 
-const ignored: ReadonlySet<string> = new Set(ignoredEvents);
-
 /** Progress of built-in tools: `response.web_search_call.searching`, `response.mcp_call.failed`. */
 const progress = /^response\.(\w+_call(_command|_output_content)?|mcp_list_tools)\.\w+$/;
 
 export function isIgnored(type: string | null | undefined): boolean {
-  return !!type && (ignored.has(type) || progress.test(type));
+  return !!type && ((ignoredEvents as readonly string[]).includes(type) || progress.test(type));
 }
