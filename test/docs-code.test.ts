@@ -28,7 +28,9 @@ const hosts = {
 
 type Host = keyof typeof hosts;
 
-const pages = globSync('docs/**/*.md', { cwd: root }).map((path) => path.replaceAll('\\', '/'));
+const pages = globSync(['docs/**/*.md', 'packages/core/SKILL.md'], { cwd: root }).map((path) =>
+  path.replaceAll('\\', '/'),
+);
 const sources: readonly Source[] = pages.flatMap((page) =>
   codeBlocks(page).map(({ file, source }) => ({ path: `${page}/${file}`, source })),
 );

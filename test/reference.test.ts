@@ -95,6 +95,16 @@ test('names in code lead to the reference, but not plain words, headings, links 
   );
 });
 
+test('the page for assistants names only exports of the entries', () => {
+  const rows = [...read('packages/core/SKILL.md').matchAll(/^\| `(@isoloop[^`]*)` +\| (.*) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(10);
+  for (const [, entry, text = ''] of rows) {
+    const names = [...text.split(';')[0]!.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    const exported = reference.items.filter((item) => item.entry === entry).map(({ name }) => name);
+    expect(exported).toEqual(expect.arrayContaining(names));
+  }
+});
+
 test('the page of error codes has each code with the status of the endpoint', () => {
   const rows = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` .*\| +(\d+) \|$/gm)];
   const union = /export type AgentErrorCode =([^;]+);/.exec(

@@ -15,7 +15,7 @@ export function llmsText(pages: readonly SitePage[]): string {
 
 > A TypeScript library for ReAct agents (reason, call tools, observe, repeat). The same loop runs in a browser tab's Web Worker, in Cloudflare Workers and in Node.
 
-Each page is also Markdown: add \`.md\` to its address. [All pages in one file](${basePath}/llms-full.txt), [the API for assistants](${basePath}/skill.md).
+Each page is also Markdown: add \`.md\` to its address. [All pages in one file](${basePath}/llms-full.txt), [the API for assistants](${basePath}/packages/core/skill.md).
 
 ${lists.trimEnd()}
 `;

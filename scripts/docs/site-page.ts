@@ -19,8 +19,9 @@ export function readSitePage(path: string): SitePage {
   return sitePage(path, readFileSync(`${root}/${path}`, 'utf8'));
 }
 
-/** Makes a page of Markdown. Throws if its first block is not a heading. */
-export function sitePage(path: string, markdown: string): SitePage {
+/** Makes a page of Markdown. Leaves out front matter. Throws if the first block is not a heading. */
+export function sitePage(path: string, text: string): SitePage {
+  const markdown = text.replace(/^---\n[\s\S]*?\n---\n+/, '');
   const first = lexer(markdown).find(({ type }) => type !== 'space');
   if (first?.type !== 'heading')
     throw new Error(`${path}: the first line of a page must be its title, such as "# Approvals".`);

@@ -66,5 +66,7 @@ test('each page is also Markdown, and a list of all pages is there for assistant
   expect(markdown.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
   expect(await markdown.text()).toMatch(/^# Concepts\n/);
   expect(await (await fetch(`${docs}/llms.txt`)).text()).toContain('(/docs/concepts.md)');
+  const skill = await fetch(`${docs}/packages/core/skill.md`);
+  expect(await skill.text()).toMatch(/^# Write agents with Isoloop\n/);
   expect((await fetch(`${docs}/no-such-page`)).status).toBe(404);
 });
