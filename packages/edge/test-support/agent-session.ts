@@ -32,9 +32,12 @@ export const briefSessions: AgentHandler<SessionEnv> = handler({
 /** Row counters by the id of a Durable Object. A test adds a counter before the object starts. */
 export const rowCounters: Map<string, RowCounter> = new Map();
 
+/** With this secret, the objects sign copies of sessions. */
+const signing = { SESSION_SECRET: 'x'.repeat(32) };
+
 export class TestSession extends sessions.Session {
   constructor(ctx: DurableObjectState, env: SessionEnv) {
-    super(counted(ctx), boundTo(env, env.TEST_SESSIONS));
+    super(counted(ctx), { ...boundTo(env, env.TEST_SESSIONS), ...signing });
   }
 }
 

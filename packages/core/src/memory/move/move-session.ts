@@ -11,7 +11,8 @@ export interface MoveOptions {
   /**
    * What to do with a session whose answer is not complete: `wait` for its end, `stop` it, or
    * `refuse` to move with `AGENT_BUSY`. `stop` cuts off a run that does not end within 10 seconds. A
-   * Durable Object refuses with `AGENT_BUSY` instead.
+   * Durable Object refuses with `AGENT_BUSY` instead. While a person answers in the assistant's
+   * place, `wait` waits until this person has left, and `stop` is refused, too.
    * @default 'refuse'
    */
   readonly running?: 'wait' | 'stop' | 'refuse';
@@ -30,7 +31,7 @@ const longestStopMs = 10_000;
  * owns the session: call this function again. Rejects with:
  *
  * - `NOT_FOUND`: the old place has no such session.
- * - `AGENT_BUSY`: the session is running, and `running` is `refuse`.
+ * - `AGENT_BUSY`: the session is running, and `running` is `refuse`; or a person answers in it.
  * - `SESSION_MOVED`: the session belongs to a third place.
  * - `SESSION_CONFLICT`: both places have continued the session, or it changed during the move.
  */

@@ -13,7 +13,7 @@ export interface SessionCopy {
   readonly records: readonly LogRecord[];
   /** Name of the place that owns the session. Absent in a backup: its new place owns it. */
   readonly owner?: SessionOwner | undefined;
-  /** Whether a run is active or was cut off. */
+  /** Whether a run is active or was cut off, or a person answers in the assistant's place. */
   readonly isRunning?: boolean | undefined;
   /** Proof of the endpoint that made the copy. */
   readonly signature?: string | undefined;
@@ -44,6 +44,7 @@ export interface SessionPlace {
    * - `SESSION_CONFLICT`: the session has changed since it was copied.
    * - `SESSION_STALE`, `NOT_FOUND`: this place has another copy, or none.
    * - `SESSION_MOVED`: the session belongs to a third place.
+   * - `AGENT_BUSY`: a person answers in the assistant's place.
    */
   own(sessionId: string, change: OwnerChange): Promise<void>;
   /** Asks the run of the session to end. Default: a run that does not end is cut off. */

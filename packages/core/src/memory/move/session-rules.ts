@@ -1,4 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { isOperated } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { LogRecord } from '../log/log-record.ts';
 import { LogFold, type SessionView } from '../log/session-view.ts';
@@ -24,7 +25,7 @@ export function copyOfSession(
     owner: isHere
       ? { owner: name, epoch, copyOf: tip }
       : { owner: owner!.owner, epoch, copyOf: owner!.copyOf ?? '' },
-    isRunning: isRunning(view),
+    isRunning: isRunning(view) || isOperated(view.messages),
     ...(typeof signature === 'string' && { signature }),
   };
 }
@@ -37,7 +38,7 @@ function isRunning({ openRun, ended }: StoredSession['view']): boolean {
 /**
  * Throws `SESSION_CONFLICT` if a place has a session that the copy must not replace. It may replace
  * another copy, and an older part of the same session. Throws `SESSION_MOVED` for a backup of a
- * session that belongs to another place.
+ * session that belongs to another place, and `AGENT_BUSY` if a run or an operator writes here.
  */
 export function checkPut(
   { records, owner }: SessionCopy,
@@ -50,6 +51,7 @@ export function checkPut(
   if (owner && epoch > owner.epoch) throw conflict('This place has a later owner of the session.');
   if (holder?.includes(':')) return;
   if (isRunning(view)) throw new AgentError('AGENT_BUSY', 'The session is running here.');
+  checkNotOperated(view);
   if (!isStart(view.messages, messagesOf(records)))
     throw conflict('This place has messages of the session that the copy does not have.');
 }
@@ -61,12 +63,15 @@ export function checkPut(
 export function ownerAfter(
   change: OwnerChange,
   name: string,
-  { owner, tip }: Pick<StoredSession, 'owner' | 'tip'>,
+  { owner, tip, view }: Omit<StoredSession, 'records'>,
 ): SessionOwner | undefined {
   if (!change.owner.includes(':'))
     throw new AgentError('INVALID_INPUT', 'The owner must be the name of a place, with a colon.');
   if (tip === undefined) throw new AgentError('NOT_FOUND', 'There is no such session.');
-  return change.owner === name ? taken(change, owner) : given(change, owner, tip);
+  if (change.owner === name) return taken(change, owner);
+  const next = given(change, owner, tip);
+  if (next) checkNotOperated(view);
+  return next;
 }
 
 function taken(
@@ -93,6 +98,13 @@ function given(
   checkHere({ owner: stored });
   if (change.epoch === (stored?.epoch ?? 0) + 1 && change.copyOf === tip) return change;
   throw conflict('The session has changed since it was copied.');
+}
+
+/** Throws `AGENT_BUSY` while an operator answers, who could not reach the session in another place. */
+function checkNotOperated({ messages }: StoredSession['view']): void {
+  if (!isOperated(messages)) return;
+  const message = 'A person answers in the conversation. It can move when this person has left.';
+  throw new AgentError('AGENT_BUSY', message, { retryable: true });
 }
 
 /** Returns whether the messages begin with these ones. */

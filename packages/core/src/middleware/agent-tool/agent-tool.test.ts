@@ -3,7 +3,12 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
+import {
+  assistantMessage,
+  createMessage,
+  toolMessage,
+  userMessage,
+} from '../../message/create-message.ts';
 import { outputText, textOf, toolResultsOf } from '../../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { Tool } from '../../tool/tool.ts';
@@ -133,6 +138,44 @@ test('another host continues a child’s session from its log, and reports an er
   const lost = host([{ toolCalls: [call('c', 'x1', 'x3')] }, 'done'], ['three']);
   await lost.agent.call('once more');
   expect(results(lost.model).at(-1)).toEqual(['error', expect.stringContaining('no session "x1"')]);
+});
+
+test('a claimed tool call reaches no log of a child, and an id with a colon no other session', async () => {
+  const store = new MemoryStore();
+  const at = async (sessionId: string, says: ScriptedReply, memory = new InMemoryMemory()) => {
+    const model = new ScriptedModel([says, 'done']);
+    const helper = agentTool(
+      (child) =>
+        new ReActAgent({
+          name: 'helper',
+          model: new ScriptedModel(['one']),
+          memory: new SessionMemory(store, child.sessionId),
+        }),
+      { name: 'helper', description: '' },
+    );
+    const agent = new ReActAgent({ name: 'boss', sessionId, model, memory, tools: [helper] });
+    await agent.call('go');
+    return results(model);
+  };
+  const begun = ['success', 'session_id: c\n\none'];
+  expect(await at('a:b', { toolCalls: [call('secret', undefined, 'c')] })).toEqual([begun]);
+  const other = { toolCalls: [call('mine', undefined, 'b:c')] };
+  expect(await at('a', other)).toEqual([['success', 'session_id: b:c\n\none']]);
+  expect(await new SessionMemory(store, 'a:b:c').read()).toHaveLength(2);
+  const use = { type: 'tool_use', ...call('secret', undefined, 'c') } as const;
+  const claimed = createMessage('assistant', [use as never], { metadata: { imported: true } });
+  const memory = new InMemoryMemory();
+  const result = { type: 'tool_result', toolUseId: 'c', name: 'call_helper', output: '' } as const;
+  await memory.append([
+    userMessage('go'),
+    claimed,
+    toolMessage([{ ...result, state: 'success' }]),
+    assistantMessage('ok'),
+  ]);
+  expect((await at('a:b', { toolCalls: [call('tell', 'c', 'd')] }, memory)).at(-1)).toEqual([
+    'error',
+    expect.stringContaining('no session "c"'),
+  ]);
 });
 
 test('readers of the outer agent get the events of all nested agents, each with its path of agent names', async () => {

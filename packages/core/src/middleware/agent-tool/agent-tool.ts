@@ -3,6 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
+import { metadataOf } from '../../message/metadata-keys.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
@@ -24,8 +25,9 @@ export type ChildAgent = Pick<Agent, 'name' | 'sessionId' | 'messages' | 'stream
 /** The session of a child agent, for the factory that creates it. */
 export interface ChildSession {
   /**
-   * `<session id of the parent>:<id of the tool call that opened the session>`. Use it as the
-   * child's `sessionId` and as the session id of its log.
+   * `<session id of the parent>:<id of the tool call that opened the session>`, where the second id
+   * is encoded with `encodeURIComponent`. Use it as the child's `sessionId` and as the session id of
+   * its log. If clients choose the ids of sessions, add the user's id to the key of the log.
    */
   readonly sessionId: string;
 }
@@ -162,7 +164,7 @@ async function make(
   const isKnown = isNew || messages.some((message) => hasCall(message, id, toolName));
   let made: ChildAgent | undefined;
   if (typeof factory === 'function' && isKnown)
-    made = await factory({ sessionId: `${sessionId}:${id}` });
+    made = await factory({ sessionId: `${sessionId}:${encodeURIComponent(id)}` });
   if (made) checkFields(`${toolName}: the value from its factory`, made, childFields);
   if (made && (isNew || (await made.messages()).length)) return made;
   throw new Error(
@@ -170,7 +172,9 @@ async function make(
   );
 }
 
+/** Returns whether a message made this tool call. A client may have chosen the ids of imported ones. */
 function hasCall(message: Msg, id: string, name: string): boolean {
+  if (metadataOf(message).imported) return false;
   return toolUsesOf(message).some((use) => use.id === id && use.name === name);
 }
 

@@ -1,10 +1,31 @@
 import type { Msg } from '@isoloop/core';
 import { EchoSigner, digest } from '@isoloop/core/adapter';
+import type { SessionView } from '@isoloop/core/adapter';
 
 /** Says that a signed text is about a copy, and not the echo of a session. */
 const chain = 'isoloop-copy';
 
-/** Signs the messages of copies that leave the endpoint, to trust them when they come back. */
+/** Maximum number of open tool calls whose state is signed, so that a signature stays short. */
+const maxCalls = 50;
+
+/** What is signed of a copy. */
+type Signable = Pick<SessionView, 'messages' | 'calls'>;
+
+/** The parts of a copy that this endpoint has signed. */
+export interface SignedParts {
+  /** Number of the first messages that are signed. */
+  readonly messages: number;
+  /** Ids of the open tool calls that still wait for what they waited for at the endpoint. */
+  readonly calls: ReadonlySet<string>;
+}
+
+const nothing: SignedParts = { messages: 0, calls: new Set() };
+
+/**
+ * Signs copies that leave the endpoint, to trust them when they come back. One signature covers all
+ * messages, so one changed message makes it invalid. Each open tool call has a digest of its own,
+ * because another place may decide about one of them.
+ */
 export class CopySigner {
   readonly #signer: EchoSigner | undefined;
 
@@ -13,25 +34,38 @@ export class CopySigner {
     if (secrets.length) this.#signer = new EchoSigner(secrets, `${user}/${sessionId}`);
   }
 
-  async sign(messages: readonly Msg[]): Promise<string | undefined> {
+  async sign({ messages, calls }: Signable): Promise<string | undefined> {
     if (!this.#signer || !messages.length) return undefined;
-    const base = { ref: await digestOf(messages), hash: String(messages.length), chain };
-    return this.#signer.sign({ at: Date.now(), base });
+    const digests = await Promise.all([...calls].slice(0, maxCalls).map(digestOfCall));
+    const hash = [messages.length, ...digests].join(' ');
+    return this.#signer.sign({
+      at: Date.now(),
+      base: { ref: await digestOf(messages), hash, chain },
+    });
   }
 
-  /** Returns the number of the first messages that this endpoint has signed. */
-  async count(messages: readonly Msg[], signature: string | undefined): Promise<number> {
-    if (!this.#signer || signature === undefined) return 0;
+  /** Returns the parts of a copy that this endpoint has signed. */
+  async check(copy: Signable, signature: string | undefined): Promise<SignedParts> {
+    if (!this.#signer || signature === undefined) return nothing;
     const base = await this.#signer.verify(signature).then(
       (signed) => signed.base,
       () => undefined,
     );
-    if (base?.chain !== chain) return 0;
-    const count = Number(base.hash);
-    return (await digestOf(messages.slice(0, count))) === base.ref ? count : 0;
+    if (base?.chain !== chain) return nothing;
+    const [count, ...digests] = base.hash.split(' ');
+    const messages = Number(count);
+    if ((await digestOf(copy.messages.slice(0, messages))) !== base.ref) return nothing;
+    const calls = new Set<string>();
+    for (const call of copy.calls)
+      if (digests.includes(await digestOfCall(call))) calls.add(call[0]);
+    return { messages, calls };
   }
 }
 
 function digestOf(messages: readonly Msg[]): Promise<string> {
   return digest(JSON.stringify(messages));
+}
+
+async function digestOfCall(call: readonly [id: string, state: object]): Promise<string> {
+  return (await digest(JSON.stringify(call))).slice(0, 32);
 }

@@ -4,6 +4,7 @@ import { metadataOf, parseHistory, viewOf } from '@isoloop/core/adapter';
 import type { CallState, LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
 import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
+import type { SignedParts } from './copy-signature.ts';
 import { checkJudged, type JudgeSetup } from './judge-messages.ts';
 
 /** What an import needs to know. */
@@ -11,8 +12,8 @@ export interface ImportSetup extends JudgeSetup {
   readonly settings: JudgeSetup['settings'] & Pick<HandlerSettings, 'limits' | 'systemMessages'>;
   /** The session that the endpoint has. */
   readonly stored: SessionView;
-  /** Number of the first messages that the endpoint has signed. */
-  readonly signed: number;
+  /** The parts of the copy that the endpoint has signed. */
+  readonly signed: SignedParts;
 }
 
 /** Names of a message's metadata that tell how a run ended. A client may claim only these. */
@@ -35,7 +36,8 @@ export async function importedRecords(
   const { stored, signed, settings } = setup;
   checkSizes(messages, settings.limits);
   const kept = sameStart(stored.messages, messages);
-  const known = Math.max(signed, kept);
+  const known = Math.max(signed.messages, kept);
+  const mayEdit = setup.setup.mayEdit !== false;
   const claims = messages.slice(known).map(asClaim);
   const judged = await checkJudged(
     settings.systemMessages === 'keep' ? claims : withoutSystem(claims),
@@ -44,7 +46,7 @@ export async function importedRecords(
   const all = [...messages.slice(0, known), ...judged];
   return [
     ...all.map((message): LogRecord => ({ kind: 'message', message })),
-    ...openCallRecords(all, copy, { kept, known, stored, mayEdit: setup.setup.mayEdit !== false }),
+    ...openCallRecords(all, copy, { kept, known, stored, signed, mayEdit }),
     ...stateRecords(copy, stored),
   ];
 }
@@ -72,6 +74,7 @@ interface Origin {
   /** Number of the first messages that the endpoint has stored or signed. */
   readonly known: number;
   readonly stored: SessionView;
+  readonly signed: SignedParts;
   readonly mayEdit: boolean;
 }
 
@@ -116,33 +119,39 @@ interface OpenCall {
  * Returns what an open tool call waits for. Returns `undefined` for a call that must not run any
  * more: it may have started, or only the client says what it waits for.
  */
-function waitingOf(
+function waitingOf(use: ToolUse, open: OpenCall): Waiting | undefined {
+  const { state } = open;
+  const own = ownState(use.id, open);
+  if (own?.started || (state.started && !state.pending)) return undefined;
+  const { toolUse, waited, pending = waited } = own ?? {};
+  if (pending) return { pending, ...(toolUse && { toolUse }) };
+  return claimedWait(use, { ...open, state: own ?? state });
+}
+
+/** Returns what an open tool call waits for, if the endpoint itself does not know it. */
+function claimedWait(
   { id, name, input }: ToolUse,
   { message, at, state, origin }: OpenCall,
 ): Waiting | undefined {
-  if (state.started && !state.pending) return undefined;
-  const before = at < origin.kept ? storedCall(id, origin) : undefined;
-  if (before) return before.waits;
   const { kind = 'approval' } = state.pending ?? {};
   const call = { toolUseId: id, name, input };
-  if (kind === 'external') return { pending: { ...call, kind } };
+  const isOurs = at < origin.known;
+  // With a result from outside, a client could answer a tool call of the endpoint.
+  if (kind === 'external') return isOurs ? undefined : { pending: { ...call, kind } };
   if (kind !== 'approval') return undefined;
-  const isClaim = at >= origin.known || metadataOf(message).imported === true;
-  if (!isClaim) return { pending: { ...call, kind } };
+  if (isOurs && !metadataOf(message).imported) return { pending: { ...call, kind } };
   // The client has written the arguments.
   return origin.mayEdit ? { pending: { ...call, kind, reason: importedCall } } : undefined;
 }
 
-/**
- * Returns what a call of a stored message waits for. Returns `undefined` for a call that is open and
- * waits for nothing.
- */
-function storedCall(id: string, { stored }: Origin): { waits: Waiting | undefined } | undefined {
-  const before = stored.calls.get(id);
+/** Returns the state of an open tool call that the endpoint has stored or signed. */
+function ownState(
+  id: string,
+  { at, state, origin }: Omit<OpenCall, 'message'>,
+): CallState | undefined {
   // A call that is not open here has its result, which the copy left out.
-  if (!before || before.started) return { waits: undefined };
-  const { toolUse, waited, pending = waited } = before;
-  return pending && { waits: { pending, ...(toolUse && { toolUse }) } };
+  if (at < origin.kept) return origin.stored.calls.get(id) ?? { started: true };
+  return at < origin.known && origin.signed.calls.has(id) ? state : undefined;
 }
 
 /** Reason of the approval of a tool call that no model of the endpoint has made. */

@@ -5,69 +5,31 @@ import {
   MemoryStore,
   ReActAgent,
   SessionMemory,
-  tool,
-  toolResultsOf,
   userMessage,
 } from '@isoloop/core';
-import type { Msg, PendingCall } from '@isoloop/core';
-import { endpointPlace, messagesOf, moveSession, storePlace } from '@isoloop/core/adapter';
-import type { LogRecord, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
+import { messagesOf, moveSession } from '@isoloop/core/adapter';
+import type { SessionPlace } from '@isoloop/core/adapter';
 import { inputLength } from '@isoloop/core/guards';
-import { expect, test } from 'vitest';
-import * as z from 'zod';
 import { killedMoves, ScriptedModel } from '@isoloop/core/testing';
-import { bindings, testEndpoint, type TestEnv } from '../../../test-support/endpoint.ts';
-import type { AgentHandlerOptions } from '../../handler-options.ts';
-import { sessionMoves } from '../../move.ts';
-import { open, type Session } from '../../../test-support/session-client.ts';
-
-const placeOf = ({ send }: Session): SessionPlace =>
-  endpointPlace('https://edge.test/api/chat', { fetch: (url, init) => send(url, init) });
-
-const tab = (store = new MemoryStore()): SessionPlace => storePlace({ name: 'browser:1', store });
-
-const asked = (text: string) => ({
-  id: crypto.randomUUID(),
-  role: 'user' as const,
-  parts: [{ type: 'text' as const, text }],
-});
-
-const textsOf = (messages: readonly { readonly parts: readonly object[] }[]): readonly string[] =>
-  messages.map(({ parts }) =>
-    parts.map((part) => ('text' in part ? String(part.text) : '')).join(''),
-  );
-
-function copyOf(sessionId: string, messages: readonly Msg[], more: readonly LogRecord[] = []) {
-  const records = messages.map((message): LogRecord => ({ kind: 'message', message }));
-  const owner = { owner: 'browser:1', epoch: 1, copyOf: 't' };
-  const format = 'isoloop-session' as const;
-  return { format, version: 2 as const, sessionId, records: [...records, ...more], owner };
-}
-
-/** Stores a copy and gives it to the endpoint. */
-async function imported(session: Session, copy: SessionCopy): Promise<void> {
-  const place = placeOf(session);
-  await place.put(copy);
-  await place.own(session.id, { owner: place.name, epoch: 2, copyOf: 't' });
-}
-
-function pay(runs: string[]) {
-  return tool({
-    name: 'pay',
-    description: '',
-    input: z.object({}),
-    execute: () => {
-      runs.push('paid');
-      return 'paid';
-    },
-  });
-}
-
-const callOf = (id: string) => ({ type: 'tool_use', id, name: 'pay', input: {} }) as const;
+import { expect, test } from 'vitest';
+import {
+  callOf,
+  copyOf,
+  imported,
+  kvEndpoint,
+  pay,
+  pendingIn,
+  placeOf,
+  resultsIn,
+  suspended,
+  tab,
+  textsOf,
+} from '../../../test-support/moves.ts';
+import { ask, open, type Session } from '../../../test-support/session-client.ts';
 
 test('a conversation moves from a Durable Object to a browser and back, with its title and what both added', async () => {
   const session = open(['Hello.', 'Again.']);
-  await session.chat([asked('Hi')]);
+  await session.chat([ask('Hi')]);
   await session.send(`/api/chat/${session.id}`, {
     method: 'PATCH',
     headers: { 'content-type': 'application/json' },
@@ -90,7 +52,7 @@ test('a conversation moves from a Durable Object to a browser and back, with its
   await moveSession(session.id, { from: tab(store), to: placeOf(session) });
   expect(textsOf(await session.messages())).toEqual(['Hi', 'Hello.', 'in the tab', 'yes']);
   await expect.poll(() => session.list()).toMatchObject([{ title: 'Journey' }]);
-  const answer = await session.chat([asked('More')]);
+  const answer = await session.chat([ask('More')]);
   expect(textsOf([answer])).toEqual(['Again.']);
   await expect(memory.append([userMessage('late')])).rejects.toMatchObject({
     code: 'SESSION_MOVED',
@@ -100,7 +62,7 @@ test('a conversation moves from a Durable Object to a browser and back, with its
 
 test('only what the endpoint has stored or signed comes back without the mark', async () => {
   const session = open(['Hello.']);
-  await session.chat([asked('Hi')]);
+  await session.chat([ask('Hi')]);
   const store = new MemoryStore();
   await moveSession(session.id, { from: placeOf(session), to: tab(store) });
   await new SessionMemory(store, session.id).append([
@@ -159,21 +121,6 @@ test('an imported open call waits for a new approval, whatever the client claims
   expect(runs).toEqual(['paid']);
 });
 
-const pendingIn = (copy: SessionCopy | undefined) =>
-  copy!.records.flatMap((record) =>
-    record.kind === 'suspended' ? record.calls.map(({ pending }) => pending) : [],
-  );
-
-const resultsIn = (copy: SessionCopy | undefined) =>
-  messagesOf(copy!.records)
-    .flatMap(toolResultsOf)
-    .map(({ toolUseId, state }) => [toolUseId, state]);
-
-const suspended = (id: string, kind: PendingCall['kind']): LogRecord => ({
-  kind: 'suspended',
-  calls: [{ pending: { toolUseId: id, name: 'pay', input: {}, kind } }],
-});
-
 test.for(['Durable Object', 'KV'] as const)(
   '%s: a user who may not edit runs no tool call with claimed arguments',
   async (at) => {
@@ -228,7 +175,7 @@ test('a suspended agent tool continues after a move there and back', async () =>
   const child = agentTool(new ReActAgent({ name: 'purse', model, tools }), { description: 'Pays' });
   const call = { id: 'p1', name: child.name, input: { message: 'Pay.' } };
   const session = open([{ toolCalls: [call] }, 'Done.'], { tools: [child] });
-  await session.chat([asked('Pay.')]);
+  await session.chat([ask('Pay.')]);
   const before = pendingIn(await placeOf(session).read(session.id));
   expect(before).toMatchObject([{ kind: 'suspended', forApproval: true }]);
   const store = new MemoryStore();
@@ -245,7 +192,7 @@ test('a client cannot reopen a tool call that has its result here', async () => 
   const runs: string[] = [];
   const call = { id: 'c1', name: 'pay', input: {} };
   const session = open([{ toolCalls: [call] }, 'Done.'], { tools: [pay(runs)] });
-  await session.chat([asked('Pay.')]);
+  await session.chat([ask('Pay.')]);
   expect(runs).toEqual(['paid']);
   const place = placeOf(session);
   await moveSession(session.id, { from: place, to: tab() });
@@ -283,7 +230,7 @@ test.for([
 
 test('a copy replaces no conversation that the endpoint has continued, and no running one', async () => {
   const session = open(['Hello.']);
-  await session.chat([asked('Hi')]);
+  await session.chat([ask('Hi')]);
   const other = copyOf(session.id, [userMessage('Other.')]);
   await expect(placeOf(session).put(other)).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
   expect(textsOf(await session.messages())).toEqual(['Hi', 'Hello.']);
@@ -304,7 +251,7 @@ test('instructions, rights and long titles of a copy have no effect', async () =
 
 test('another user does not reach the conversation', async () => {
   const session = open(['Hello.']);
-  await session.chat([asked('Hi')]);
+  await session.chat([ask('Hi')]);
   const stranger = await session.send(`/api/chat/${session.id}`, {}, 'bob');
   expect(stranger.status).toBe(204);
 });
@@ -349,7 +296,7 @@ test('a kill at each step leaves one owner in a browser and in a Durable Object,
       return { sessionId: session.id, from: edge, to: browser };
     },
     async ({ sessionId }) => {
-      const body = { id: sessionId, messages: [asked('Hi')] };
+      const body = { id: sessionId, messages: [ask('Hi')] };
       const refused = await opened.get(sessionId)!.post('/api/chat', body);
       expect(refused.status).toBe(409);
     },
@@ -357,27 +304,11 @@ test('a kill at each step leaves one owner in a browser and in a Durable Object,
   expect(back).toEqual(kills);
 });
 
-const secret = { ...bindings, SESSION_SECRET: 'a secret of at least thirty-two letters' };
-
-function kvEndpoint(
-  replies: readonly string[],
-  tools: readonly ReturnType<typeof pay>[] = [],
-  more: Partial<AgentHandlerOptions<TestEnv>> = {},
-) {
-  const options = { moves: sessionMoves(), approvals: 'at-least-once', ...more } as const;
-  const endpoint = testEndpoint(replies, { tools: [...tools] }, options, secret);
-  const place = endpointPlace('https://edge.test/api/chat', {
-    headers: { authorization: 'Bearer ann' },
-    fetch: (url, init) => endpoint.fetch(url, init),
-  });
-  return { ...endpoint, place };
-}
-
 test('a conversation moves from KV to a browser and back, and KV names its place meanwhile', async () => {
   const { post, get, place, settled } = kvEndpoint(['Hello.', 'Again.']);
   const id = crypto.randomUUID();
   const store = new MemoryStore();
-  await (await post('/api/chat', { id, messages: [asked('Hi')] })).text();
+  await (await post('/api/chat', { id, messages: [ask('Hi')] })).text();
   await settled();
   await moveSession(id, { from: place, to: tab(store) });
   const memory = new SessionMemory(store, id);
@@ -399,7 +330,7 @@ test('a message without an echo reads a conversation in KV that moved away or in
   const id = crypto.randomUUID();
   const store = new MemoryStore();
   const say = async (text: string): Promise<Response> => {
-    const response = await post('/api/chat', { id, messages: [asked(text)] });
+    const response = await post('/api/chat', { id, messages: [ask(text)] });
     await response.clone().text();
     await settled();
     return response;

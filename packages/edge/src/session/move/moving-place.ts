@@ -1,4 +1,4 @@
-import { endpointHere, messagesOf, placeWith } from '@isoloop/core/adapter';
+import { endpointHere, placeWith, viewOf } from '@isoloop/core/adapter';
 import type { ChooseOwner, OwnerChange, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { CopySigner } from './copy-signature.ts';
@@ -34,7 +34,7 @@ export async function takeStep(
   if (step.type === 'put') await place.put({ ...step.copy, sessionId });
   if (step.type !== 'read') return undefined;
   const copy = await place.read(sessionId);
-  const signature = copy && (await signerOf(given).sign(messagesOf(copy.records)));
+  const signature = copy && (await signerOf(given).sign(viewOf(copy.records)));
   return copy && { ...copy, ...(signature !== undefined && { signature }) };
 }
 
@@ -48,7 +48,7 @@ function placeOf(given: PlaceSetup): SessionPlace {
         settings,
         setup,
         stored: view,
-        signed: await signerOf(given).count(messagesOf(copy.records), copy.signature),
+        signed: await signerOf(given).check(viewOf(copy.records), copy.signature),
       }),
   });
 }

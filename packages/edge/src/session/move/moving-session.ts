@@ -5,7 +5,12 @@ import type { AgentSessionClass } from '../../handler-options.ts';
 import { errorResponse, logError } from '../../http/error-response.ts';
 import { DurableStore } from '../../store/durable-store.ts';
 import { noContent } from '../session-answer.ts';
-import { callSession, sessionObject, type SessionRequest } from '../session-command.ts';
+import {
+  callSession,
+  sessionObject,
+  type SessionCommand,
+  type SessionRequest,
+} from '../session-command.ts';
 import { TurnQueue } from '../queue/turn-queue.ts';
 import { SessionRecord } from '../session-record.ts';
 import { takeStep, type MoveSettings, type MoveStep } from './moving-place.ts';
@@ -19,6 +24,9 @@ export interface MoveRequest extends Omit<SessionRequest, 'command'> {
 
 /** Address of these requests. Other requests have another one. */
 export const moveAddress = 'https://session/move';
+
+/** Commands that write to the session. */
+const changing: ReadonlySet<SessionCommand['type']> = new Set(['turn', 'rename', 'delete']);
 
 interface MovingOptions {
   readonly storage: DurableObjectStorage;
@@ -37,6 +45,10 @@ class MovingSession {
   #session: InstanceType<AgentSessionClass>;
   /** Who may write the session, once it was read. */
   #owner: Promise<SessionOwner | undefined> | undefined;
+  /** Number of moves that are being taken in. Their guards may take long. */
+  #moves = 0;
+  /** Number of requests that change the session and are not in its queue yet. */
+  #changes = 0;
 
   constructor(options: MovingOptions) {
     this.#options = options;
@@ -45,23 +57,47 @@ class MovingSession {
 
   async fetch(request: Request): Promise<Response> {
     const isMove = request.url === moveAddress;
-    const asked = await request.clone().json<MoveRequest | SessionRequest>();
+    const body = await request.text();
+    const asked = JSON.parse(body) as MoveRequest | SessionRequest;
     try {
       if (isMove) return await this.#move(asked as MoveRequest);
-      const { command } = asked as SessionRequest;
-      if (command.type === 'delete') this.#owner = Promise.resolve(undefined);
-      else checkHere({ owner: await this.#read(asked.sessionId) });
+      const passed = new Request(request.url, { method: 'POST', body });
+      return await this.#pass(passed, asked as SessionRequest);
     } catch (error) {
       const { requestId } = asked;
       logError(error, requestId);
       return errorResponse(error, { requestId, face: 'isoloop' });
     }
-    return this.#session.fetch!(request);
   }
 
+  /** Does nothing during a move, which ends with an alarm of its own. */
   async alarm(): Promise<void> {
-    await this.#session.alarm();
-    await this.#tellList();
+    if (this.#moves) return;
+    await this.#change(async () => {
+      await this.#session.alarm();
+      await this.#tellList();
+    });
+  }
+
+  /** Passes a request on to the session, if the session is here. */
+  #pass(request: Request, { sessionId, command: { type } }: SessionRequest): Promise<Response> {
+    const pass = async (): Promise<Response> => {
+      if (type === 'delete') this.#owner = Promise.resolve(undefined);
+      else checkHere({ owner: await this.#read(sessionId) });
+      return this.#session.fetch!(request);
+    };
+    if (!changing.has(type)) return pass();
+    if (this.#moves) throw busy('The conversation is being moved; try again.');
+    return this.#change(pass);
+  }
+
+  async #change<T>(change: () => Promise<T>): Promise<T> {
+    this.#changes += 1;
+    try {
+      return await change();
+    } finally {
+      this.#changes -= 1;
+    }
   }
 
   #read(sessionId: string): Promise<SessionOwner | undefined> {
@@ -78,31 +114,50 @@ class MovingSession {
     return new DurableStore(this.#options.storage);
   }
 
-  async #move({ user, sessionId, step, mayEdit }: MoveRequest): Promise<Response> {
-    const { storage, env, settings } = this.#options;
-    const record = new SessionRecord(storage);
-    if (step.type === 'read' && !record.identity) return noContent();
-    const isBusy = new TurnQueue(storage).size > 0;
-    if (isBusy && step.type !== 'read')
-      throw new AgentError('AGENT_BUSY', 'The session is running.', { retryable: true });
-    const setup = { env, user, sessionId, mayEdit };
-    const change = (choose: ChooseOwner): Promise<void> =>
-      changeOwner(this.#store, sessionId, choose);
-    const copy = await takeStep(step, { settings, setup, change });
-    if (copy) {
-      const isRunning = isBusy || copy.isRunning;
-      return Response.json({ ...copy, isRunning, records: withTitle(copy, record.title) });
+  async #move(request: MoveRequest): Promise<Response> {
+    const isBusy = this.#changes > 0 || new TurnQueue(this.#options.storage).size > 0;
+    if (request.step.type === 'read') return this.#copy(request, isBusy);
+    // Begins before the first `await`, so that no turn can begin until the move has ended.
+    if (isBusy) throw busy('The session is running.');
+    this.#moves += 1;
+    try {
+      await this.#take(request);
+    } finally {
+      this.#moves -= 1;
+      // Puts the session into the list, if it belongs here.
+      await this.alarm();
     }
-    if (step.type === 'read') return isBusy ? Response.json(emptyCopy(sessionId)) : noContent();
-    record.begin({ user, sessionId, createdAt: Date.now() });
+    return noContent();
+  }
+
+  async #copy(request: MoveRequest, isBusy: boolean): Promise<Response> {
+    const { sessionId } = request;
+    const record = new SessionRecord(this.#options.storage);
+    if (!record.identity) return noContent();
+    const copy = await this.#step(request);
+    if (!copy) return isBusy ? Response.json(emptyCopy(sessionId)) : noContent();
+    const isRunning = isBusy || copy.isRunning;
+    return Response.json({ ...copy, isRunning, records: withTitle(copy, record.title) });
+  }
+
+  async #take(request: MoveRequest): Promise<void> {
+    const { storage } = this.#options;
+    const { user, sessionId, step } = request;
+    await this.#step(request);
+    new SessionRecord(storage).begin({ user, sessionId, createdAt: Date.now() });
     // The title of the copy replaces the one that a person gave here before.
     if (step.type === 'put') storage.kv.delete('title');
     this.#owner = undefined;
     // The session in memory has read the log before the move.
     this.#session = this.#options.open();
-    // Puts the session into the list, if it belongs here.
-    await this.alarm();
-    return noContent();
+  }
+
+  #step({ user, sessionId, mayEdit, step }: MoveRequest): Promise<SessionCopy | undefined> {
+    const { env, settings } = this.#options;
+    const setup = { env, user, sessionId, mayEdit };
+    const change = (choose: ChooseOwner): Promise<void> =>
+      changeOwner(this.#store, sessionId, choose);
+    return takeStep(step, { settings, setup, change });
   }
 
   /** Takes a session that belongs elsewhere out of the list. */
@@ -115,6 +170,10 @@ class MovingSession {
     const command = { type: 'take-from-list', sessionId } as const;
     if (list) await callSession(list, { user, sessionId: '', requestId: 'list', command });
   }
+}
+
+function busy(message: string): AgentError {
+  return new AgentError('AGENT_BUSY', message, { retryable: true });
 }
 
 /** Returns the class of sessions that can move to other places and come back. */

@@ -1,0 +1,161 @@
+import { assistantMessage, textOf, toolUsesOf, userMessage } from '@isoloop/core';
+import { endpointPlace, messagesOf } from '@isoloop/core/adapter';
+import type { LogRecord, SessionCopy } from '@isoloop/core/adapter';
+import { expect, test } from 'vitest';
+import { sessionMoves } from '../../move.ts';
+import { boundEndpoint, type Place } from '../../../test-support/both-bindings.ts';
+import { pay, pendingIn, resultsIn } from '../../../test-support/moves.ts';
+
+const hosts = ['KV with echoes', 'Durable Object'] as const;
+
+type Replies = Parameters<typeof boundEndpoint>[1];
+
+/** Opens a conversation, and returns it as the endpoint has signed it. */
+async function signed(host: Place, replies: Replies, session?: { id?: string; user?: string }) {
+  const tools = [{ ...pay([]), needsApproval: true }];
+  const bound = boundEndpoint(host, replies, { tools }, { moves: sessionMoves() }, session);
+  const { id, user, fetch, chat, messages } = bound;
+  const headers = { authorization: `Bearer ${encodeURIComponent(user)}` };
+  const path = `/api/chat/${id}`;
+  // Each request has a place of its own, as each client has.
+  const place = () => endpointPlace('https://edge.test/api/chat', { headers, fetch });
+  await chat().sendMessage({ text: 'Hi' });
+  await messages();
+  const { owner: _owner, isRunning: _isRunning, ...copy } = (await place().read(id))!;
+  /** Deletes the conversation, and stores the copy in its place. */
+  const restored = async (changed: SessionCopy): Promise<SessionCopy> => {
+    expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(204);
+    expect((await fetch(path, { headers })).status).toBe(204);
+    await place().put(changed);
+    return (await place().read(id))!;
+  };
+  return { ...bound, place, copy: copy as SessionCopy, restored };
+}
+
+const marksIn = (copy: SessionCopy): readonly boolean[] =>
+  messagesOf(copy.records).map(({ metadata }) => metadata?.['imported'] === true);
+
+const added: readonly LogRecord[] = [userMessage('More'), assistantMessage('Added')].map(
+  (message) => ({ kind: 'message', message }),
+);
+
+/** Changes the text of the first message. */
+const edited = ({ records: [first, ...rest], ...copy }: SessionCopy): SessionCopy => ({
+  ...copy,
+  records: [{ kind: 'message', message: userMessage('Edited', messageOf(first)) }, ...rest],
+});
+
+const messageOf = (record: LogRecord | undefined) =>
+  record?.kind === 'message' ? { id: record.message.id } : {};
+
+test.for(hosts)(
+  '%s: after GET and DELETE, PUT restores what the endpoint has signed, and marks what was added',
+  async (host) => {
+    const { copy, restored, messages } = await signed(host, ['Hello.']);
+    expect(copy.signature).toMatch(/^[\w-]+\.[\w-]+$/);
+    const back = await restored({ ...copy, records: [...copy.records, ...added] });
+    expect(marksIn(back)).toEqual([false, false, false, true]);
+    expect(messagesOf(back.records).map(textOf)).toEqual(['Hi', 'Hello.', 'More', 'Added']);
+    expect((await messages()).map(({ metadata }) => Object(metadata).imported)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      true,
+    ]);
+  },
+);
+
+test.for(hosts)(
+  '%s: one changed message makes the whole conversation a claim of the client',
+  async (host) => {
+    const { copy, restored } = await signed(host, ['Hello.']);
+    const back = await restored(edited(copy));
+    // The mark is for messages that the user did not write.
+    expect(marksIn(back)).toEqual([false, true]);
+    expect(messagesOf(back.records).map(textOf)).toEqual(['Edited', 'Hello.']);
+  },
+);
+
+test.for(
+  hosts.flatMap((host) =>
+    ['removed', 'forged', 'foreign', 'other user'].map((how) => [host, how] as const),
+  ),
+)('%s: a signature that is %s proves nothing', async ([host, how]) => {
+  const { id, copy, restored } = await signed(host, ['Hello.']);
+  const other = await signed(host, ['Hello.'], how === 'other user' ? { id } : {});
+  const signature = {
+    removed: undefined,
+    forged: copy.signature!.replace(/.\./, (end) => (end === 'A.' ? 'B.' : 'A.')),
+  }[how];
+  const isOther = how === 'foreign' || how === 'other user';
+  const records = isOther ? other.copy.records : copy.records;
+  const claimed = { ...copy, records, signature: isOther ? other.copy.signature : signature };
+  expect(marksIn(await restored(claimed))).toEqual([false, true]);
+});
+
+test.for(hosts)(
+  '%s: the mark stays, whether a copy comes twice or a client removes the mark',
+  async (host) => {
+    const { id, copy, restored, place } = await signed(host, ['Hello.']);
+    const owner = { owner: 'browser:1', epoch: 1, copyOf: 't' };
+    const given = { ...copy, records: [...copy.records, ...added], owner };
+    await restored(given);
+    const stored = (await place().read(id))!;
+    for (const again of [given, stored, given]) {
+      await place().put({ ...again, owner });
+      expect(marksIn((await place().read(id))!)).toEqual([false, false, false, true]);
+    }
+  },
+);
+
+const call = { id: 'c1', name: 'pay', input: {} };
+
+const waiting = (kind: 'approval' | 'external'): LogRecord => ({
+  kind: 'suspended',
+  calls: [{ pending: { toolUseId: 'c1', name: 'pay', input: {}, kind } }],
+});
+
+const withCall = ({ records, ...copy }: SessionCopy, note?: LogRecord): SessionCopy => ({
+  ...copy,
+  records: [...records.filter(({ kind }) => kind !== 'suspended'), ...(note ? [note] : [])],
+});
+
+test.for(['Durable Object'] as const)(
+  '%s: a signed open tool call waits for what it waited for, and for nothing that a client claims',
+  async (host) => {
+    const { copy, restored } = await signed(host, [{ toolCalls: [call] }]);
+    expect(messagesOf(copy.records).flatMap(toolUsesOf)).toHaveLength(1);
+    const pending = pendingIn(copy);
+    expect(pending).toMatchObject([{ toolUseId: 'c1', kind: 'approval' }]);
+    expect(pendingIn(await restored(copy))).toEqual(pending);
+    // An external call would let the client write the result.
+    const claimed = await restored(withCall(copy, waiting('external')));
+    expect(pendingIn(claimed)).toEqual([]);
+    expect(resultsIn(claimed)).toEqual([['c1', 'interrupted']]);
+    const forgotten = await restored(withCall(copy));
+    expect(pendingIn(forgotten)).toMatchObject([{ toolUseId: 'c1', kind: 'approval' }]);
+  },
+);
+
+test.for(hosts)(
+  '%s: a change to an owner without a colon, or with a field of the wrong kind, is refused',
+  async (host) => {
+    const { id, fetch, user } = await signed(host, ['Hello.']);
+    const headers = {
+      authorization: `Bearer ${encodeURIComponent(user)}`,
+      'content-type': 'application/json',
+    };
+    const owners = [
+      { owner: 'zzz' },
+      { owner: 'zzz', epoch: 1, copyOf: 't' },
+      { owner: 'a:b', epoch: '1', copyOf: 't' },
+    ];
+    for (const owner of owners) {
+      const init = { method: 'PUT', headers, body: JSON.stringify(owner) };
+      const response = await fetch(`/api/chat/${id}`, init);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { code: 'INVALID_INPUT' } });
+    }
+    expect((await fetch(`/api/chat/${id}/messages`, { headers })).status).toBe(200);
+  },
+);
