@@ -9,9 +9,9 @@ export const pages: readonly string[] = [
     .toSorted(),
 ];
 
-/** A code block: its marker, its language, and the name of a file. */
+/** A code block in TypeScript: its marker, and the name of a file. */
 const block =
-  /^(?:<!-- example: (\S+) -->\n+)?```(?:tsx?|typescript|jsx?)\b *(\S*).*\n([\s\S]*?)^```$/gm;
+  /^(?:<!-- example: (\S+) -->\n+)?```(?:tsx?|typescript)\b *(\S*).*\n([\s\S]*?)^```$/gm;
 
 /**
  * Returns the page with the current code of its examples. A code block below `<!-- example: name
