@@ -29,8 +29,6 @@ export type {
   FaultScenario,
   LifeReport,
 } from './testing/fault-injection.ts';
-export { killedMoves } from './testing/killed-moves.ts';
-export type { KilledPlaces } from './testing/killed-moves.ts';
 export { makeWitness, MortalProcess } from './testing/mortal-process.ts';
 export type { Life, Witness } from './testing/mortal-process.ts';
 export type { TestFramework } from './testing/test-framework.ts';

@@ -258,7 +258,7 @@ const entries: Readonly<Record<string, Entry>> = {
         testing.modelConformance({} as Wrong, '', given({ modelWith: noop }, wrong) as Wrong),
     },
     others:
-      'MortalProcess isSameButInterrupted keyValueStoreConformance killedMoves liveAndDie ' +
+      'MortalProcess isSameButInterrupted keyValueStoreConformance liveAndDie ' +
       'localHost makeWitness spreadPoints',
   },
   './text-protocol': {

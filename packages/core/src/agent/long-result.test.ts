@@ -145,7 +145,7 @@ test('`resultLength` sets the limit: with 0 only the note is left, and with Infi
       10,
       'word word \n[This result is shortened. It has 250000 characters; these are the first 10.]',
     ],
-    [0, '\n[This result is shortened. It has 250000 characters; these are the first 0.]'],
+    [0, '[This result is shortened. It has 250000 characters; these are the first 0.]'],
     [Infinity, long],
     [250_000, long],
   ] as const) {

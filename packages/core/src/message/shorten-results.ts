@@ -1,8 +1,9 @@
-import type { ContentBlock, ToolResult } from './content-block.ts';
+import type { ContentBlock } from './content-block.ts';
+import { textOf } from './message-text.ts';
 import { startOf } from './shorten-text.ts';
 import type { Msg } from './msg.ts';
 
-/** Messages with shortened results, by their originals: token counts and wire forms are cached on a message. */
+/** Messages as models see them, by their originals: token counts and wire forms are cached on a message. */
 const shortMessages = new WeakMap<Msg, { readonly length: number; readonly shown: Msg }>();
 
 /** Returns the messages as the model sees them: long tool results are shortened and say so. */
@@ -13,24 +14,24 @@ export function shortenResults(messages: readonly Msg[], length: number): readon
 }
 
 function shownMessage(message: Msg, length: number): Msg {
-  if (message.content.every((block) => textLength(block) <= length)) return message;
   const known = shortMessages.get(message);
   if (known?.length === length) return known.shown;
-  const content = message.content.map((block) =>
-    block.type === 'tool_result' && textLength(block) > length
-      ? shortenResult(block, length)
-      : block,
-  );
-  const shown = { ...message, content };
+  const content = message.content.map((block) => shownBlock(block, length));
+  const isSame = content.every((block, index) => block === message.content[index]);
+  const shown = isSame ? message : { ...message, content };
   shortMessages.set(message, { length, shown });
   return shown;
 }
 
-/** Returns the length of a result's text. */
-function textLength(block: ContentBlock): number {
-  if (block.type !== 'tool_result') return 0;
-  if (typeof block.output === 'string') return block.output.length;
-  return lengthOfTexts(block.output);
+function shownBlock(block: ContentBlock, length: number): ContentBlock {
+  if (block.type !== 'tool_result') return block;
+  const { output } = block;
+  const blocks = typeof output === 'string' ? [{ type: 'text', text: output } as const] : output;
+  const total = lengthOfTexts(blocks);
+  if (total <= length) return block;
+  const note = `[This result is shortened. It has ${total} characters; these are the first ${length}.]`;
+  const shown = [...startOfTexts(blocks, length), { type: 'text', text: note } as const];
+  return { ...block, output: typeof output === 'string' ? textOf(shown) : shown };
 }
 
 /** Returns the length of all texts together. Media does not count. */
@@ -50,14 +51,4 @@ export function startOfTexts(
     left -= block.text.length;
     return text ? { ...block, text } : [];
   });
-}
-
-function shortenResult(result: ToolResult, length: number): ToolResult {
-  const note = `[This result is shortened. It has ${textLength(result)} characters; these are the first ${length}.]`;
-  if (typeof result.output === 'string')
-    return { ...result, output: `${startOf(result.output, length)}\n${note}` };
-  return {
-    ...result,
-    output: [...startOfTexts(result.output, length), { type: 'text', text: note }],
-  };
 }

@@ -13,9 +13,7 @@ export function jsonForm(value: unknown, what: string): JsonValue | undefined {
     return toJson(value, '', new Set());
   } catch (cause) {
     const why = cause instanceof NoJson ? cause.message : `cannot be read: ${messageOf(cause)}`;
-    const advice = 'Use strings, numbers, booleans, null, plain objects and arrays.';
-    const message = `${what} has no JSON form: it ${why}. ${advice}`;
-    throw invalidInput(message, { cause });
+    throw invalidInput(`${what} has no JSON form: it ${why}. Use plain JSON.`, { cause });
   }
 }
 
@@ -45,11 +43,9 @@ function evidentForm(value: object): unknown {
     const { name, message, cause } = value;
     return { ...value, name, message, cause };
   }
+  if (kind === 'Map') return Object.fromEntries(value as Map<PropertyKey, unknown>);
   if (kind === 'Set' || ArrayBuffer.isView(value)) return [...(value as Iterable<unknown>)];
-  if (kind !== 'Map') return value;
-  const entries = [...(value as Map<unknown, unknown>)];
-  const isNamed = entries.length > 0 && entries.every(([key]) => typeof key === 'string');
-  return isNamed ? Object.fromEntries(entries) : entries;
+  return value;
 }
 
 function fieldsToJson(form: object, value: object, path: string, parents: Set<unknown>): JsonValue {

@@ -17,8 +17,8 @@ export type JsonOf<T> = unknown extends T
         ? never
         : T extends Error
           ? { readonly name: string; readonly message: string; readonly cause?: JsonValue }
-          : T extends ReadonlyMap<infer K, infer V>
-            ? JsonOfMap<K, V>
+          : T extends ReadonlyMap<unknown, infer V>
+            ? { readonly [name: string]: JsonOf<V> }
             : T extends ReadonlySet<infer V>
               ? readonly JsonItem<V>[]
               : T extends ArrayBufferView
@@ -35,8 +35,3 @@ type JsonKey<K, V> = K extends symbol ? never : V extends Code ? never : K;
 
 /** Items without a value become `null`. */
 type JsonItem<T> = T extends undefined ? null : JsonOf<T>;
-
-/** A map with names becomes an object, unless it is empty. Another map becomes a list of pairs. */
-type JsonOfMap<K, V> = K extends string
-  ? { readonly [name: string]: JsonItem<V> } | readonly []
-  : readonly (readonly [JsonItem<K>, JsonItem<V>])[];

@@ -10,8 +10,9 @@ import {
 import { messagesOf, moveSession } from '@isoloop/core/adapter';
 import type { SessionPlace } from '@isoloop/core/adapter';
 import { inputLength } from '@isoloop/core/guards';
-import { killedMoves, ScriptedModel } from '@isoloop/core/testing';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
+import { killedMoves } from '../../../../../test/killed-moves.ts';
 import {
   callOf,
   copyOf,

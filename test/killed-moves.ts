@@ -1,8 +1,7 @@
-import { moveSession } from '../memory/move/move-session.ts';
-import type { SessionPlace } from '../memory/move/session-place.ts';
+import { moveSession, type SessionPlace } from '@isoloop/core/adapter';
 
 /** Places of one session, between which it moves. */
-export interface KilledPlaces {
+interface KilledPlaces {
   readonly sessionId: string;
   readonly from: SessionPlace;
   readonly to: SessionPlace;
