@@ -6,10 +6,12 @@ import { demoAgent } from '../src/demo-agent.ts';
 import { offlineModel } from '../src/offline-model.ts';
 import { timesOf, type Pace } from '../src/pace.ts';
 import type { Note } from '../src/tools/notes.ts';
+import { answerHook, countedSession, type ToolCounter } from './test-hooks.ts';
 
-export interface Env {
+export interface Env extends ToolCounter {
   /** Stores the notes and the play money. Each conversation is stored in a Durable Object. */
   readonly CHAT_KV: KVNamespace;
+  readonly CHAT_SESSION: DurableObjectNamespace;
   /**
    * Name of the model for requests with `model: 'edge'`. Without it, only the offline model is
    * available.
@@ -36,14 +38,15 @@ const withModel = demoHandler(['offline', realPace, 'edge']);
  * The Durable Object of a conversation. A handler validates each request before it sends the
  * request here, so both handlers can share this class.
  */
-export const ChatSession: typeof withModel.Session = withModel.Session;
+export const ChatSession: typeof withModel.Session = countedSession(withModel.Session);
 
 export default {
-  fetch: (request, env, context) => {
+  fetch: async (request, env, context) => {
     const { pathname, search } = new URL(request.url);
     if (env.DOCS_URL && /^\/docs(?:\/|$)/.test(pathname))
       return fetch(env.DOCS_URL + pathname + search, { redirect: 'manual' });
-    return (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context);
+    const hook = await answerHook(request, env);
+    return hook ?? (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context);
   },
 } satisfies ExportedHandler<Env>;
 
@@ -63,6 +66,7 @@ function demoHandler(models: readonly string[]): AgentHandler<Env> {
         notes: inKv<readonly Note[]>(env.CHAT_KV, 'notes', user, []),
         account: inKv<number | undefined>(env.CHAT_KV, 'account', user, undefined),
         pace: paceOf(model),
+        ...(env.countRun && { onToolRun: env.countRun }),
       }),
   });
 }

@@ -1,9 +1,13 @@
+import './plain-zod.ts';
 import { openai, openaiResponses } from '@isoloop/core/openai';
+import { structured } from '@isoloop/core/output';
 import type { ChatModel, JsonValue } from '@isoloop/core';
 import { exposeAgent } from '@isoloop/web-worker/worker';
 import { get, set } from 'idb-keyval';
 import * as z from 'zod';
 import { demoAgent } from './demo-agent.ts';
+import { invitation } from './invitation.ts';
+import { keyFor } from './kept-key.ts';
 import { offlineModel } from './offline-model.ts';
 import { timesOf } from './pace.ts';
 import { countRun, demoStore } from './tools/tool-runs.ts';
@@ -15,33 +19,40 @@ const choice = z.discriminatedUnion('kind', [
     baseURL: z.url(),
     model: z.string().min(1),
     apiKey: z.string(),
+    keepsKey: z.boolean(),
     api: z.enum(['responses', 'chat']),
   }),
+  z.object({ kind: z.literal('browser') }),
 ]);
 
 type Choice = z.infer<typeof choice>;
 
-exposeAgent(({ sessionId, memory, options }) => {
-  const chosen = chosenModel(options);
-  return demoAgent({
-    sessionId,
-    memory,
-    model: chatModel(chosen),
-    notes: stored('notes', []),
-    account: stored<number | undefined>('account', undefined),
-    pace: chosen.kind === 'offline' ? chosen.pace : 'fast',
-    onToolRun: countRun,
-  });
-});
+exposeAgent(
+  async ({ sessionId, memory, options, page }) => {
+    const chosen = chosenModel(options);
+    return demoAgent({
+      sessionId,
+      memory,
+      model: chosen.kind === 'browser' ? page.model : await chatModel(chosen),
+      notes: stored('notes', []),
+      account: stored<number | undefined>('account', undefined),
+      pace: chosen.kind === 'offline' ? chosen.pace : 'fast',
+      pageTools: page.tools,
+      onToolRun: countRun,
+    });
+  },
+  { outputs: { invitation: structured(invitation) } },
+);
 
 function chosenModel(options: JsonValue | undefined): Choice {
   return choice.parse(options ?? { kind: 'offline', pace: 'fast' });
 }
 
-/** Builds the chosen model. The key stays in this worker's memory and is never stored. */
-function chatModel(chosen: Choice): ChatModel {
+/** Builds the chosen model. */
+async function chatModel(chosen: Exclude<Choice, { kind: 'browser' }>): Promise<ChatModel> {
   if (chosen.kind === 'offline') return offlineModel(timesOf(chosen.pace));
-  const { baseURL, model, apiKey, api } = chosen;
+  const { baseURL, model, api } = chosen;
+  const apiKey = await keyFor(chosen);
   const options = { baseURL, model, ...(apiKey ? { apiKey } : {}) };
   return api === 'responses' ? openaiResponses(options) : openai(options);
 }

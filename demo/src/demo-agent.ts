@@ -1,6 +1,8 @@
-import { ReActAgent, type ChatModel, type Memory } from '@isoloop/core';
+import { ReActAgent, type ChatModel, type Memory, type ToolSet } from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
 import { patchToolCalls, todoList } from '@isoloop/core/middleware';
+import { textToolCalls } from '@isoloop/core/text-protocol';
+import { joinTools } from '@isoloop/core/tools';
 import { contextWindow } from './context-window.ts';
 import type { Pace } from './pace.ts';
 import { aroundTool } from './tools/around-tool.ts';
@@ -10,6 +12,9 @@ import { payTool, type AccountStore } from './tools/pay.ts';
 import { setTheme } from './tools/set-theme.ts';
 import { timeInCity } from './tools/time-in-city.ts';
 
+/** Tokens of the context window that stay free for the answer. */
+const answerTokens = 2_000;
+
 export interface DemoAgentOptions {
   readonly model: ChatModel;
   readonly memory: Memory;
@@ -18,14 +23,23 @@ export interface DemoAgentOptions {
   readonly account: AccountStore;
   /** How fast the tools work. */
   readonly pace: Pace;
+  /** Tools of the page. Absent at the edge, which cannot reach the page. */
+  readonly pageTools?: ToolSet;
   /** Counts a finished tool call, by its id. */
   readonly onToolRun?: (toolUseId: string) => Promise<void>;
 }
 
 /** Builds the demo's agent. It is the same in the tab's worker and at the edge. */
 export function demoAgent(options: DemoAgentOptions): ReActAgent {
-  const { model, memory, sessionId, notes, account, pace, onToolRun } = options;
+  const { model, memory, sessionId, notes, account, pace, pageTools, onToolRun } = options;
   const around = aroundTool({ pace, ...(onToolRun && { onRun: onToolRun }) });
+  const tools = [
+    calculator(around),
+    timeInCity(around),
+    notesTool(notes, around),
+    payTool(account, around),
+    setTheme,
+  ];
   return new ReActAgent({
     name: 'assistant',
     systemPrompt:
@@ -34,18 +48,17 @@ export function demoAgent(options: DemoAgentOptions): ReActAgent {
     memory,
     sessionId,
     use: [
-      fitContext({ window: model.features.contextWindow ?? contextWindow }),
+      fitContext({
+        window: model.features.contextWindow ?? contextWindow,
+        reserveOutput: answerTokens,
+      }),
       // If a tab closes during a tool call, the call stays open. This middleware closes such calls;
       // without it, the agent would refuse the next question.
       patchToolCalls(),
       todoList(),
+      // The browser's model calls no tools by itself, so it writes its calls as text.
+      ...(model.features.tools ? [] : [textToolCalls()]),
     ],
-    tools: [
-      calculator(around),
-      timeInCity(around),
-      notesTool(notes, around),
-      payTool(account, around),
-      setTheme,
-    ],
+    tools: pageTools ? joinTools(tools, pageTools) : tools,
   });
 }

@@ -1,3 +1,4 @@
+import './plain-zod.ts';
 import { createRoot } from 'react-dom/client';
 import { App } from './page/app.tsx';
 import './page/styles.css';

@@ -7,11 +7,16 @@ import {
   type ToolResult,
 } from '@isoloop/core';
 import { countMessage, countTools, estimateTokens } from '@isoloop/core/tokens';
+import { offlineWindow } from './context-window.ts';
 import { languageOf, type Language } from './offline/language.ts';
+import { readInvitation } from './offline/read-invitation.ts';
 import { asksSurvival, listedNotes, plan, planNext, type PlannedCall } from './offline/plan.ts';
 import { asksPlan, planStep } from './offline/todo-plan.ts';
 import { helpText, survivalText, wordAnswer } from './offline/word-answer.ts';
 import { wait } from './wait.ts';
+
+/** The tool with which `structured()` asks for an object. */
+const objectTool = 'generate_response';
 
 export interface OfflineModelOptions {
   /** Time between two deltas, in milliseconds, so that users see the answer stream. Default: 15. */
@@ -30,7 +35,7 @@ export function offlineModel(options: OfflineModelOptions = {}): ChatModel {
   return {
     provider: 'offline',
     modelId: 'offline',
-    features: { tools: true, media: [] },
+    features: { tools: true, media: [], contextWindow: offlineWindow },
     async *stream(request, { signal }) {
       if (firstDelayMs) await wait(firstDelayMs, signal);
       for (const deltas of reply(request)) {
@@ -55,14 +60,18 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
     (result) => result.name !== 'write_todos' && !(steps > 1 && listedNotes(result).length),
   );
   const known = new Set(tools.map(({ name }) => name));
-  const calls = callsOf(question, steps, results).filter(({ name }) => known.has(name));
+  // An object is asked for as the arguments of this tool.
+  const calls = known.has(objectTool)
+    ? [{ name: objectTool, input: readInvitation(question) }]
+    : callsOf(question, steps, results).filter(({ name }) => known.has(name));
   const text = calls.length ? '' : answerText(question, told, language);
 
   for (const delta of pieces(text)) yield [{ type: 'text', id: 'text', delta }];
   for (const [index, { name, input }] of calls.entries()) {
     const id = `call_${crypto.randomUUID()}`;
     yield [{ type: 'tool-input', index, id, name, delta: '' }];
-    for (const delta of pieces(JSON.stringify(input))) yield [{ type: 'tool-input', index, delta }];
+    for (const delta of pieces(JSON.stringify(input, null, 1)))
+      yield [{ type: 'tool-input', index, delta }];
   }
   // An estimate, so that the total usage is not zero.
   const inputTokens = messages.reduce(
@@ -75,6 +84,7 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
       type: 'finish',
       reason: calls.length ? 'tool_calls' : 'stop',
       usage: { inputTokens, outputTokens },
+      metadata: { model: 'offline rules' },
     },
   ];
 }

@@ -81,6 +81,44 @@ test('an edited question replaces the old one and all that followed it', async (
   expect((await questions(page).allInnerTexts())[0]).toContain('What is 5 * 5?');
 });
 
+test.for(homes)(
+  'an earlier version of a question and of an answer comes back with what followed it: %s',
+  async (home) => {
+    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    if (home === 'At the edge') await goHome(page, home);
+    await ask(page, 'What is 6 * 7?');
+    await ask(page, 'What is 2 + 2?');
+    await edit(page, 'What is 5 * 5?');
+    await page.getByRole('button', { name: 'Answer again' }).click();
+    const versions = page.getByRole('group', { name: 'Versions of this message' });
+    await expect.poll(() => versions.allInnerTexts()).toHaveLength(2);
+    expect(await answers(page).count()).toBe(1);
+
+    await versions.first().getByRole('button', { name: 'Previous version' }).click();
+    await expect.poll(() => questions(page).allInnerTexts()).toHaveLength(2);
+    await atRest(page);
+    expect(await answers(page).last().innerText()).toContain('2 + 2 = 4.');
+    expect(await versions.count()).toBe(1);
+    expect(await versions.innerText()).toContain('1 / 2');
+    // The earlier version goes on by itself.
+    await ask(page, 'What is 3 + 3?');
+    await versions.getByRole('button', { name: 'Next version' }).click();
+    await expect.poll(() => questions(page).allInnerTexts()).toEqual(['What is 5 * 5?']);
+    await versions.first().getByRole('button', { name: 'Previous version' }).click();
+    await expect.poll(() => questions(page).allInnerTexts()).toHaveLength(3);
+    expect(problems).toEqual([]);
+  },
+);
+
+async function edit(page: Page, text: string): Promise<void> {
+  await questions(page).first().hover();
+  await page.getByRole('button', { name: 'Edit' }).first().click();
+  await page.getByLabel('Edited message').fill(text);
+  await page.getByRole('button', { name: 'Send again' }).click();
+  await expect.poll(() => questions(page).allInnerTexts()).toEqual([text]);
+  await atRest(page);
+}
+
 test('the Copy button copies the text of an answer as Markdown', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'), {
     permissions: ['clipboard-read', 'clipboard-write'],
@@ -111,7 +149,7 @@ test('answers are shown as Markdown: HTML stays text, an image becomes a link, a
   expect(problems).toEqual([]);
 });
 
-test('a stopped answer says so', async () => {
+test('a stopped answer looks different, also after a reload', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await page.getByLabel('Real pace').check();
   await atRest(page);
@@ -119,7 +157,10 @@ test('a stopped answer says so', async () => {
   await page.getByLabel('Your message').press('Enter');
   await expect.poll(() => answers(page).last().innerText()).toContain('Before');
   await page.getByRole('button', { name: 'Stop' }).click();
-  await expect.poll(() => page.getByText('Stopped').count()).toBe(1);
+  const stopped = page.locator('.row.stopped').getByText('Stopped', { exact: true });
+  await expect.poll(() => stopped.count()).toBe(1);
+  await page.reload();
+  await expect.poll(() => stopped.count()).toBe(1);
 });
 
 test('the dialog of models has presets, tests the connection and says how to fix it', async () => {
@@ -144,10 +185,18 @@ test('the dialog of models has presets, tests the connection and says how to fix
   await expect.poll(() => status.innerText()).toMatch(/^It works: \d+ models\.$/);
 });
 
-test('the page says which model answers', async () => {
+test('the page says which model answers, and which model has written each answer', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await page.getByText('A rule-based stand-in answers').waitFor();
   await chooseModel(page, /OpenAI-compatible/, { baseURL: `${inject('providerUrl')}/deltas/3/v1` });
   await page.getByText('test-model answers.').waitFor();
   expect(await page.getByLabel('Real pace').count()).toBe(0);
+  await ask(page, 'Hello?');
+  await chooseModel(page, /Offline/);
+  await ask(page, 'What is 6 * 7?');
+  await page.reload();
+  await expect.poll(() => page.locator('.written').count()).toBe(2);
+  const [first, second] = await page.locator('.written').allInnerTexts();
+  expect(second).toBe('offline rules');
+  expect(first).not.toBe(second);
 });

@@ -130,6 +130,7 @@ test('on a phone the timeline is a tab, and nothing is wider than the screen', a
     hasTouch: true,
     isMobile: true,
   });
+  await page.getByText('More', { exact: true }).tap();
   await page.getByRole('button', { name: '東京とパリは今何時ですか？' }).tap();
   await expect.poll(() => answers(page).last().innerText()).toMatch(/パリは.*です。/);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);

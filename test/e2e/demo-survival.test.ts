@@ -63,6 +63,34 @@ test.for([
   },
 );
 
+test('a Durable Object killed during an answer: a new one continues it, and no finished tool runs twice', async () => {
+  const { page, problems } = await openSlowDemo();
+  await page.getByRole('radio', { name: 'At the edge' }).check({ force: true });
+  await atRest(page);
+  await send(page, question);
+  await answer(page, 'In Tokyo it is').waitFor();
+  await page.getByRole('button', { name: 'Kill the edge' }).click();
+  await page.getByText('Durable Object 2 at the edge').waitFor();
+  await answer(page, lastWords).waitFor();
+  await atRest(page);
+  expect(await tools(page, 'done').count()).toBe(cities.length);
+  expect(await timeline(page).getByText('Durable Object killed').count()).toBe(1);
+  expect(await timeline(page).getByText('Run continued').count()).toBe(1);
+  expect(await page.locator('.row.continued').count()).toBe(1);
+  await expect.poll(() => count(page, 'tools run')).toBe('3');
+  expect(await count(page, 'objects killed')).toBe('1');
+  expect(await count(page, 'tools that ran twice')).toBe('0');
+  // The browser reports the connection that broke with the object.
+  expect(problems.filter((problem) => !problem.includes('net::ERR_'))).toEqual([]);
+});
+
+test('only the page itself can kill a session at the edge', async () => {
+  const route = `${inject('demoUrl')}/api/demo/some-session/kill`;
+  const foreign = { method: 'POST', headers: { origin: 'https://other.test' } };
+  expect((await fetch(route, foreign)).status).toBe(403);
+  expect((await fetch(route)).status).toBe(403);
+});
+
 test('two tabs in one page: when the tab that runs the agent closes, the other one continues', async () => {
   const { page, problems } = await openSlowDemo();
   await page.getByRole('button', { name: 'Two tabs' }).click();

@@ -31,6 +31,7 @@ export function plan(question: string): readonly PlannedCall[] {
     ...deletedNotes(rest).map((id) => ({ name: 'notes', input: { action: 'delete', id } })),
     ...(!noted && needsNotes(rest) ? [{ name: 'notes', input: { action: 'list' } }] : []),
     ...paymentsIn(rest).map((input) => ({ name: 'pay', input })),
+    ...(asksWindow.test(rest) ? [{ name: 'window_size', input: {} }] : []),
     ...themeIn(rest).map((theme) => ({ name: 'set_theme', input: { theme } })),
   ].slice(0, maxCalls);
 }
@@ -58,6 +59,7 @@ export function planNext(question: string, results: readonly ToolResult[]): read
 }
 
 const asksTime = /\btime\b|\bclock\b|何時|時間|時刻|몇\s*시|시간|几点|幾點|时间|時間/i;
+const asksWindow = /\bhow (?:large|big|wide|tall|high)\b.*\bwindow\b/i;
 const asksNotes =
   /\bnotes\b|メモ.*(見|一覧|表示|リスト|何)|메모.*(보여|목록|뭐|알려)|(显示|看|列出|有什么|有哪些).*(笔记|备忘)|(笔记|备忘).*(显示|看|列出|有什么|有哪些)/i;
 const addsNote =

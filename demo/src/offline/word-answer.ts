@@ -8,6 +8,7 @@ interface Words {
   readonly calculated: (expression: string, result: string) => string;
   readonly time: (city: string, time: string, weekday: number) => string;
   readonly paid: (to: string, coins: number, left: number) => string;
+  readonly window: (width: number, height: number) => string;
   readonly noted: (text: string) => string;
   readonly deleted: (text: string) => string;
   readonly notes: string;
@@ -25,6 +26,7 @@ const words: Readonly<Record<Language, Words>> = {
     calculated: (expression, result) => `${expression} = ${result}.`,
     time: (city, time, weekday) => `In ${city} it is ${time} on ${weekdayName('en', weekday)}.`,
     paid: (to, coins, left) => `Paid ${coins} coins to ${to}. ${left} are left.`,
+    window: (width, height) => `Your window is ${width} pixels wide and ${height} high.`,
     noted: (text) => `Noted: “${text}”.`,
     deleted: (text) => `Deleted: “${text}”.`,
     notes: 'Your notes:',
@@ -40,6 +42,7 @@ const words: Readonly<Record<Language, Words>> = {
     calculated: (expression, result) => `${expression} = ${result} です。`,
     time: (city, time, weekday) => `${city}は${weekdayName('ja', weekday)}の${time}です。`,
     paid: (to, coins, left) => `${to}に${coins}コインを払いました。残りは${left}コインです。`,
+    window: (width, height) => `ウィンドウは幅${width}、高さ${height}ピクセルです。`,
     noted: (text) => `メモしました：「${text}」`,
     deleted: (text) => `メモを消しました：「${text}」`,
     notes: 'メモの一覧：',
@@ -55,6 +58,7 @@ const words: Readonly<Record<Language, Words>> = {
     calculated: (expression, result) => `${expression} = ${result}。`,
     time: (city, time, weekday) => `${city}现在是${weekdayName('zh', weekday)} ${time}。`,
     paid: (to, coins, left) => `已付给${to} ${coins} 个游戏币，还剩 ${left} 个。`,
+    window: (width, height) => `窗口宽 ${width} 像素，高 ${height} 像素。`,
     noted: (text) => `已记下：“${text}”。`,
     deleted: (text) => `已删除：“${text}”。`,
     notes: '您的笔记：',
@@ -71,6 +75,7 @@ const words: Readonly<Record<Language, Words>> = {
     time: (city, time, weekday) =>
       `${city}은(는) 지금 ${weekdayName('ko', weekday)} ${time}입니다.`,
     paid: (to, coins, left) => `${to}에게 ${coins}코인을 보냈습니다. 남은 코인은 ${left}개입니다.`,
+    window: (width, height) => `창은 너비 ${width}, 높이 ${height}픽셀입니다.`,
     noted: (text) => `메모했습니다: “${text}”`,
     deleted: (text) => `메모를 지웠습니다: “${text}”`,
     notes: '메모 목록:',
@@ -113,6 +118,7 @@ function wordResult({ name, output, state }: ToolResult, say: Words): string {
     );
   if (name === 'pay')
     return say.paid(String(fields['to']), Number(fields['paid']), Number(fields['left']));
+  if (name === 'window_size') return say.window(Number(fields['width']), Number(fields['height']));
   if (name === 'set_theme') return say.theme[fields['theme'] === 'dark' ? 'dark' : 'light'];
   if ('added' in fields) return say.noted(textOfNote(fields['added']));
   if ('deleted' in fields) return say.deleted(textOfNote(fields['deleted']));

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useState } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
 import { Conversation } from './conversation.tsx';
 import { createDraft } from './draft.ts';
 import { Header } from './header.tsx';
@@ -20,6 +20,8 @@ export function App() {
   const [edgeModel, setEdgeModel] = useState(settings.models.edge);
   const [choosing, setChoosing] = useState(false);
   const [draft] = useState(createDraft);
+  const [first, setFirst] = useState<string>();
+  const onFirst = useCallback(() => setFirst(undefined), []);
   const [hasTabs, setHasTabs] = useState(false);
   const agentWorker = useAgentWorker();
   const isFrame = frameName() !== undefined;
@@ -36,8 +38,10 @@ export function App() {
   );
   useLayoutEffect(() => applyTheme(theme), [theme]);
 
-  const open = (id: string = crypto.randomUUID()): void =>
+  const open = (id: string = crypto.randomUUID(), question?: string): void => {
+    setFirst(question);
     change({ sessions: { ...settings.sessions, [home]: id } });
+  };
   const setModel = home === 'worker' ? setWorkerModel : setEdgeModel;
 
   if (hasTabs) {
@@ -90,6 +94,8 @@ export function App() {
           agentWorker={agentWorker}
           onTheme={(next) => change({ theme: next })}
           onModel={setModel}
+          first={first}
+          onFirst={onFirst}
           onOpen={open}
           onTabs={isFrame ? undefined : () => setHasTabs(true)}
         />

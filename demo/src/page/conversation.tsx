@@ -1,9 +1,19 @@
-import { useAgentChat, useAgentEvents, type UIMessage } from '@isoloop/web-worker/react';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import {
+  useAgentChat,
+  useAgentEvents,
+  type AgentChatStatus,
+  type AgentTimelineEvent,
+  type UIMessage,
+} from '@isoloop/web-worker/react';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { contextWindow, offlineWindow } from '../context-window.ts';
 import { agentSource } from './agent-source.ts';
+import { fetchVersion, keepVersion, useVersions } from './branches.ts';
 import { Composer } from './composer.tsx';
 import { Conversations } from './conversations.tsx';
 import type { Draft } from './draft.ts';
+import type { ExampleAct } from './examples.tsx';
+import { pageParts } from './page-parts.ts';
 import { ErrorNotice } from './notices.tsx';
 import { Messages } from './messages.tsx';
 import { textOfMessage, themeResults } from './message-parts.ts';
@@ -15,7 +25,8 @@ import { Stage } from './stage.tsx';
 import { killMark, withEnds, type TimelineItem } from './timeline-entry.ts';
 import type { AgentWorker } from './use-agent-worker.ts';
 import { useFirstToken } from './use-first-token.ts';
-import { useSessionLog } from './use-session-log.ts';
+import { useKill } from './use-kill.ts';
+import { answersIn, useSessionLog } from './use-session-log.ts';
 import { TokenGauge } from './token-gauge.tsx';
 
 export interface ConversationProps {
@@ -26,17 +37,29 @@ export interface ConversationProps {
   readonly agentWorker: AgentWorker;
   readonly onTheme: (theme: Theme) => void;
   readonly onModel: (model: ModelChoice) => void;
+  /** A question to ask as soon as the conversation is loaded. */
+  readonly first: string | undefined;
+  /** Called when the first question is sent. */
+  readonly onFirst: () => void;
   /** Shows another conversation. Without an id, begins a new one. */
-  readonly onOpen: (sessionId?: string) => void;
+  readonly onOpen: (sessionId?: string, first?: string) => void;
   /** Shows two tabs side by side. Absent in one of these tabs. */
   readonly onTabs: (() => void) | undefined;
 }
 
+/** Asked after the diary is opened, so that its request is fitted. */
+const diaryQuestion = 'What time is it in Tokyo, where I was on day 1?';
+
+const ObjectForm = lazy(async () => ({ default: (await import('./object-form.tsx')).ObjectForm }));
+
 const views = { chat: 'Chat', timeline: 'Timeline', log: 'Log' } as const;
 
 export function Conversation(props: ConversationProps) {
-  const { home, sessionId, model, draft, agentWorker, onTheme, onModel, onOpen, onTabs } = props;
-  const { worker, kills, kill } = agentWorker;
+  const { home, sessionId, model, draft, agentWorker, first } = props;
+  const { onTheme, onModel, onFirst, onOpen, onTabs } = props;
+  const { worker } = agentWorker;
+  const killing = useKill(home, sessionId, agentWorker);
+  const kills = killing?.kills ?? 0;
   const [isListing, setIsListing] = useState(false);
   const [view, setView] = useState<keyof typeof views>('chat');
   const [earlier, setEarlier] = useState<readonly TimelineItem[]>([]);
@@ -44,33 +67,50 @@ export function Conversation(props: ConversationProps) {
     sessionId,
     throttle: 40,
     listSessions: true,
-    ...(home === 'worker' && { options: { ...model } }),
+    ...(home === 'worker' && { options: { ...model }, page: pageParts(model) }),
   });
   const { status, error, isBusy, approvals, sendMessage, regenerate, stop } = chat;
   const isLoading = status === 'loading';
   const messages = useLoaded(chat.messages, isLoading);
   const recent = useAgentEvents(chat);
   const events = withEnds(onceEach([...earlier, ...recent]), status === 'ready');
-  const log = useSessionLog(sessionId, `${kills}:${events.length}:${status}`);
+  const log = useSessionLog(home, sessionId, `${kills}:${events.length}:${status}`);
   const isInTab = home === 'worker';
   const lastAnswer = messages.findLast(({ role }) => role === 'assistant')?.id;
-  const [marks, mark] = useMarks();
-  useEffect(() => {
-    if (status === 'continuing' && lastAnswer) mark(lastAnswer, 'Continued from the log');
-  }, [status, lastAnswer, mark]);
-  const onStop = useCallback(() => {
-    if (lastAnswer) mark(lastAnswer, 'Stopped');
-    void stop();
-  }, [lastAnswer, mark, stop]);
+  const continued = useContinued(status, lastAnswer);
+  const versions = useVersions(sessionId);
+  const [isFilling, setIsFilling] = useState(false);
+  const onStop = useCallback(() => void stop(), [stop]);
   const firstTokenMs = useFirstToken(status);
   const onKill = (): void => {
-    setEarlier([...earlier, ...recent, killMark([...earlier, ...recent].at(-1), Date.now())]);
-    kill();
+    const before = onceEach([...earlier, ...recent]);
+    setEarlier([...before, killMark(home, before.at(-1), Date.now())]);
+    killing?.kill();
   };
   useThemeTool(messages, isLoading, onTheme);
 
   const send = (text: string, files: readonly File[] = []): void =>
     void sendMessage(text ? { text, files } : { files });
+  const replaceMessage = async (at: number, act: () => Promise<void>): Promise<void> => {
+    // Without a copy, the message is replaced all the same.
+    await keepVersion(home, sessionId, at).catch(() => {});
+    await act();
+  };
+  const openVersion = async (id: string): Promise<void> => {
+    if (await fetchVersion(home, id)) onOpen(id);
+  };
+  const onAct = async (act: ExampleAct): Promise<void> => {
+    if (act === 'object') setIsFilling(true);
+    else {
+      const { storeDiary } = await import('./diary.ts');
+      onOpen(await storeDiary(home), diaryQuestion);
+    }
+  };
+  useEffect(() => {
+    if (first === undefined || status !== 'ready') return;
+    onFirst();
+    void sendMessage({ text: first });
+  }, [first, onFirst, status, sendMessage]);
   const retry = (): void => void chat.retry();
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -91,7 +131,7 @@ export function Conversation(props: ConversationProps) {
   return (
     <>
       <nav className="views" aria-label="View">
-        {viewsAt(home).map((name) => (
+        {(Object.keys(views) as (keyof typeof views)[]).map((name) => (
           <button
             key={name}
             type="button"
@@ -108,7 +148,7 @@ export function Conversation(props: ConversationProps) {
             home={home}
             model={model}
             kills={kills}
-            onKill={isInTab ? onKill : undefined}
+            onKill={killing && onKill}
             onTabs={isInTab ? onTabs : undefined}
             onModel={onModel}
             onConversations={() => setIsListing(true)}
@@ -120,9 +160,18 @@ export function Conversation(props: ConversationProps) {
             waiting={status === 'submitted'}
             approvals={approvals}
             onExample={send}
-            onAgain={error ? undefined : () => void regenerate()}
-            onEdit={(messageId, text) => void sendMessage({ text, messageId })}
-            marks={marks}
+            onAct={(act) => void onAct(act)}
+            onAgain={
+              error ? undefined : () => void replaceMessage(messages.length - 1, () => regenerate())
+            }
+            onEdit={(messageId, text) => {
+              const at = messages.findIndex(({ id }) => id === messageId);
+              void replaceMessage(at, () => sendMessage({ text, messageId }));
+            }}
+            continued={continued}
+            logged={answersIn(log.records)}
+            versions={versions}
+            onVersion={(id) => void openVersion(id)}
           >
             {notice}
           </Messages>
@@ -133,12 +182,18 @@ export function Conversation(props: ConversationProps) {
             isReader={model.kind !== 'offline'}
             onStop={onStop}
           >
-            <TokenGauge messages={messages} />
+            <TokenGauge messages={messages} window={windowOf(model)} />
           </Composer>
         </section>
         <div className="side">
           <Timeline events={events} />
-          {isInTab && <SessionLog log={log} kills={kills} firstTokenMs={firstTokenMs} />}
+          <SessionLog
+            home={home}
+            log={log}
+            kills={kills}
+            firstTokenMs={firstTokenMs}
+            tokens={tokensOfRun(events)}
+          />
         </div>
       </main>
       {isListing && (
@@ -148,6 +203,11 @@ export function Conversation(props: ConversationProps) {
           onClose={() => setIsListing(false)}
         />
       )}
+      {isFilling && (
+        <Suspense>
+          <ObjectForm worker={worker} model={model} onClose={() => setIsFilling(false)} />
+        </Suspense>
+      )}
       <Announcement
         answer={messages.findLast(({ role }) => role === 'assistant')}
         isBusy={isBusy}
@@ -156,20 +216,26 @@ export function Conversation(props: ConversationProps) {
   );
 }
 
-function viewsAt(home: Home): readonly (keyof typeof views)[] {
-  return home === 'worker' ? ['chat', 'timeline', 'log'] : ['chat', 'timeline'];
+function windowOf({ kind }: ModelChoice): number {
+  return kind === 'offline' ? offlineWindow : contextWindow;
 }
 
-/** What happened to answers during this visit, by the ids of their messages. */
-function useMarks(): readonly [
-  Readonly<Record<string, string>>,
-  (messageId: string, mark: string) => void,
-] {
-  const [marks, setMarks] = useState<Readonly<Record<string, string>>>({});
-  const mark = useCallback((messageId: string, text: string) => {
-    setMarks((earlier) => ({ ...earlier, [messageId]: text }));
-  }, []);
-  return [marks, mark];
+/** Returns the tokens of the last run that has ended. A killed run counts its tokens nowhere. */
+function tokensOfRun(events: readonly TimelineItem[]): number | undefined {
+  const end = events.findLast(({ type }) => type === 'run-end') as AgentTimelineEvent | undefined;
+  const usage = end?.['usage'] as Readonly<Record<string, number>> | undefined;
+  return usage && (usage['inputTokens'] ?? 0) + (usage['outputTokens'] ?? 0);
+}
+
+/** Returns the ids of the answers that were continued from the log during this visit. */
+function useContinued(
+  status: AgentChatStatus,
+  lastAnswer: string | undefined,
+): ReadonlySet<string> {
+  const [continued, setContinued] = useState<ReadonlySet<string>>(new Set());
+  if (status === 'continuing' && lastAnswer && !continued.has(lastAnswer))
+    setContinued(new Set([...continued, lastAnswer]));
+  return continued;
 }
 
 /** Keeps the messages of a killed worker until the next worker has loaded the conversation. */

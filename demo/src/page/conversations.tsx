@@ -1,5 +1,7 @@
 import type { AgentSessionEntry, AgentSessions } from '@isoloop/web-worker/react';
 import { useEffect, useRef, useState, type FormEvent } from 'react';
+import { isBranch } from './branches.ts';
+import { objectPrefix } from './object-prefix.ts';
 
 export interface ConversationsProps {
   readonly sessions: AgentSessions;
@@ -14,7 +16,8 @@ export function Conversations({ sessions, onOpen, onClose }: ConversationsProps)
   const [wanted, setWanted] = useState('');
   useEffect(() => dialog.current?.showModal(), []);
   const { list, current } = sessions;
-  const found = (list ?? []).filter((entry) => matches(entry, wanted));
+  const listed = (list ?? []).filter(({ sessionId }) => isListed(sessionId));
+  const found = listed.filter((entry) => matches(entry, wanted));
   const open = (sessionId?: string): void => {
     dialog.current?.close();
     onOpen(sessionId);
@@ -41,7 +44,9 @@ export function Conversations({ sessions, onOpen, onClose }: ConversationsProps)
         />
       </label>
       {list && found.length === 0 && (
-        <p className="muted">{list.length ? 'No title matches.' : 'No conversation is stored.'}</p>
+        <p className="muted">
+          {listed.length ? 'No title matches.' : 'No conversation is stored.'}
+        </p>
       )}
       <ul>
         {found.map((entry) => (
@@ -111,6 +116,11 @@ function Entry({ entry, isCurrent, onOpen, onRename, onDelete }: EntryProps) {
       )}
     </li>
   );
+}
+
+/** Whether a session is a conversation of its own, and not the earlier state of another one. */
+function isListed(sessionId: string): boolean {
+  return !sessionId.startsWith(objectPrefix) && !isBranch(sessionId);
 }
 
 function titleOf({ title }: AgentSessionEntry): string {

@@ -1,8 +1,14 @@
+import { offlineWindow } from '../context-window.ts';
 import type { Home } from './settings.ts';
+
+/** What an example does instead of a question: opens a long conversation, or the form of an object. */
+export type ExampleAct = 'history' | 'object';
 
 export interface ExamplesProps {
   readonly home: Home;
   readonly onExample: (text: string) => void;
+  /** Absent while nothing can answer. */
+  readonly onAct: ((act: ExampleAct) => void) | undefined;
 }
 
 interface Example {
@@ -11,11 +17,27 @@ interface Example {
   readonly lang: string;
   /** What to do while it runs. */
   readonly hint?: string;
+  readonly act?: ExampleAct;
+  /** Whether it only works in this tab's worker. */
+  readonly here?: true;
   /** The lines of code behind it. */
   readonly code: string;
 }
 
 const patterns: readonly Example[] = [
+  {
+    pattern: 'Kill it, and it continues',
+    text: 'What time is it in Tokyo, Paris and Cairo? And how do you survive a killed worker?',
+    lang: 'en',
+    hint: 'Press the red button while it runs.',
+    code: `// worker.ts
+exposeAgent(({ sessionId, memory }) =>
+  new ReActAgent({ name: 'assistant', model, memory, sessionId, tools }));
+
+// page.tsx
+const chat = useAgentChat(worker, { sessionId });
+// A new worker continues the run from the log in IndexedDB.`,
+  },
   {
     pattern: 'Two tools at once',
     text: 'What is 17 * 23, and what time is it in Tokyo?',
@@ -27,19 +49,6 @@ const patterns: readonly Example[] = [
 });
 // Calls of one reply run at the same time.
 agent.stream('What is 17 * 23, and what time is it in Tokyo?');`,
-  },
-  {
-    pattern: 'Kill it, and it continues',
-    text: 'What time is it in Tokyo, Paris and Cairo? And how do you survive a killed worker?',
-    lang: 'en',
-    hint: 'Press “Kill the worker” while it runs.',
-    code: `// worker.ts
-exposeAgent(({ sessionId, memory }) =>
-  new ReActAgent({ name: 'assistant', model, memory, sessionId, tools }));
-
-// page.tsx
-const chat = useAgentChat(worker, { sessionId });
-// A new worker continues the run from the log in IndexedDB.`,
   },
   {
     pattern: 'An approval with an edit',
@@ -58,14 +67,20 @@ const chat = useAgentChat(worker, { sessionId });
 approval.edit({ to: 'Alice', coins: 25 });`,
   },
   {
-    pattern: 'Chinese, Japanese, Korean',
-    text: '東京とパリは今何時ですか？',
-    lang: 'ja',
-    code: `// The estimate of tokens knows the scripts of Chinese, Japanese and Korean.
-import { estimateTokens } from '@isoloop/core/tokens';
-estimateTokens('東京とパリは今何時ですか？');
+    pattern: 'An object that fills in',
+    text: 'Read an invitation into a form',
+    lang: 'en',
+    act: 'object',
+    code: `// worker.ts
+exposeAgent(factory, { outputs: { invitation: structured(invitation) } });
 
-const agent = new ReActAgent({ /* … */ use: [fitContext({ window: 128_000 })] });`,
+// page.tsx
+const { object, submit } = useAgentObject<Invitation>(worker, {
+  output: 'invitation',
+});
+// Each field shows as soon as the model has written it.
+<output>{object?.day ?? '…'}</output>
+<button onClick={() => submit(letter)}>Read it</button>`,
   },
 ];
 
@@ -87,10 +102,55 @@ const agent = new ReActAgent({
 todosOf((await memory.view()).messages);`,
   },
   {
+    pattern: 'A long history that is fitted',
+    text: 'Open a diary of 80 days, which is too long for the model, and ask something',
+    lang: 'en',
+    act: 'history',
+    code: `import { fitContext } from '@isoloop/core/context';
+
+const agent = new ReActAgent({
+  name: 'assistant',
+  model, // its window has ${offlineWindow.toLocaleString('en')} tokens
+  memory,
+  // Leaves the oldest messages out of the request. The log keeps them.
+  use: [fitContext()],
+});
+for await (const event of agent.stream(question))
+  if (event.type === 'context-fitted') show(event.removed, event.before, event.after);`,
+  },
+  {
+    pattern: 'A tool of the page',
+    text: 'How large is my window?',
+    lang: 'en',
+    here: true,
+    code: `// page.tsx
+const windowSize = tool({
+  name: 'window_size',
+  description: 'Width and height of the window, in pixels.',
+  input: z.object({}),
+  execute: () => ({ width: innerWidth, height: innerHeight }),
+});
+const page = [pageTools([windowSize])];
+const chat = useAgentChat(worker, { sessionId, page });
+// worker.ts: the agent calls it like its own tools.
+exposeAgent(({ page }) => new ReActAgent({ /* … */ tools: page.tools }));`,
+  },
+  {
+    pattern: 'Chinese, Japanese, Korean',
+    text: '東京とパリは今何時ですか？',
+    lang: 'ja',
+    code: `// The estimate of tokens knows the scripts of Chinese, Japanese and Korean.
+import { estimateTokens } from '@isoloop/core/tokens';
+estimateTokens('東京とパリは今何時ですか？');
+
+const agent = new ReActAgent({ /* … */ use: [fitContext({ window: 128_000 })] });`,
+  },
+  {
     pattern: 'Move to the edge',
     text: 'What is 6 * 7?',
     lang: 'en',
     hint: 'Then choose the edge at the top of the page, and ask something else.',
+    here: true,
     code: `import { browserPlace, endpointPlace, movableSessions } from '@isoloop/web-worker/move';
 
 const conversations = movableSessions({
@@ -113,15 +173,16 @@ const places: Readonly<Record<Home, string>> = {
   edge: 'The agent runs in a Cloudflare Worker, and a Durable Object stores the conversation.',
 };
 
-export function Examples({ home, onExample }: ExamplesProps) {
+export function Examples(props: ExamplesProps) {
+  const { home, onExample } = props;
   return (
     <div className="welcome">
-      <h2>Ask something the agent needs tools for</h2>
+      <h2>Ask something. Then kill the agent: it goes on.</h2>
       <p>{places[home]} Nothing has to be set up.</p>
-      <Patterns home={home} onExample={onExample} patterns={patterns} />
+      <Patterns {...props} patterns={patterns} />
       <details className="further">
         <summary>More</summary>
-        <Patterns home={home} onExample={onExample} patterns={further} />
+        <Patterns {...props} patterns={further} />
         <ul className="more" aria-label="More examples">
           {more.map(({ text, lang }) => (
             <li key={text}>
@@ -140,16 +201,18 @@ interface PatternsProps extends ExamplesProps {
   readonly patterns: readonly Example[];
 }
 
-function Patterns({ home, onExample, patterns: shown }: PatternsProps) {
+function Patterns({ home, onExample, onAct, patterns: given }: PatternsProps) {
+  const isHere = home === 'worker';
+  const shown = given.filter(({ act, here }) => isHere || (act !== 'object' && !here));
   return (
     <ul className="patterns">
-      {shown.map(({ pattern, text, lang, hint, code }) => (
+      {shown.map(({ pattern, text, lang, hint, act, code }) => (
         <li key={pattern}>
           <h3>{pattern}</h3>
-          <button type="button" lang={lang} onClick={() => onExample(text)}>
+          <button type="button" lang={lang} onClick={() => (act ? onAct?.(act) : onExample(text))}>
             {text}
           </button>
-          {hint && home === 'worker' && <p className="hint">{hint}</p>}
+          {hint && <p className="hint">{hint}</p>}
           <details>
             <summary>Code</summary>
             <pre tabIndex={0} dir="ltr">

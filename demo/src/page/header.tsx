@@ -79,5 +79,6 @@ function shortName(model: ModelChoice) {
 function modelName(model: ModelChoice): string {
   if (model.kind === 'offline') return 'offline rules';
   if (model.kind === 'edge') return 'the edge’s';
+  if (model.kind === 'browser') return 'the browser’s';
   return model.kind === 'locked' ? `${model.model}, key needed` : model.model;
 }

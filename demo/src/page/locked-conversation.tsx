@@ -3,6 +3,7 @@ import { toUiMessages, typedMessages } from '@isoloop/core/ai-sdk';
 import { IndexedDbStore } from '@isoloop/web-worker';
 import type { UIMessage } from '@isoloop/web-worker/react';
 import { useEffect, useState } from 'react';
+import { contextWindow } from '../context-window.ts';
 import { Composer } from './composer.tsx';
 import type { Draft } from './draft.ts';
 import { Messages } from './messages.tsx';
@@ -10,7 +11,7 @@ import { KeyNotice } from './notices.tsx';
 import { Timeline } from './timeline.tsx';
 import { TokenGauge } from './token-gauge.tsx';
 
-const noMarks = {};
+const none: ReadonlySet<string> = new Set();
 
 export interface LockedConversationProps {
   readonly sessionId: string;
@@ -48,14 +49,18 @@ export function LockedConversation({ sessionId, model, draft, onModel }: LockedC
           waiting={false}
           approvals={[]}
           onExample={onModel}
+          onAct={undefined}
           onAgain={undefined}
           onEdit={undefined}
-          marks={noMarks}
+          continued={none}
+          logged={[]}
+          versions={[]}
+          onVersion={() => {}}
         >
           <KeyNotice model={model} onModel={onModel} />
         </Messages>
         <Composer busy={false} draft={draft} onSend={undefined} isReader onStop={() => {}}>
-          <TokenGauge messages={messages} />
+          <TokenGauge messages={messages} window={contextWindow} />
         </Composer>
       </section>
       <Timeline events={[]} />

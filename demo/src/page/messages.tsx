@@ -1,12 +1,11 @@
-import { isToolUIPart, type AgentApproval, type UIMessage } from '@isoloop/web-worker/react';
+import type { AgentApproval, UIMessage } from '@isoloop/web-worker/react';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
-import { languageOf } from '../offline/language.ts';
-import { Examples } from './examples.tsx';
-import { MarkdownText } from './markdown-text.tsx';
-import { EditMessage, MessageActions } from './message-actions.tsx';
-import { isVisible, textOfMessage, withCallsOnce } from './message-parts.ts';
+import type { Versions } from './branches.ts';
+import { Examples, type ExampleAct } from './examples.tsx';
+import { isVisible, withCallsOnce } from './message-parts.ts';
+import { MessageRow, type Leaving } from './message-row.tsx';
 import type { Home } from './settings.ts';
-import { ToolCard } from './tool-card.tsx';
+import type { LoggedAnswer } from './use-session-log.ts';
 
 export interface MessagesProps {
   readonly home: Home;
@@ -15,12 +14,19 @@ export interface MessagesProps {
   readonly waiting: boolean;
   readonly approvals: readonly AgentApproval[];
   readonly onExample: (text: string) => void;
+  /** Absent while nothing can answer. */
+  readonly onAct: ((act: ExampleAct) => void) | undefined;
   /** Asks for another answer. Absent if there is no answer, or if the last answer failed. */
   readonly onAgain: (() => void) | undefined;
   /** Replaces a question and removes all that followed it. */
   readonly onEdit: ((messageId: string, text: string) => void) | undefined;
-  /** What happened to answers during this visit, by the ids of their messages. */
-  readonly marks: Readonly<Record<string, string>>;
+  /** Ids of the answers that were continued from the log during this visit. */
+  readonly continued: ReadonlySet<string>;
+  /** What the log says about the answers, one for each question. */
+  readonly logged: readonly LoggedAnswer[];
+  readonly versions: readonly Versions[];
+  /** Shows the conversation with another version of a message. */
+  readonly onVersion: (sessionId: string) => void;
   readonly children: ReactNode;
 }
 
@@ -31,15 +37,18 @@ export function Messages({
   waiting,
   approvals,
   onExample,
+  onAct,
   onAgain,
   onEdit,
-  marks,
+  continued,
+  logged,
+  versions,
+  onVersion,
   children,
 }: MessagesProps) {
   const region = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const [isAway, setIsAway] = useState(false);
-  const [edited, setEdited] = useState<string>();
   const messages = withCallsOnce(given);
   const last = messages.at(-1);
   useEffect(() => {
@@ -56,9 +65,9 @@ export function Messages({
   };
   // The pressed button disappears. The focus moves to the list, so that keyboard users keep their
   // place.
-  const leaving =
-    <Args extends readonly unknown[]>(act: (...args: Args) => void) =>
-    (...args: Args): void => {
+  const leaving: Leaving =
+    (act) =>
+    (...args) => {
       act(...args);
       region.current?.focus();
     };
@@ -77,62 +86,28 @@ export function Messages({
         setIsAway(!following.current);
       }}
     >
-      {messages.length === 0 && <Examples home={home} onExample={leaving(onExample)} />}
-      {messages.filter(isShown).map((message) => (
-        <div key={message.id} className={`row ${message.role}`}>
-          <article
-            className={`message ${message.role}`}
-            aria-label={message.role === 'user' ? 'You' : 'Assistant'}
-          >
-            {message.id === edited && (
-              <EditMessage
-                text={textOfMessage(message)}
-                onCancel={() => setEdited(undefined)}
-                onSend={(text) => {
-                  setEdited(undefined);
-                  onEdit?.(message.id, text);
-                }}
-              />
-            )}
-            {message.parts.map((part, index) => {
-              if (message.id === edited) return null;
-              if (part.type === 'text')
-                return <Text key={index} text={part.text} isMarkdown={message.role !== 'user'} />;
-              if (isToolUIPart(part)) {
-                const approval = approvals.find(({ id }) => id === part.toolCallId);
-                return (
-                  <ToolCard
-                    key={part.toolCallId}
-                    part={part}
-                    onAllow={approval && leaving(() => void approval.approve())}
-                    onDeny={approval && leaving(() => void approval.deny('the user said no'))}
-                    onEdit={approval && leaving((input: unknown) => void approval.edit(input))}
-                  />
-                );
-              }
-              if (part.type === 'file')
-                return <FileChip key={index} name={part.filename} url={part.url} />;
-              if (part.type !== 'reasoning' || !part.text) return null;
-              return (
-                <details key={index} className="thinking">
-                  <summary>Thinking</summary>
-                  <Text text={part.text} />
-                </details>
-              );
-            })}
-            {busy && message === last && message.role === 'assistant' && (
-              <span className="writing" aria-hidden="true" />
-            )}
-          </article>
-          {marks[message.id] && <p className="mark">{marks[message.id]}</p>}
-          {!busy && message.id !== edited && textOfMessage(message) && (
-            <MessageActions
-              text={textOfMessage(message)}
-              onEdit={message.role === 'user' && onEdit ? () => setEdited(message.id) : undefined}
-            />
-          )}
-        </div>
-      ))}
+      {messages.length === 0 && (
+        <Examples home={home} onExample={leaving(onExample)} onAct={onAct} />
+      )}
+      {messages.map((message, at) => {
+        if (!isShown(message)) return null;
+        const isWriting = busy && message === last;
+        return (
+          <MessageRow
+            key={message.id}
+            message={message}
+            isBusy={busy}
+            isWriting={isWriting}
+            isContinued={continued.has(message.id)}
+            logged={isWriting ? undefined : endOf(messages, at, logged)}
+            versions={versions.find((one) => one.at === at)}
+            approvals={approvals}
+            leaving={leaving}
+            onEdit={onEdit}
+            onVersion={onVersion}
+          />
+        );
+      })}
       {waiting && last?.role === 'user' && (
         <article className="message assistant" aria-hidden="true">
           <span className="writing" />
@@ -153,36 +128,14 @@ export function Messages({
   );
 }
 
-interface FileChipProps {
-  readonly name: string | undefined;
-  readonly url: string;
-}
-
-function FileChip({ name, url }: FileChipProps) {
-  const label = name ?? 'File';
-  if (url.startsWith('data:image/')) return <img className="attached" src={url} alt={label} />;
-  return <p className="mark">{label}</p>;
-}
-
-interface TextProps {
-  readonly text: string;
-  readonly isMarkdown?: boolean;
-}
-
-function Text({ text, isMarkdown = false }: TextProps) {
-  const language = languageOf(text);
-  // Fonts and screen readers treat Han characters differently in Chinese, Japanese and Korean, so
-  // these texts need `lang`. All other texts may be in any language.
-  const lang = language === 'en' ? undefined : language;
-  if (!isMarkdown)
-    return (
-      <p lang={lang} dir="auto">
-        {text}
-      </p>
-    );
-  return (
-    <div lang={lang} dir="auto" className="markdown">
-      <MarkdownText text={text} />
-    </div>
-  );
+/** Returns what the log says about an answer. Only its last message shows that. */
+function endOf(
+  messages: readonly UIMessage[],
+  at: number,
+  logged: readonly LoggedAnswer[],
+): LoggedAnswer | undefined {
+  const isEnd = messages[at]?.role === 'assistant' && messages[at + 1]?.role !== 'assistant';
+  if (!isEnd) return undefined;
+  const questions = messages.slice(0, at).filter(({ role }) => role === 'user').length;
+  return logged[questions - 1];
 }

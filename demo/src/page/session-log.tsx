@@ -1,17 +1,22 @@
 import { textOf, toolResultsOf, toolUsesOf, type Msg } from '@isoloop/core';
 import { useEffect, useRef } from 'react';
+import type { Home } from './settings.ts';
 import type { LogRecord, SessionLog as Log } from './use-session-log.ts';
 
 export interface SessionLogProps {
+  readonly home: Home;
   readonly log: Log;
   readonly kills: number;
   /** Time to the first delta of the last answer, in milliseconds. */
   readonly firstTokenMs: number | undefined;
+  /** Tokens of the last run. */
+  readonly tokens: number | undefined;
 }
 
 /** Shows the records of the session log, and what the tools themselves have counted. */
-export function SessionLog({ log, kills, firstTokenMs }: SessionLogProps) {
-  const { records, toolsRun, ranTwice } = log;
+export function SessionLog({ home, log, kills, firstTokenMs, tokens }: SessionLogProps) {
+  const { records, writes, toolsRun, ranTwice } = log;
+  const isHere = home === 'worker';
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const region = list.current;
@@ -20,13 +25,18 @@ export function SessionLog({ log, kills, firstTokenMs }: SessionLogProps) {
   return (
     <aside className="timeline log" aria-label="Session log">
       <h2>
-        Session log <span className="muted">in this browser, outside the worker</span>
+        Session log{' '}
+        <span className="muted">
+          {isHere ? 'in this browser, outside the worker' : 'on the disk of the Durable Object'}
+        </span>
       </h2>
       <dl className="counts">
-        <Count name="workers killed" value={kills} />
+        <Count name={isHere ? 'workers killed' : 'objects killed'} value={kills} />
         <Count name="tools run" value={toolsRun} />
         <Count name="tools that ran twice" value={ranTwice} />
         <Count name="first token" value={firstTokenMs ? `${firstTokenMs} ms` : '–'} />
+        <Count name="tokens of the run" value={tokens ?? '–'} />
+        <Count name="writes to the log" value={writes ?? '–'} />
         <Count name="in the log" value={kilobytes(bytesOf(records))} />
         <Count name="page loaded" value={kilobytes(loadedBytes())} />
       </dl>
@@ -61,17 +71,21 @@ function bytesOf(records: readonly LogRecord[]): number {
   return records.length ? new TextEncoder().encode(JSON.stringify(records)).length : 0;
 }
 
-/** Size of everything that the page has loaded over the network, compressed, in bytes. */
+/**
+ * Size of everything that the page has loaded over the network, compressed and with headers, in
+ * bytes. What the browser has cached counts nothing.
+ */
 function loadedBytes(): number {
   const entries = ['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type));
   return (entries as PerformanceResourceTiming[]).reduce(
-    (sum, { encodedBodySize }) => sum + encodedBodySize,
+    (sum, { transferSize }) => sum + transferSize,
     0,
   );
 }
 
 function kilobytes(bytes: number): string {
-  return `${(bytes / 1_000).toFixed(1)} kB`;
+  const kB = bytes / 1_000;
+  return `${kB.toFixed(kB < 100 ? 1 : 0)} kB`;
 }
 
 function Count({ name, value }: { readonly name: string; readonly value: number | string }) {

@@ -10,9 +10,14 @@ export const modelChoice = z.discriminatedUnion('kind', [
     kind: z.literal('endpoint'),
     baseURL: z.string(),
     model: z.string(),
+    /** Empty if the worker keeps the key, and after a reload. */
     apiKey: z.string(),
+    /** Whether the worker keeps the key in its own database. */
+    keepsKey: z.boolean(),
     api: z.enum(['responses', 'chat']),
   }),
+  /** The model of the browser (Prompt API). */
+  z.object({ kind: z.literal('browser') }),
   /** An endpoint whose key is gone. Nothing answers until the user enters the key again. */
   z.object({
     kind: z.literal('locked'),
@@ -23,7 +28,7 @@ export const modelChoice = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('edge') }),
 ]);
 
-/** The model of the agent. The model's key is never stored. */
+/** The model of the agent. The page never stores its key. */
 export type ModelChoice = Readonly<z.infer<typeof modelChoice>>;
 
 /** The offline model. The address of the page can choose its pace: `?pace=fast`. */
@@ -89,5 +94,6 @@ export function saveSettings(settings: Settings): void {
 
 function withoutKey(choice: ModelChoice): ModelChoice {
   if (choice.kind !== 'endpoint' || !choice.apiKey) return choice;
+  if (choice.keepsKey) return { ...choice, apiKey: '' };
   return { kind: 'locked', baseURL: choice.baseURL, model: choice.model, api: choice.api };
 }

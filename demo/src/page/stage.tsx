@@ -5,7 +5,7 @@ export interface StageProps {
   readonly home: Home;
   readonly model: ModelChoice;
   readonly kills: AgentWorker['kills'];
-  /** Kills the worker. Absent at the edge. */
+  /** Kills the worker, or the Durable Object. Absent where the page may not kill it. */
   readonly onKill: (() => void) | undefined;
   /** Shows two tabs side by side. Absent in one of these tabs, and at the edge. */
   readonly onTabs: (() => void) | undefined;
@@ -21,8 +21,8 @@ export function Stage(props: StageProps) {
     <div className="stage">
       <p>
         <strong>
-          {home === 'worker' ? `Worker ${kills + 1}` : 'Cloudflare Worker'}
-          {home === 'worker' && <span className="long"> of this tab</span>}
+          {home === 'worker' ? `Worker ${kills + 1}` : `Durable Object ${kills + 1}`}
+          <span className="long">{home === 'worker' ? ' of this tab' : ' at the edge'}</span>
         </strong>{' '}
         <span className="muted">
           {answeredBy(model)}
@@ -52,7 +52,7 @@ export function Stage(props: StageProps) {
       )}
       {onKill && (
         <button type="button" className="danger" onClick={onKill}>
-          Kill<span className="long"> the worker</span>
+          Kill<span className="long"> the {home === 'worker' ? 'worker' : 'edge'}</span>
         </button>
       )}
     </div>
@@ -62,5 +62,6 @@ export function Stage(props: StageProps) {
 function answeredBy(model: ModelChoice): string {
   if (model.kind === 'offline') return 'A rule-based stand-in answers.';
   if (model.kind === 'edge') return 'The edge’s model answers.';
+  if (model.kind === 'browser') return 'The browser’s own model answers.';
   return `${model.model} answers.`;
 }

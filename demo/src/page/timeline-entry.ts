@@ -1,8 +1,10 @@
 import type { AgentTimelineEvent } from '@isoloop/web-worker/react';
+import type { Home } from './settings.ts';
 
-/** The mark of a killed worker in the timeline. */
+/** The mark of a killed worker, or of a killed Durable Object, in the timeline. */
 export interface WorkerKilled extends Pick<AgentTimelineEvent, 'runId' | 'seq' | 'at'> {
   readonly type: 'worker-killed';
+  readonly home: Home;
 }
 
 export type TimelineItem = AgentTimelineEvent | WorkerKilled;
@@ -21,12 +23,22 @@ export function withEnds(
   events: readonly TimelineItem[],
   isReady: boolean,
 ): readonly TimelineItem[] {
-  return events.flatMap((event, index) => {
-    const next = events[index + 1];
+  return events.map(afterKill).flatMap((event, index, all) => {
+    const next = all[index + 1];
     if (event.type === 'run-end' || event.type === 'worker-killed') return [event];
     const isLast = next ? next.runId !== event.runId && !continuesRun(next) : isReady;
     return isLast ? [event, endAfter(event, events)] : [event];
   });
+}
+
+/** Only a worker says that its run continues another one. */
+function afterKill(
+  event: TimelineItem,
+  index: number,
+  events: readonly TimelineItem[],
+): TimelineItem {
+  const isAfter = events[index - 1]?.type === 'worker-killed';
+  return isAfter && event.type === 'run-start' ? { ...event, continues: true } : event;
 }
 
 function continuesRun(item: TimelineItem): boolean {
@@ -34,9 +46,9 @@ function continuesRun(item: TimelineItem): boolean {
 }
 
 /** Returns the mark that follows the last event of a killed worker. */
-export function killMark(last: TimelineItem | undefined, at: number): WorkerKilled {
+export function killMark(home: Home, last: TimelineItem | undefined, at: number): WorkerKilled {
   const { runId = 'none', seq = 0 } = last ?? {};
-  return { type: 'worker-killed', runId, seq: seq + 0.5, at };
+  return { type: 'worker-killed', home, runId, seq: seq + 0.5, at };
 }
 
 function endAfter(last: AgentTimelineEvent, events: readonly TimelineItem[]): AgentTimelineEvent {
@@ -50,8 +62,7 @@ function endAfter(last: AgentTimelineEvent, events: readonly TimelineItem[]): Ag
  * see.
  */
 export function toTimelineEntry(event: TimelineItem): TimelineEntry | undefined {
-  if (event.type === 'worker-killed')
-    return { kind: 'error', label: 'Worker killed', detail: 'a new one reads the log' };
+  if (event.type === 'worker-killed') return entryOfKill(event);
   const text = (field: string): string => String(event[field] ?? '');
   switch (event.type) {
     case 'run-start':
@@ -105,4 +116,9 @@ export function toTimelineEntry(event: TimelineItem): TimelineEntry | undefined 
     default:
       return undefined;
   }
+}
+
+function entryOfKill({ home }: WorkerKilled): TimelineEntry {
+  const label = home === 'worker' ? 'Worker killed' : 'Durable Object killed';
+  return { kind: 'error', label, detail: 'a new one reads the log' };
 }

@@ -1,19 +1,24 @@
 import { estimateTokens } from '@isoloop/core/tokens';
 import { isToolUIPart, type UIMessage } from '@isoloop/web-worker/react';
 import { useMemo } from 'react';
-import { contextWindow } from '../context-window.ts';
+
+export interface TokenGaugeProps {
+  readonly messages: readonly UIMessage[];
+  /** Context window of the model, in tokens. */
+  readonly window: number;
+}
 
 /** Shows an estimate of the part of the model's context window that the conversation needs. */
-export function TokenGauge({ messages }: { readonly messages: readonly UIMessage[] }) {
+export function TokenGauge({ messages, window }: TokenGaugeProps) {
   const tokens = useMemo(
     () => messages.reduce((sum, message) => sum + tokensOf(message), 0),
     [messages],
   );
-  const share = Math.min(1, tokens / contextWindow);
+  const share = tokens / window;
   return (
     <span className="gauge" title="Estimated, without a tokenizer">
-      <meter min={0} max={contextWindow} value={tokens} aria-label="Context used" />
-      {tokens.toLocaleString('en')} of {contextWindow.toLocaleString('en')} tokens
+      <meter min={0} max={window} value={tokens} aria-label="Context used" />
+      {tokens.toLocaleString('en')} of {window.toLocaleString('en')} tokens
       <span className="long">({(share * 100).toFixed(share < 0.1 ? 1 : 0)} %)</span>
     </span>
   );

@@ -1,12 +1,6 @@
-import { browserPlace, endpointPlace, movableSessions } from '@isoloop/web-worker/move';
 import { useEffect, useState } from 'react';
+import { conversations } from './places.ts';
 import type { Home, Settings } from './settings.ts';
-
-/** The conversations, which move between this browser and the edge. */
-const conversations = movableSessions({
-  worker: browserPlace,
-  edge: endpointPlace(new URL('/api/chat', location.href).href),
-});
 
 export interface Move {
   readonly isMoving: boolean;

@@ -1,0 +1,23 @@
+import {
+  browserPlace,
+  endpointPlace,
+  movableSessions,
+  type MovableSessions,
+  type SessionPlace,
+} from '@isoloop/web-worker/move';
+import type { Home } from './settings.ts';
+
+const edge = endpointPlace(new URL('/api/chat', location.href).href);
+let browser: Promise<SessionPlace> | undefined;
+
+/** The conversations, which move between this browser and the edge. */
+export const conversations: MovableSessions<Home> = movableSessions({
+  worker: () => placeOf('worker'),
+  edge,
+});
+
+/** Returns the place with the conversations of a home. */
+export async function placeOf(home: Home): Promise<SessionPlace> {
+  browser ??= browserPlace();
+  return home === 'edge' ? edge : browser;
+}
