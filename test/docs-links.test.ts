@@ -25,6 +25,8 @@ test('the index lists each page of docs, and the first README links to the index
   const pages = globSync('docs/**/*.md', { cwd: root }).map((path) =>
     path.replaceAll('\\', '/').replace('docs/', ''),
   );
-  expect(pages.filter((page) => page !== 'README.md' && !index.includes(`](${page})`))).toEqual([]);
+  // The Chinese pages have an index of their own: see translations.test.ts.
+  const listed = pages.filter((page) => page !== 'README.md' && !/^zh\/(?!README)/.test(page));
+  expect(listed.filter((page) => !index.includes(`](${page})`))).toEqual([]);
   expect(readFileSync(`${root}/README.md`, 'utf8')).toContain('](docs/README.md)');
 });
