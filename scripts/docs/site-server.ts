@@ -1,14 +1,18 @@
 import { readFile, stat } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { runCommand } from '../run-command.ts';
 import { contentType } from './content-type.ts';
 import { basePath, htmlFolder } from './site-folders.ts';
 
+const liveFolder = `${basePath}/live/`;
+
 export interface SiteServer {
   /** `http://127.0.0.1:PORT`; the site is below `/docs`. */
   readonly url: string;
+  /** Origin of the frames in which the live examples run. */
+  readonly liveOrigin: string;
   stop(): Promise<void>;
 }
 
@@ -37,25 +41,72 @@ export async function startSiteServer({
 }: SiteServerOptions = {}): Promise<SiteServer> {
   let building: Promise<BuildResult> | undefined;
   let built = isBuilt ? { ok: true, output: '' } : undefined;
+  const live = createServer(serveLive);
+  const liveOrigin = await listen(live, 0);
   const server = createServer(({ url = '/' }, response) => {
     if (!isBuilt) building ??= build().then((result) => (built = result));
     const { pathname } = new URL(url, 'http://site');
+    if (pathname === `${liveFolder}origin.json`) return sendJson(response, { origin: liveOrigin });
     if (built === undefined) return sendText(response, 503, waitingPage, { 'retry-after': '1' });
     if (!built.ok) return sendText(response, 500, failedPage(built.output));
     sendFile(response, pathname).catch((error: unknown) => {
       sendText(response, 500, failedPage(String(error)));
     });
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const { port: taken } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${taken}`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    url: await listen(server, port),
+    liveOrigin,
+    stop: async () => {
+      await Promise.all([close(server), close(live)]);
+    },
   };
+}
+
+/**
+ * Serves the frame of the live examples and its libraries, on an origin of its own. Edited code runs
+ * there: it reaches neither the storage of the site, nor any network.
+ */
+function serveLive(
+  { url = '/', headers: { host = '' } }: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const { pathname } = new URL(url, 'http://site');
+  const origin = `http://${host}`;
+  const headers = {
+    'access-control-allow-origin': '*', // a sandboxed frame has no origin, so it loads scripts from another one
+    'content-security-policy': [
+      "default-src 'none'",
+      `script-src ${origin} blob:`,
+      'worker-src blob:',
+      'frame-ancestors http://127.0.0.1:* http://localhost:*',
+    ].join('; '),
+  };
+  if (!pathname.startsWith(liveFolder)) {
+    response.writeHead(404).end();
+    return;
+  }
+  sendFile(response, pathname, headers).catch((error: unknown) => {
+    sendText(response, 500, failedPage(String(error)));
+  });
+}
+
+function listen(server: Server, port: number): Promise<string> {
+  return new Promise((resolve) => {
+    server.listen(port, '127.0.0.1', () => {
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+function sendJson(response: ServerResponse, value: object): void {
+  response.writeHead(200, { 'content-type': contentType('.json') }).end(JSON.stringify(value));
 }
 
 function buildSite(): Promise<BuildResult> {
@@ -63,13 +114,17 @@ function buildSite(): Promise<BuildResult> {
 }
 
 /** Answers with a file of the site. A path without a file gets the page for missing pages. */
-async function sendFile(response: ServerResponse, pathname: string): Promise<void> {
+async function sendFile(
+  response: ServerResponse,
+  pathname: string,
+  given: Readonly<Record<string, string>> = { 'content-security-policy': policy },
+): Promise<void> {
   if (pathname === basePath) {
     response.writeHead(308, { location: `${basePath}/` }).end();
     return;
   }
   const file = await fileAt(pathname);
-  const headers = { 'content-security-policy': policy, 'x-content-type-options': 'nosniff' };
+  const headers = { ...given, 'x-content-type-options': 'nosniff' };
   if (file) {
     response.writeHead(200, { 'content-type': contentType(file), ...headers });
     response.end(await readFile(file));

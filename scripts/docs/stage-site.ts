@@ -14,11 +14,15 @@ import { bodyOf, fileOf, type SitePage } from './site-page.ts';
  * that the site serves unchanged. These are images, each page as Markdown, and the texts for
  * assistants.
  */
-export function stageSite(pages: readonly SitePage[], names: NameLinks): void {
+export function stageSite(
+  pages: readonly SitePage[],
+  names: NameLinks,
+  isLive: (example: string) => boolean,
+): void {
   rmSync(contentFolder, { recursive: true, force: true });
   rmSync(publicFolder, { recursive: true, force: true });
   for (const page of pages) {
-    write(`${contentFolder}/${fileOf(page)}`, stagedPage(page, names));
+    write(`${contentFolder}/${fileOf(page)}`, stagedPage(page, names, isLive));
     write(`${publicFolder}/${page.address || 'index'}.md`, markdownCopy(page));
     for (const file of linkedFiles(page.markdown, page.path)) copy(file);
   }
@@ -26,10 +30,29 @@ export function stageSite(pages: readonly SitePage[], names: NameLinks): void {
   write(`${publicFolder}/llms-full.txt`, llmsFullText(pages));
 }
 
-function stagedPage(page: SitePage, names: NameLinks): string {
+function stagedPage(
+  page: SitePage,
+  names: NameLinks,
+  isLive: (example: string) => boolean,
+): string {
   const linked = replaceLinks(bodyOf(page), page.path, (link) => siteLink(link, '/'));
-  const body = names.addTo(linked, page.address);
-  return `---\n${stringify({ title: page.title, description: descriptionOf(page), head: [markdownLink(page)] })}---\n\n${body}`;
+  const body = withLiveExamples(names.addTo(linked, page.address), isLive);
+  const head = [markdownLink(page), ...(body.includes('<live-example ') ? [liveScript] : [])];
+  return `---\n${stringify({ title: page.title, description: descriptionOf(page), head })}---\n\n${body}`;
+}
+
+const liveScript = {
+  tag: 'script',
+  attrs: { type: 'module', src: `${basePath}/live/example-element.js` },
+};
+
+/** Puts an element around each code block of an example that runs in the reader's tab. */
+function withLiveExamples(markdown: string, isLive: (example: string) => boolean): string {
+  return markdown.replace(
+    /^<!-- example: (\S+) -->\n+(```ts\n[\s\S]*?^```)$/gm,
+    (block, name: string, code: string) =>
+      isLive(name) ? `<live-example name="${name}">\n\n${code}\n\n</live-example>` : block,
+  );
 }
 
 /** Returns the element that leads programs to the page as Markdown. */

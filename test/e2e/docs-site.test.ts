@@ -24,7 +24,8 @@ async function open(path: string, options: BrowserContextOptions = {}): Promise<
     if (message.type() === 'error') problems.push(message.text());
   });
   page.on('request', (request) => {
-    if (new URL(request.url()).hostname !== '127.0.0.1') problems.push(request.url());
+    const { protocol, hostname } = new URL(request.url());
+    if (protocol !== 'blob:' && hostname !== '127.0.0.1') problems.push(request.url());
   });
   await page.goto(`${docs}${path}`);
   return { page, problems };
@@ -59,6 +60,55 @@ test('the page is dark if the reader’s system is dark', async () => {
   const color = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const [red = 255] = (/\d+/.exec(color) ?? []).map(Number);
   expect(red).toBeLessThan(64);
+});
+
+test('an example runs in the reader’s tab, and shows the events of its agent', async () => {
+  const { page, problems } = await open('/concepts/');
+  const example = page.locator('live-example[name=concepts-loop]');
+  await example.getByRole('button', { name: 'Run' }).click();
+  await example.getByRole('status').getByText('done').waitFor();
+  const output = await example.getByRole('list', { name: 'Output of the example' }).innerText();
+  expect(output).toContain('post-acting add: success, 42');
+  expect(output).toContain('reasoning-chunk It is 42.');
+  expect(problems).toEqual([]);
+});
+
+test('edited code runs on an origin of its own, without a network, and its errors are shown', async () => {
+  const { page } = await open('/concepts/');
+  const example = page.locator('live-example[name=concepts-loop]');
+  const output = example.getByRole('list', { name: 'Output of the example' });
+  await example.getByRole('button', { name: 'Edit' }).click();
+  const code = example.getByRole('textbox', { name: 'Code' });
+  await code.fill(
+    `const answer: number = 42;
+console.log('typed', answer, location.origin);
+await fetch('${docs}/').catch(({ name }: Error) => console.log('no network:', name));
+console.assert(answer === 41, 'not 41');`,
+  );
+  await code.press('Control+Enter');
+  await output.getByText('not 41').waitFor();
+  const text = await output.innerText();
+  const [, origin = ''] = /console typed 42 (?:blob:)?(\S+)/.exec(text) ?? [];
+  expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect(origin).not.toBe(new URL(docs).origin);
+  expect(text).toContain('no network: TypeError');
+  await code.fill('const = 1;');
+  await example.getByRole('button', { name: 'Run' }).click();
+  await output.getByText('SyntaxError').waitFor();
+  await example.getByRole('button', { name: 'Reset' }).click();
+  await example.getByRole('button', { name: 'Run' }).click();
+  await output.getByText('It is 42.').waitFor();
+});
+
+test('a program that does not end can be stopped', async () => {
+  const { page } = await open('/concepts/');
+  const example = page.locator('live-example[name=concepts-loop]');
+  await example.getByRole('button', { name: 'Edit' }).click();
+  await example.getByRole('textbox', { name: 'Code' }).fill("console.log('on it');\nfor (;;);");
+  await example.getByRole('button', { name: 'Run' }).click();
+  await example.getByText('on it').waitFor();
+  await example.getByRole('button', { name: 'Stop' }).click();
+  await expect.poll(() => example.getByRole('status').innerText()).toBe('stopped');
 });
 
 test('each page is also Markdown, and a list of all pages is there for assistants', async () => {

@@ -1,0 +1,207 @@
+import { eventLine } from './event-lines.ts';
+import type { FrameReport, FrameRequest, LiveMessage } from './live-message.ts';
+import type { LiveProgram } from './live-program.ts';
+
+// Vite would take an address that is made of `import.meta.url` for a file of the build.
+const here: string = import.meta.url;
+
+/** Maximum time of a run. A longer one is stopped. */
+const runLimitMs = 60_000;
+
+/**
+ * A code block that runs: `<live-example name="…">` around the block. Run starts it, and Edit turns
+ * the code and its setup into text fields. The code runs in a frame of another origin.
+ */
+class LiveExample extends HTMLElement {
+  static runs = 0;
+  #program: LiveProgram | undefined;
+  #frame: Promise<HTMLIFrameElement> | undefined;
+  #run = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #bar = document.createElement('div');
+  readonly #runButton = button('Run');
+  readonly #editButton = button('Edit');
+  readonly #resetButton = button('Reset');
+  readonly #status = document.createElement('span');
+  readonly #output = document.createElement('ol');
+  #fields: { readonly code: HTMLTextAreaElement; readonly setup: HTMLTextAreaElement } | undefined;
+
+  connectedCallback(): void {
+    if (this.#bar.isConnected) return;
+    this.#bar.className = 'live-bar not-content';
+    this.#status.setAttribute('role', 'status');
+    this.#output.className = 'live-output not-content';
+    this.#output.tabIndex = 0;
+    this.#output.setAttribute('aria-label', 'Output of the example');
+    this.#output.hidden = true;
+    this.#resetButton.hidden = true;
+    this.#bar.append(this.#runButton, this.#editButton, this.#resetButton, this.#status);
+    this.append(this.#bar, this.#output);
+    this.#runButton.addEventListener('click', () => void this.#toggle());
+    this.#editButton.addEventListener('click', () => void this.#edit());
+    this.#resetButton.addEventListener('click', () => this.#reset());
+  }
+
+  disconnectedCallback(): void {
+    clearTimeout(this.#timer);
+  }
+
+  async #load(): Promise<LiveProgram> {
+    if (this.#program) return this.#program;
+    const response = await fetch(new URL(`programs/${this.getAttribute('name')}.json`, here));
+    this.#program = (await response.json()) as LiveProgram;
+    return this.#program;
+  }
+
+  async #toggle(): Promise<void> {
+    if (this.#run !== 0) {
+      this.#end('stopped');
+      return;
+    }
+    this.#run = LiveExample.runs += 1;
+    const run = this.#run;
+    this.#runButton.textContent = 'Stop';
+    this.#status.textContent = 'starting';
+    this.#output.replaceChildren();
+    this.#output.hidden = false;
+    try {
+      const program = await this.#load();
+      const frame = await (this.#frame ??= this.#openFrame());
+      if (this.#run !== run) return;
+      const { code = program.code, setup = program.setup } = this.#fields
+        ? { code: this.#fields.code.value, setup: this.#fields.setup.value }
+        : {};
+      this.#status.textContent = 'running';
+      this.#timer = setTimeout(() => this.#end('stopped after a minute'), runLimitMs);
+      post(frame, { type: 'run', id: run, program: { code, setup, imports: program.imports } });
+    } catch (error) {
+      this.#frame = undefined;
+      this.#add('error', error instanceof Error ? error.message : String(error));
+      this.#end('failed');
+    }
+  }
+
+  /** Opens the frame once, and waits until its script listens. */
+  async #openFrame(): Promise<HTMLIFrameElement> {
+    const given = await fetch(new URL('origin.json', here));
+    const { origin } = (await given.json()) as { readonly origin?: string };
+    const frame = document.createElement('iframe');
+    frame.title = 'Where the example runs';
+    frame.hidden = true;
+    // Without an origin, a worker is no secure context and has no `crypto`. So the frame keeps its
+    // origin, which must be another one than that of the page.
+    frame.setAttribute('sandbox', 'allow-scripts allow-same-origin');
+    const { pathname } = new URL('frame.html', here);
+    if (origin === undefined || origin === location.origin)
+      throw new Error('This server has no second origin for examples. Run: npm start');
+    frame.src = new URL(pathname, origin).href;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`${frame.src} does not answer.`)),
+        runLimitMs / 4,
+      );
+      addEventListener('message', ({ source, data }: MessageEvent<FrameReport>) => {
+        if (source !== frame.contentWindow) return;
+        if (data.type === 'report') this.#show(data.id, data.message);
+        if (data.type !== 'ready') return;
+        clearTimeout(timer);
+        resolve(frame);
+      });
+      this.append(frame);
+    });
+  }
+
+  #show(id: number, message: LiveMessage): void {
+    if (id !== this.#run) return;
+    if (message.type === 'log') this.#add('console', message.text);
+    if (message.type === 'error') {
+      this.#add('error', message.text);
+      this.#end('failed');
+    }
+    if (message.type === 'done') this.#end('done');
+    if (message.type !== 'event') return;
+    const line = eventLine(message.event);
+    const last = this.#output.lastElementChild;
+    if (line?.more && last?.firstElementChild?.textContent === line.label)
+      last.lastElementChild!.textContent += line.text;
+    else if (line) this.#add(line.label, line.text);
+  }
+
+  #add(label: string, text: string): void {
+    const item = document.createElement('li');
+    item.dataset['kind'] = label;
+    const name = document.createElement('code');
+    name.textContent = label;
+    const value = document.createElement('span');
+    value.textContent = text;
+    item.append(name, ' ', value);
+    this.#output.append(item);
+    this.#output.scrollTop = this.#output.scrollHeight;
+  }
+
+  #end(status: string): void {
+    clearTimeout(this.#timer);
+    this.#run = 0;
+    this.#runButton.textContent = 'Run';
+    this.#status.textContent = status;
+    void this.#frame?.then((frame) => post(frame, { type: 'stop' })).catch(() => {});
+  }
+
+  async #edit(): Promise<void> {
+    const program = await this.#load();
+    const shown = this.firstElementChild as HTMLElement;
+    const code = field('Code', program.code);
+    const setup = field('Setup: what the example needs before its code', program.setup);
+    const details = document.createElement('details');
+    const summary = document.createElement('summary');
+    summary.textContent = 'Setup: the scripted model, and what else the code needs';
+    details.append(summary, setup);
+    details.hidden = program.setup === '';
+    this.#fields = { code, setup };
+    shown.hidden = true;
+    this.#bar.before(code, details);
+    this.#editButton.hidden = true;
+    this.#resetButton.hidden = false;
+    code.focus();
+    for (const each of [code, setup])
+      each.addEventListener('keydown', (event) => {
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        if (this.#run === 0) void this.#toggle();
+      });
+  }
+
+  #reset(): void {
+    for (const each of Object.values(this.#fields ?? {})) each.remove();
+    this.querySelector('details')?.remove();
+    this.#fields = undefined;
+    (this.firstElementChild as HTMLElement).hidden = false;
+    this.#editButton.hidden = false;
+    this.#resetButton.hidden = true;
+    this.#editButton.focus();
+  }
+}
+
+function post(frame: HTMLIFrameElement, request: FrameRequest): void {
+  frame.contentWindow?.postMessage(request, new URL(frame.src).origin);
+}
+
+function button(text: string): HTMLButtonElement {
+  const made = document.createElement('button');
+  made.type = 'button';
+  made.textContent = text;
+  return made;
+}
+
+function field(label: string, text: string): HTMLTextAreaElement {
+  const made = document.createElement('textarea');
+  made.setAttribute('aria-label', label);
+  made.value = text.trimEnd();
+  made.rows = Math.min(40, made.value.split('\n').length + 1);
+  made.spellcheck = false;
+  made.autocapitalize = 'off';
+  made.wrap = 'off';
+  return made;
+}
+
+customElements.define('live-example', LiveExample);

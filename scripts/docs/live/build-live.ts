@@ -1,0 +1,65 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { build } from 'vite';
+import { fileOfModule } from '../../../docs/site/live/worker-text.ts';
+import type { LiveProgram } from '../../../docs/site/live/live-program.ts';
+import { readManifest } from '../../packages.ts';
+import { root } from '../../root.ts';
+import { publicFolder, siteFolder } from '../site-folders.ts';
+import { liveModules } from './read-programs.ts';
+
+/** Folder of the live examples in the site. */
+export const liveFolder = `${publicFolder}/live`;
+
+/**
+ * Builds what the live examples need: the element of the page, the frame, the libraries as modules,
+ * and one file for each program.
+ */
+export async function buildLive(programs: readonly LiveProgram[]): Promise<void> {
+  const own = `${siteFolder}/live`;
+  const libraries = Object.fromEntries(
+    modules().map(([name, file]) => [`lib/${fileOfModule(name).replace(/\.js$/, '')}`, file]),
+  );
+  await build({
+    configFile: false,
+    root,
+    logLevel: 'error',
+    publicDir: false,
+    build: {
+      outDir: liveFolder,
+      emptyOutDir: true,
+      target: 'es2023',
+      modulePreload: false,
+      chunkSizeWarningLimit: 2000,
+      rolldownOptions: {
+        input: {
+          ...libraries,
+          'lib/isoloop-core': `${own}/core.ts`,
+          'lib/isoloop-core-kernel': `${own}/kernel.ts`,
+          'lib/zod': `${own}/zod.ts`,
+          'lib/start-worker': `${own}/start-worker.ts`,
+          'example-element': `${own}/example-element.ts`,
+          frame: `${own}/frame.ts`,
+        },
+        preserveEntrySignatures: 'strict',
+        output: { entryFileNames: '[name].js', chunkFileNames: 'lib/chunk-[hash].js' },
+      },
+    },
+  });
+  mkdirSync(`${liveFolder}/programs`, { recursive: true });
+  for (const program of programs)
+    writeFileSync(`${liveFolder}/programs/${program.name}.json`, JSON.stringify(program));
+  writeFileSync(`${liveFolder}/origin.json`, '{}');
+  writeFileSync(
+    `${liveFolder}/frame.html`,
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Live example</title><script type="module" src="frame.js"></script></head><body></body></html>\n',
+  );
+}
+
+/** Returns the modules that live examples may import, with their built files. */
+function modules(): readonly (readonly [name: string, file: string])[] {
+  return Object.entries(readManifest('core').exports).flatMap(([key, target]) => {
+    const name = `@isoloop/core${key.slice(1)}`;
+    if (typeof target === 'string' || !liveModules.test(name)) return [];
+    return [[name, `${root}/packages/core/${target.default}`] as const];
+  });
+}

@@ -1,0 +1,43 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { stripTypes } from '../../../docs/site/live/strip-types.ts';
+import { textOfValue } from '../../../docs/site/live/text-of-value.ts';
+import { workerText } from '../../../docs/site/live/worker-text.ts';
+import { root } from '../../root.ts';
+import { liveFolder } from './build-live.ts';
+import { readLivePrograms } from './read-programs.ts';
+
+// Runs the program of each live example once, with the libraries that the page loads and without a
+// network. Ends with exit code 1 if one fails: the site is then not built.
+
+const folder = `${root}/node_modules/.cache/docs-live`;
+const limitMs = 60_000;
+const base = `${pathToFileURL(liveFolder).href}/lib/`;
+const problems: string[] = [];
+const { error: print } = console;
+
+// What a worker has. The programs replace `console`.
+Object.assign(globalThis, { postMessage: () => {}, addEventListener: () => {} });
+globalThis.fetch = () => Promise.reject(new TypeError('A live example has no network.'));
+process.on('unhandledRejection', (error) => problems.push(`Not handled: ${textOfValue(error)}`));
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const results = readLivePrograms().map(async (program) => {
+  const file = `${folder}/${program.name}.mjs`;
+  try {
+    writeFileSync(file, workerText(program, base, stripTypes));
+    await Promise.race([import(file), tooLate()]);
+  } catch (error) {
+    problems.push(`${program.name}: ${textOfValue(error)}`);
+  }
+});
+await Promise.all(results);
+if (problems.length > 0) print(['Live examples failed.', ...problems].join('\n'));
+process.exit(problems.length > 0 ? 1 : 0);
+
+function tooLate(): Promise<never> {
+  return new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(`It did not end within ${limitMs} ms.`)), limitMs);
+  });
+}
