@@ -37,10 +37,7 @@ export async function outcomeOf(
   const deltas: ModelDelta[] = [];
   const batches = { [Symbol.asyncIterator]: () => readerOf(model, request) };
   try {
-    for await (const batch of batches) {
-      expect(batch.length).toBeGreaterThan(0);
-      deltas.push(...batch);
-    }
+    for await (const batch of batches) deltas.push(...batch);
     return joined(deltas);
   } catch (error) {
     expect(AgentError.is(error)).toBe(true);

@@ -8,7 +8,6 @@ import { openHostedCalls } from './ai-sdk-hosted-tool.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import { Deadline } from '../deadline.ts';
 import { hasContent } from '../deltas.ts';
-import { Pace } from '../pace.ts';
 import { ReplyLength } from '../reply-length.ts';
 
 /** What `fromAiSdk()` cannot learn from the model itself. */
@@ -100,7 +99,6 @@ async function* decodeAll(
   deadline: Deadline,
   length: ReplyLength,
 ): AsyncGenerator<readonly ModelDelta[], void> {
-  const pace = new Pace(performance.now());
   let received = 0;
   let pending = reader.read();
   let result: Read = await deadline.listen(() => pending);
@@ -114,15 +112,11 @@ async function* decodeAll(
       pending = reader.read();
       next = await settledSoon(pending);
     }
-    length.add(deltas);
     // Endless parts without content reach the limit, too.
     length.hold(received);
     if (hasContent(deltas)) deadline.heard();
-    if (deltas.length > 0) yield deltas;
+    yield deltas;
     if (failure) throw failure;
-    // Without deltas, nobody else gives timers their turn.
-    const turn = pace.tick(performance.now());
-    if (turn) await turn;
     result = next ?? (await deadline.listen(() => pending));
   }
   if (!decoder.finished)

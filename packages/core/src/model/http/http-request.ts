@@ -54,8 +54,6 @@ export interface HttpRequest {
   readonly timeoutMs?: number | undefined;
   /** Maximum length of the reply, in characters. Default: no limit. */
   readonly replyLength?: number | undefined;
-  /** Function called after each network read. Its promise delays the deltas of the read. */
-  readonly onRead?: (() => Promise<void> | undefined) | undefined;
 }
 
 /**

@@ -4,7 +4,6 @@ import type { JsonObject } from '../../message/json/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { hasContent } from '../deltas.ts';
 import { Deadline } from '../deadline.ts';
-import { Pace } from '../pace.ts';
 import { ReplyLength } from '../reply-length.ts';
 import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
@@ -22,7 +21,7 @@ const maxErrorLength = 65_536;
 
 /**
  * Sends the request that `prepare` returns, and yields the deltas of the reply, one array for each
- * network read. Reads from the network only when the caller asks for the next array. Rejects with
+ * network read, even if it is empty. Reads from the network only when the caller asks for the next array. Rejects with
  * an `AgentError`. Its message may quote the server's text, but never the value of a header.
  */
 export async function* streamReply(
@@ -32,7 +31,6 @@ export async function* streamReply(
   const request = await prepare();
   const deadline = new Deadline(request.signal, request.timeoutMs);
   const length = new ReplyLength(request.replyLength);
-  const pace = new Pace(performance.now());
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     const { ok, status, headers, body } = await send(request, deadline);
@@ -47,14 +45,9 @@ export async function* streamReply(
       const deltas = bytes ? reply.push(bytes) : reply.end(request);
       length.hold(reply.held);
       if (hasContent(deltas)) deadline.heard();
-      const reading = request.onRead?.();
-      if (reading) await deadline.within(reading);
-      if (deltas.length) yield deltas;
+      if (bytes || deltas.length) yield deltas;
       if (reply.error) throw reply.error;
       if (!bytes) return;
-      // Without deltas, nobody else gives timers their turn.
-      const turn = pace.tick(performance.now());
-      if (turn) await turn;
     }
   } catch (error) {
     if (error === deadline.signal.reason) throw error;

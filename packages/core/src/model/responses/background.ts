@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { textSum } from '../../message/text-sum.ts';
+import { abortable } from '../abortable.ts';
 import type { KeptReply, ModelDelta } from '../chat-model.ts';
 import { wait } from '../timer.ts';
 import { streamReply } from '../http/http-transport.ts';
@@ -108,9 +109,7 @@ class BackgroundReply {
       ({ body, inputSum }) => {
         this.#decoder = new ResponsesDecoder({ origin, inputSum });
         this.#stored = undefined;
-        return this.#follow(
-          streamReply(() => ({ ...http, body, onRead: () => this.#store() }), this.#decoder),
-        );
+        return this.#follow(streamReply(() => ({ ...http, body }), this.#decoder));
       },
     );
   }
@@ -149,7 +148,10 @@ class BackgroundReply {
     for (let attempt = 1; ; attempt++) {
       const before = this.#decoder.sequence;
       try {
-        yield* stream;
+        for await (const deltas of stream) {
+          if (this.#stored === undefined) await abortable(this.#store(), signal);
+          yield deltas;
+        }
         return;
       } catch (error) {
         if (this.#decoder.sequence > before) attempt = 1;
@@ -173,16 +175,15 @@ class BackgroundReply {
   }
 
   /** Stores the id of the response as soon as it is known. */
-  #store(): Promise<void> | undefined {
+  async #store(): Promise<void> {
     const { id } = this.#decoder;
-    if (id === undefined || this.#stored !== undefined) return undefined;
+    if (id === undefined) return;
     const { kept, origin, model } = this.#exchange;
     const state: JsonObject = { id, origin, model, sum: this.#sum };
-    return kept.save(state).then(() => {
-      this.#stored = id;
-      if (this.#replaced !== undefined) void this.#stop(this.#replaced);
-      this.#replaced = undefined;
-    });
+    await kept.save(state);
+    this.#stored = id;
+    if (this.#replaced !== undefined) void this.#stop(this.#replaced);
+    this.#replaced = undefined;
   }
 }
 
