@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { llmsText } from '../scripts/docs/llms-text.ts';
-import { descriptionOf, markdownCopy } from '../scripts/docs/page-text.ts';
+import { descriptionOf, markdownCopy, withFileNames } from '../scripts/docs/page-text.ts';
 import { sidebarOf } from '../scripts/docs/sidebar.ts';
 import { linkedFiles, linkedPages, replaceLinks, siteLink } from '../scripts/docs/site-links.ts';
 import { addressOf, bodyOf, fileOf, sitePage } from '../scripts/docs/site-page.ts';
@@ -40,6 +40,12 @@ test('relative links lead to pages of the site, except those in code', () => {
   expect(
     markdownCopy(sitePage('packages/core/README.md', '# A\n\n[a](../../docs/README.md)')),
   ).toBe('# A\n\n[a](/docs/index.md)');
+});
+
+test('the site shows the name of the file above its code block', () => {
+  expect(withFileNames('```tsx chat.tsx\n<Chat />;\n```\n\n```ts\na();\n```\n')).toBe(
+    '```tsx title="chat.tsx"\n<Chat />;\n```\n\n```ts\na();\n```\n',
+  );
 });
 
 test('the sidebar has the lists of the index, the reference and what the index does not list', () => {

@@ -6,6 +6,11 @@ export function markdownCopy({ markdown, path }: SitePage): string {
   return replaceLinks(markdown, path, (link) => siteLink(link, '.md'));
 }
 
+/** Gives the code blocks that name a file this name as their title. */
+export function withFileNames(markdown: string): string {
+  return markdown.replaceAll(/^```(\w+) (\S+)$/gm, '```$1 title="$2"');
+}
+
 /** Returns the first paragraph of a page, without its marks, for lists and search engines. */
 export function descriptionOf(page: SitePage): string {
   const [paragraph = ''] = bodyOf(page)

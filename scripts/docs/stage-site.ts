@@ -5,7 +5,7 @@ import { root } from '../root.ts';
 import { llmsFullText, llmsText } from './llms-text.ts';
 import type { NameLinks } from './reference/name-links.ts';
 import { basePath, contentFolder, publicFolder } from './site-folders.ts';
-import { descriptionOf, markdownCopy } from './page-text.ts';
+import { descriptionOf, markdownCopy, withFileNames } from './page-text.ts';
 import { linkedFiles, replaceLinks, siteLink } from './site-links.ts';
 import { bodyOf, fileOf, type SitePage } from './site-page.ts';
 
@@ -35,7 +35,9 @@ function stagedPage(
   names: NameLinks,
   isLive: (example: string) => boolean,
 ): string {
-  const linked = replaceLinks(bodyOf(page), page.path, (link) => siteLink(link, '/'));
+  const linked = replaceLinks(withFileNames(bodyOf(page)), page.path, (link) =>
+    siteLink(link, '/'),
+  );
   const body = withLiveExamples(names.addTo(linked, page.address), isLive);
   const head = [markdownLink(page), ...(body.includes('<live-example ') ? [liveScript] : [])];
   return `---\n${stringify({ title: page.title, description: descriptionOf(page), head })}---\n\n${body}`;
