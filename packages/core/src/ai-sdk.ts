@@ -1,10 +1,8 @@
-export { fromAiSdk } from './model/ai-sdk/ai-sdk-model.ts';
-export type { FromAiSdkOptions } from './model/ai-sdk/ai-sdk-model.ts';
+export { fromAiSdk, type FromAiSdkOptions } from './model/ai-sdk/ai-sdk-model.ts';
 export type { AiSdkLanguageModel } from './model/ai-sdk/ai-sdk-contract.ts';
 export { createUiMessageEncoder, parseErrorText } from './stream/ui/ui-message-encoder.ts';
 export type { UiMessageEncoder, UiMessageEncoderOptions } from './stream/ui/ui-message-encoder.ts';
-export { fromUiDecisions, hasApprovalResponse } from './stream/ui/ui-decisions.ts';
-export type { ShownChat } from './stream/ui/ui-decisions.ts';
+export { fromUiDecisions, hasApprovalResponse, type ShownChat } from './stream/ui/ui-decisions.ts';
 export { fromUiMessage, toUiMessages } from './stream/ui/ui-messages.ts';
 export type { UiMessage, UiPart } from './stream/ui/ui-messages.ts';
 export { toTimelineEvent } from './stream/timeline-event.ts';

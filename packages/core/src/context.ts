@@ -1,7 +1,6 @@
 export { clearToolResults } from './middleware/context/clear-tool-results.ts';
 export type { ClearToolResultsOptions } from './middleware/context/clear-tool-results.ts';
-export { fitContext } from './middleware/context/fit-context.ts';
-export type { FitContextOptions } from './middleware/context/fit-context.ts';
+export { fitContext, type FitContextOptions } from './middleware/context/fit-context.ts';
 export { answersOnly, lastTurns, successfulTurns } from './middleware/context/history-views.ts';
 export type { TokenRatios, WindowOptions } from './middleware/context/meter/request-meter.ts';
 export { summarization } from './middleware/context/summary/summarization.ts';
@@ -19,5 +18,4 @@ export type {
   FittedContext,
 } from './middleware/context/context-policy.ts';
 export type { SummaryStore } from './memory/key-value-store.ts';
-export { markImported } from './middleware/context/mark-imported.ts';
-export type { MarkImportedOptions } from './middleware/context/mark-imported.ts';
+export { markImported, type MarkImportedOptions } from './middleware/context/mark-imported.ts';

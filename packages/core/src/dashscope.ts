@@ -1,4 +1,3 @@
-export { dashscope } from './model/dashscope/dashscope.ts';
-export type { DashScopeOptions } from './model/dashscope/dashscope.ts';
+export { dashscope, type DashScopeOptions } from './model/dashscope/dashscope.ts';
 export type { DashScopeEndpoint } from './model/dashscope/dashscope-messages.ts';
 export type { ApiKey } from './model/http/http-request.ts';

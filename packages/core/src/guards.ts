@@ -15,17 +15,12 @@ export { injectionPatterns } from './middleware/guard/input/injection-patterns.t
 export { injection } from './middleware/guard/input/injection.ts';
 export type { InjectionOptions, InjectionPattern } from './middleware/guard/input/injection.ts';
 export type { GuardOptions, Rejection } from './middleware/guard/rejection.ts';
-export { inputLength } from './middleware/guard/input/input-length.ts';
-export type { InputLengthOptions } from './middleware/guard/input/input-length.ts';
-export { classify, permission } from './middleware/guard/input/classify.ts';
-export type { Classify } from './middleware/guard/input/classify.ts';
+export { inputLength, type InputLengthOptions } from './middleware/guard/input/input-length.ts';
+export { classify, permission, type Classify } from './middleware/guard/input/classify.ts';
 export type { PlainText } from './middleware/guard/disguise.ts';
-export { rateLimit } from './middleware/guard/input/rate-limit.ts';
-export type { RateLimitOptions } from './middleware/guard/input/rate-limit.ts';
-export { spendCap } from './middleware/guard/input/spend-cap.ts';
-export type { SpendCapOptions } from './middleware/guard/input/spend-cap.ts';
-export { outputGuards } from './middleware/guard/output/output-guards.ts';
-export type { OutputGuardOptions } from './middleware/guard/output/output-guards.ts';
+export { rateLimit, type RateLimitOptions } from './middleware/guard/input/rate-limit.ts';
+export { spendCap, type SpendCapOptions } from './middleware/guard/input/spend-cap.ts';
+export { outputGuards, type OutputGuardOptions } from './middleware/guard/output/output-guards.ts';
 export { outputLength } from './middleware/guard/output/output-length.ts';
 export type {
   LengthViolation,
@@ -38,10 +33,7 @@ export type {
   Review,
   ReviewContext,
 } from './middleware/guard/output/output-rule.ts';
-export { regexRule } from './middleware/guard/output/regex-rule.ts';
-export type { RegexRuleOptions } from './middleware/guard/output/regex-rule.ts';
-export { maskPii } from './middleware/guard/pii/mask-pii.ts';
-export type { MaskPiiOptions } from './middleware/guard/pii/mask-pii.ts';
-export { piiGuard } from './middleware/guard/pii/pii-guard.ts';
-export type { PiiGuardOptions } from './middleware/guard/pii/pii-guard.ts';
+export { regexRule, type RegexRuleOptions } from './middleware/guard/output/regex-rule.ts';
+export { maskPii, type MaskPiiOptions } from './middleware/guard/pii/mask-pii.ts';
+export { piiGuard, type PiiGuardOptions } from './middleware/guard/pii/pii-guard.ts';
 export type { PiiKind } from './middleware/guard/pii/pii-kinds.ts';

@@ -1,7 +1,6 @@
 export type { AgentOptions, CallOptions } from './preset/react-agent.ts';
 export { AgentStream } from './agent/driver/agent-stream.ts';
-export { agentTool } from './middleware/agent-tool/agent-tool.ts';
-export type { AgentToolOptions } from './middleware/agent-tool/agent-tool.ts';
+export { agentTool, type AgentToolOptions } from './middleware/agent-tool/agent-tool.ts';
 export { ReActAgent } from './preset/react-agent.ts';
 export { AgentError, messageOf } from './error/agent-error.ts';
 export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './error/agent-error.ts';
@@ -12,19 +11,15 @@ export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { AgentLimits } from './preset/react-agent.ts';
 export type { AgentInput, PlainMessage } from './event/call-input.ts';
-export { summarize } from './middleware/limits/last-answer.ts';
-export type { OnLimit } from './middleware/limits/last-answer.ts';
+export { summarize, type OnLimit } from './middleware/limits/last-answer.ts';
 export type { AgentHook, Middleware, UseList } from './agent/middleware.ts';
 export type { RunContext } from './agent/run-context.ts';
-export { InMemoryMemory } from './memory/in-memory-memory.ts';
-export type { InMemoryOptions } from './memory/in-memory-memory.ts';
+export { InMemoryMemory, type InMemoryOptions } from './memory/in-memory-memory.ts';
 export type { KeyValueStore } from './memory/key-value-store.ts';
 export { MemoryStore } from './memory/memory-store.ts';
 export type { Memory } from './memory/memory.ts';
-export { listSessions } from './memory/list-sessions.ts';
-export type { SessionInfo } from './memory/list-sessions.ts';
-export { SessionMemory } from './memory/session-memory.ts';
-export type { SessionMemoryOptions } from './memory/session-memory.ts';
+export { listSessions, type SessionInfo } from './memory/list-sessions.ts';
+export { SessionMemory, type SessionMemoryOptions } from './memory/session-memory.ts';
 export type {
   ContentBlock,
   MediaBlock,

@@ -1,2 +1,1 @@
-export { jsonSchema } from './schema/json-schema.ts';
-export type { JsonSchemaDraft, JsonSchemaOptions } from './schema/json-schema.ts';
+export { jsonSchema, type JsonSchemaDraft, type JsonSchemaOptions } from './schema/json-schema.ts';

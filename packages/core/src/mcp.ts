@@ -1,4 +1,3 @@
-export { mcpTools } from './mcp/mcp-tools.ts';
-export type { McpTools } from './mcp/mcp-tools.ts';
+export { mcpTools, type McpTools } from './mcp/mcp-tools.ts';
 export type { McpHeaders, McpReconnectOptions, McpToolsOptions } from './mcp/mcp-options.ts';
 export type { McpQuestion, McpQuestions } from './mcp/call/mcp-question.ts';

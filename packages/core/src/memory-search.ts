@@ -1,7 +1,5 @@
-export { keywordMemory } from './search/keyword-memory.ts';
-export type { KeywordMemoryOptions } from './search/keyword-memory.ts';
-export { chunkText } from './search/chunk-text.ts';
-export type { ChunkOptions } from './search/chunk-text.ts';
+export { keywordMemory, type KeywordMemoryOptions } from './search/keyword-memory.ts';
+export { chunkText, type ChunkOptions } from './search/chunk-text.ts';
 export type { SearchDocument } from './search/document-index.ts';
 export { keywordRetriever } from './search/keyword-retriever.ts';
 export type {

@@ -1,5 +1,4 @@
-export { classifyError } from './error/classify-error.ts';
-export type { ErrorClass } from './error/classify-error.ts';
+export { classifyError, type ErrorClass } from './error/classify-error.ts';
 export { errorMessage } from './error/error-message.ts';
 export type {
   ErrorLanguage,
@@ -19,12 +18,10 @@ export type {
   JumpReason,
   JumpTarget,
 } from './event/hook.ts';
-export type { Verdict } from './middleware/approval/ask-approver.ts';
+export type { Verdict, ApprovalContext } from './middleware/approval/ask-approver.ts';
 export type { AgentDefaults } from './agent/kernel-options.ts';
-export { directAnswers } from './middleware/answer/direct-answers.ts';
-export type { ReturnDirect } from './middleware/answer/direct-answers.ts';
-export { runLimits } from './middleware/limits/run-limits.ts';
-export type { RunLimits } from './middleware/limits/run-limits.ts';
+export { directAnswers, type ReturnDirect } from './middleware/answer/direct-answers.ts';
+export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
 export { lastAnswer } from './middleware/limits/last-answer.ts';
 export type {
   LastAnswerOptions,
@@ -34,8 +31,7 @@ export type {
 } from './middleware/limits/last-answer.ts';
 export { operator, operatorMessage } from './middleware/operator/operator.ts';
 export type { OperatorMessageOptions } from './middleware/operator/operator.ts';
-export { handOff } from './middleware/hand-off/hand-off.ts';
-export type { HandOffOptions } from './middleware/hand-off/hand-off.ts';
+export { handOff, type HandOffOptions } from './middleware/hand-off/hand-off.ts';
 export type {
   HandOff,
   HandOffAgent,
@@ -44,10 +40,8 @@ export type {
 } from './middleware/hand-off/hand-off-agent.ts';
 export { summaryFallback } from './middleware/limits/summary-fallback.ts';
 export type { SummaryFallbackOptions } from './middleware/limits/summary-fallback.ts';
-export { steering } from './middleware/steering/steering.ts';
-export type { SteeringOptions } from './middleware/steering/steering.ts';
-export { checkNew } from './event/call-input.ts';
-export type { CallInput } from './event/call-input.ts';
+export { steering, type SteeringOptions } from './middleware/steering/steering.ts';
+export { checkNew, type CallInput } from './event/call-input.ts';
 export type { CheckedRequest } from './event/interrupt-request.ts';
 export type { Revised } from './agent/step/jump.ts';
 export type { Edit, EventFields, Steps, SummaryEvent } from './agent/steps.ts';
@@ -64,16 +58,12 @@ export type {
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type { Answer, Ending, Jump, LimitReason, Next, ToldReason } from './agent/next.ts';
-export { nestedHooks, perRun } from './agent/per-run.ts';
-export type { NestedHooks } from './agent/per-run.ts';
-export { addToSystemPrompt } from './agent/run-context.ts';
-export type { Stopped } from './agent/run-context.ts';
+export { nestedHooks, perRun, type NestedHooks } from './agent/per-run.ts';
+export { addToSystemPrompt, type Stopped } from './agent/run-context.ts';
 export { presetOf } from './agent/use-list.ts';
 export type { ModelReply, ToEvent } from './agent/step/read-reply.ts';
-export { approvals } from './middleware/approval/approvals.ts';
-export type { ApprovalsOptions } from './middleware/approval/approvals.ts';
+export { approvals, type ApprovalsOptions } from './middleware/approval/approvals.ts';
 export type { ApprovalRule } from './middleware/approval/approval-rules.ts';
-export type { ApprovalContext } from './middleware/approval/ask-approver.ts';
 export { patchToolCalls } from './middleware/approval/patch-tool-calls.ts';
 export type { PatchToolCallsOptions } from './middleware/approval/patch-tool-calls.ts';
 export { evictLargeResults } from './middleware/results/evict-large-results.ts';
@@ -89,15 +79,11 @@ export type { AnswerFromObservationsOptions } from './middleware/limits/answer-f
 export type { CallLimitOptions } from './middleware/limits/call-limit.ts';
 export { concurrency } from './middleware/limits/concurrency-limit.ts';
 export { modelCallLimit } from './middleware/limits/model-call-limit.ts';
-export { Semaphore } from './middleware/limits/semaphore.ts';
-export type { Release, SemaphoreOptions } from './middleware/limits/semaphore.ts';
-export { toolCallLimit } from './middleware/limits/tool-call-limit.ts';
-export type { ToolCallLimitOptions } from './middleware/limits/tool-call-limit.ts';
+export { Semaphore, type Release, type SemaphoreOptions } from './middleware/limits/semaphore.ts';
+export { toolCallLimit, type ToolCallLimitOptions } from './middleware/limits/tool-call-limit.ts';
 export { parallelIds, reactMemory } from './preset/oxygent-fields.ts';
-export { positionHooks } from './preset/position-hooks.ts';
-export type { PositionHook } from './preset/position-hooks.ts';
-export { reflexion } from './middleware/resilience/reflexion.ts';
-export type { ReflexionOptions } from './middleware/resilience/reflexion.ts';
+export { positionHooks, type PositionHook } from './preset/position-hooks.ts';
+export { reflexion, type ReflexionOptions } from './middleware/resilience/reflexion.ts';
 export type { Reflect, ReplyContext } from './middleware/text-protocol/parsed-reply.ts';
 export type { BackoffOptions, Retry } from './middleware/resilience/backoff.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
@@ -107,36 +93,26 @@ export type {
   CircuitChange,
   CircuitState,
 } from './middleware/resilience/circuit-breaker.ts';
-export { fallback } from './middleware/resilience/fallback.ts';
-export type { Fallback, FallbackOptions } from './middleware/resilience/fallback.ts';
+export { fallback, type Fallback, type FallbackOptions } from './middleware/resilience/fallback.ts';
 export { modelErrors } from './middleware/resilience/model-errors.ts';
-export { modelTimeout } from './middleware/resilience/model-timeout.ts';
-export type { ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
+export { modelTimeout, type ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
 export { responseCache } from './middleware/resilience/response-cache.ts';
 export type { CacheLookup, ResponseCacheOptions } from './middleware/resilience/response-cache.ts';
 export { memoryResponses, storedResponses } from './middleware/resilience/response-store.ts';
 export type { CachedReply, ResponseStore } from './middleware/resilience/response-store.ts';
-export { retry } from './middleware/resilience/retry.ts';
-export type { RetryOptions } from './middleware/resilience/retry.ts';
-export { reuseCalls } from './middleware/results/reuse-calls.ts';
-export type { ReuseCallsOptions } from './middleware/results/reuse-calls.ts';
+export { retry, type RetryOptions } from './middleware/resilience/retry.ts';
+export { reuseCalls, type ReuseCallsOptions } from './middleware/results/reuse-calls.ts';
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
-export { toolEmulation } from './middleware/results/tool-emulation.ts';
-export type { ToolEmulationOptions } from './middleware/results/tool-emulation.ts';
+export { toolEmulation, type ToolEmulationOptions } from './middleware/results/tool-emulation.ts';
 export { toolError } from './middleware/resilience/tool-error.ts';
 export type { FailedTool, ToolErrorOptions } from './middleware/resilience/tool-error.ts';
-export { toolRetry } from './middleware/resilience/tool-retry.ts';
-export type { ToolRetryOptions } from './middleware/resilience/tool-retry.ts';
-export { boundedModel } from './model/bounded-model.ts';
-export type { ModelBounds } from './model/bounded-model.ts';
-export { runInfo } from './model/chat-model.ts';
-export type { RunInfo } from './model/chat-model.ts';
-export { withStream, wrapModel } from './model/wrap-model.ts';
-export type { ModelMiddleware } from './model/wrap-model.ts';
+export { toolRetry, type ToolRetryOptions } from './middleware/resilience/tool-retry.ts';
+export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
+export { runInfo, type RunInfo } from './model/chat-model.ts';
+export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';
 export { toolMedia } from './model/tool-media.ts';
-export { withExecute } from './tool/prepare-call.ts';
-export type { Prepared, ReadyCall, ToolCall } from './tool/prepare-call.ts';
+export { withExecute, type Prepared, type ReadyCall, type ToolCall } from './tool/prepare-call.ts';
 export { allowTools } from './tool/set/tool-set.ts';
 export { isResult, notStarted } from './tool/tool-outcome.ts';
 export type { NotStarted, Suspension, ToolOutcome } from './tool/tool-outcome.ts';

@@ -1,5 +1,4 @@
 export type { Fetch } from './model/http/http-request.ts';
-export { openai } from './model/openai/openai.ts';
-export type { OpenAiOptions } from './model/openai/openai.ts';
+export { openai, type OpenAiOptions } from './model/openai/openai.ts';
 export { openaiResponses } from './model/responses/openai-responses.ts';
 export type { OpenAiResponsesOptions } from './model/responses/openai-responses.ts';

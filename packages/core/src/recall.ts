@@ -11,8 +11,7 @@ export type {
   LongTermPhase,
   LongTermTurn,
 } from './middleware/recall/long-term/record-search.ts';
-export { keywordRerank, mmrRerank } from './middleware/recall/retrieval/rerank.ts';
-export type { Rerank } from './middleware/recall/retrieval/rerank.ts';
+export { keywordRerank, mmrRerank, type Rerank } from './middleware/recall/retrieval/rerank.ts';
 export type {
   RetrievalCall,
   RetrievalOptions,

@@ -5,8 +5,7 @@ export type {
   ScriptedStep,
   ScriptedToolCall,
 } from './testing/scripted-model.ts';
-export { memoryConformance } from './testing/memory-conformance.ts';
-export type { MemoryConformanceOptions } from './testing/memory-conformance.ts';
+export { memoryConformance, type MemoryConformanceOptions } from './testing/memory-conformance.ts';
 export { modelConformance } from './testing/model-conformance.ts';
 export type {
   ConformanceCall,
@@ -21,14 +20,11 @@ export {
   liveAndDie,
   localHost,
   spreadPoints,
+  type FaultHost,
+  type FaultOptions,
+  type FaultReport,
+  type FaultScenario,
+  type LifeReport,
 } from './testing/fault-injection.ts';
-export type {
-  FaultHost,
-  FaultOptions,
-  FaultReport,
-  FaultScenario,
-  LifeReport,
-} from './testing/fault-injection.ts';
-export { makeWitness, MortalProcess } from './testing/mortal-process.ts';
-export type { Life, Witness } from './testing/mortal-process.ts';
+export { makeWitness, MortalProcess, type Life, type Witness } from './testing/mortal-process.ts';
 export type { TestFramework } from './testing/test-framework.ts';

@@ -1,6 +1,5 @@
 export { parseOxygent } from './middleware/text-protocol/parse-oxygent.ts';
-export { parseToolCalls } from './middleware/text-protocol/parse-tool-calls.ts';
-export type { ParseContext } from './middleware/text-protocol/parse-tool-calls.ts';
+export { parseToolCalls, type ParseContext } from './middleware/text-protocol/parse-tool-calls.ts';
 export type {
   ParsedReply,
   ParseReply,

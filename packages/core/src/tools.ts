@@ -1,27 +1,22 @@
 export type { ChildAgent, ChildFactory, ChildSession } from './middleware/agent-tool/agent-tool.ts';
 export type { Schema, Validation } from './schema/schema.ts';
 export type { StandardSchema } from './schema/to-schema.ts';
-export { byKeyword } from './middleware/selection/by-keyword.ts';
-export type { ToolCategory } from './middleware/selection/by-keyword.ts';
-export { byModel } from './middleware/selection/by-model.ts';
-export type { ByModelOptions } from './middleware/selection/by-model.ts';
+export { byKeyword, type ToolCategory } from './middleware/selection/by-keyword.ts';
+export { byModel, type ByModelOptions } from './middleware/selection/by-model.ts';
 export { bySimilarity } from './middleware/selection/by-similarity.ts';
 export type {
   BySimilarityOptions,
   Embed,
   Embedding,
 } from './middleware/selection/by-similarity.ts';
-export { byWords } from './middleware/selection/by-words.ts';
-export type { ByWordsOptions } from './middleware/selection/by-words.ts';
+export { byWords, type ByWordsOptions } from './middleware/selection/by-words.ts';
 export { selectTools } from './middleware/selection/select-tools.ts';
 export type { SelectToolsOptions, ToolSelector } from './middleware/selection/select-tools.ts';
-export { toolSourcing } from './middleware/selection/tool-sourcing.ts';
-export type { ToolSourcingOptions } from './middleware/selection/tool-sourcing.ts';
+export { toolSourcing, type ToolSourcingOptions } from './middleware/selection/tool-sourcing.ts';
 export { contextToken, provide } from './tool/context-token.ts';
 export type { ContextEntry, ContextToken } from './tool/context-token.ts';
 export { joinTools } from './tool/set/join-tools.ts';
-export { metaTool } from './tool/set/meta-tool.ts';
-export type { MetaToolOptions } from './tool/set/meta-tool.ts';
+export { metaTool, type MetaToolOptions } from './tool/set/meta-tool.ts';
 export type { ForkOptions } from './tool/set/tool-set.ts';
 export type { ToolChanges } from './tool/tool.ts';
 export { Toolkit } from './tool/set/toolkit.ts';

@@ -1,2 +1,1 @@
-export { unstorageStore } from './memory/unstorage-store.ts';
-export type { UnstorageStoreOptions } from './memory/unstorage-store.ts';
+export { unstorageStore, type UnstorageStoreOptions } from './memory/unstorage-store.ts';

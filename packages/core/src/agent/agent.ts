@@ -12,8 +12,7 @@ import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
 import { abortables } from '../model/abortable.ts';
 import { ToolList } from '../tool/set/tool-list.ts';
-import type { ToolSet } from '../tool/set/tool-set.ts';
-import { toolsIn } from '../tool/set/tool-set.ts';
+import { toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
 import { runAgentCall } from './run/agent-call.ts';
 import {

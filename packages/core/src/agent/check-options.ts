@@ -1,9 +1,8 @@
 import { missingPart, misconfigured } from '../error/agent-error.ts';
 import { checkFields, checkOptions, fieldsIn, unknownIn } from '../error/check-fields.ts';
 import { generateFields } from '../model/chat-model.ts';
-import { checkTool } from '../tool/tool.ts';
+import { checkTool, type Tool } from '../tool/tool.ts';
 import { requiredParts } from '../tool/required-parts.ts';
-import type { Tool } from '../tool/tool.ts';
 import type { KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import { eventNames } from '../event/event-names.ts';
 import type { AgentHook, Middleware, UseList } from './middleware.ts';

@@ -2,8 +2,7 @@ import type MiniSearch from 'minisearch';
 import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import { chunkText, type ChunkOptions } from './chunk-text.ts';
 import type { RetrievedDocument } from '../message/retrieved-document.ts';
-import type { SearchTerms } from './search-terms.ts';
-import { shortQuery } from './search-terms.ts';
+import { shortQuery, type SearchTerms } from './search-terms.ts';
 import { termIndex, type IndexedText } from './term-index.ts';
 
 /** A text of any length that can be searched. */

@@ -1,6 +1,5 @@
 import MiniSearch from 'minisearch';
-import type { SearchTerms } from './search-terms.ts';
-import { shortQuery } from './search-terms.ts';
+import { shortQuery, type SearchTerms } from './search-terms.ts';
 
 export interface IndexedText {
   readonly id: string;

@@ -1,7 +1,6 @@
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import type { WriteOptions } from '../memory/memory.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import type { SessionMemoryOptions } from '../memory/session-memory.ts';
+import { SessionMemory, type SessionMemoryOptions } from '../memory/session-memory.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';

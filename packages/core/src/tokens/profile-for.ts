@@ -1,8 +1,7 @@
 import { fittedProfile } from './fitted-profile.ts';
 import { o200k } from './profile-weights.ts';
 import * as profiles from './profiles.ts';
-import type { TokenProfile } from './token-profile.ts';
-import { jsonTools } from './token-profile.ts';
+import { jsonTools, type TokenProfile } from './token-profile.ts';
 
 /**
  * Profile of Grok. Grok's tokenizer is similar to that of `o200k`; its costs of tools and media

@@ -1,7 +1,6 @@
 import { fittedProfile } from './fitted-profile.ts';
 import * as weights from './profile-weights.ts';
-import type { TokenProfile } from './token-profile.ts';
-import { claudeTools, compactTools } from './token-profile.ts';
+import { claudeTools, compactTools, type TokenProfile } from './token-profile.ts';
 
 /** Profile for GPT-4o, GPT-4.1 and GPT-5, o1 to o4, and gpt-oss. Also close for Kimi and Grok. */
 export const o200k: TokenProfile = /* @__PURE__ */ fittedProfile({

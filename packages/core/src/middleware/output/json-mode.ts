@@ -1,8 +1,7 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonValue } from '../../message/json/json.ts';
-import { readSchema } from '../../schema/to-schema.ts';
+import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
 import type { Schema } from '../../schema/schema.ts';
-import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 import { valueMode } from './value-mode.ts';

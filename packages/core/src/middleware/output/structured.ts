@@ -1,7 +1,6 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { readSchema } from '../../schema/to-schema.ts';
-import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
+import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';
 import { textForm } from './text-form.ts';
 import { toolForm } from './tool-form.ts';

@@ -3,8 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { fence } from '../../message/fence.ts';
 import { contextSection, documentsText } from '../../message/retrieved-document.ts';
 import type { RetrievedDocument } from '../../message/retrieved-document.ts';
-import type { SchemaLike } from '../../schema/to-schema.ts';
-import { readSchema } from '../../schema/to-schema.ts';
+import { readSchema, type SchemaLike } from '../../schema/to-schema.ts';
 import { formatInstruction } from '../../schema/format-instruction.ts';
 
 /** Parts of a system prompt, in the order in which `systemPrompt()` joins them. */

@@ -10,11 +10,10 @@ import { checkThreshold, similarTools, type Embed } from './by-similarity.ts';
 import type { ToolSelector } from './select-tools.ts';
 import { SourcedTools } from './sourced-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { addToSystemPrompt } from '../../agent/run-context.ts';
+import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import { toolSearch } from './tool-search.ts';
 
 /** Which tools `toolSourcing()` always offers, and how the model finds the others. */

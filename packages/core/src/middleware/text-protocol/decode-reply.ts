@@ -3,11 +3,10 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { writtenReply } from '../../message/written-reply.ts';
 import { abortable } from '../../model/abortable.ts';
-import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { offersTools, type ModelDelta, type ModelRequest } from '../../model/chat-model.ts';
 import type { Scan } from './call-scanner.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';
 import type { ParsedReply, ParseReply, ReplyContext, TextCall } from './parsed-reply.ts';
-import { offersTools } from '../../model/chat-model.ts';
 import { TextReply } from './text-reply.ts';
 
 interface DecodeOptions {

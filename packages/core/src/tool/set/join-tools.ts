@@ -4,8 +4,7 @@ import type { ToolSchema } from '../../model/chat-model.ts';
 import { ToolList } from './tool-list.ts';
 import type { Tool } from '../tool.ts';
 import type { GivenTools, ToolsOf } from '../typed-tool.ts';
-import type { ForkOptions, ToolSet } from './tool-set.ts';
-import { toolsIn } from './tool-set.ts';
+import { toolsIn, type ForkOptions, type ToolSet } from './tool-set.ts';
 
 /**
  * Joins several sources of tools in the given order. A source is an array of tools, a `Toolkit` or

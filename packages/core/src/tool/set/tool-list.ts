@@ -1,8 +1,7 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { Tool } from '../tool.ts';
-import type { ForkOptions, ToolSet } from './tool-set.ts';
-import { toolsIn } from './tool-set.ts';
+import { toolsIn, type ForkOptions, type ToolSet } from './tool-set.ts';
 
 /** Tools in a fixed order. The tools of another set, `below`, can follow them. */
 export class ToolList implements ToolSet {

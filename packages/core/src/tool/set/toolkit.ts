@@ -3,8 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
-import { checkTool } from '../tool.ts';
-import type { Tool } from '../tool.ts';
+import { checkTool, type Tool } from '../tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 /** A group of tools, and whether it is active now. */
