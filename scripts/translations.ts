@@ -30,11 +30,11 @@ export function translationOf(path: string, markdown: string): Translation {
 }
 
 /**
- * Returns the sum of a page's prose. Code blocks do not count, because `npm run readme` writes the
- * same code into both pages.
+ * Returns the sum of a page's prose. Line breaks do not count. Neither do code blocks, because
+ * `npm run readme` writes the same code into both pages.
  */
 export function sumOf(markdown: string): string {
-  const prose = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
+  const prose = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').replaceAll(/\s+/g, ' ');
   return createHash('sha256').update(prose).digest('hex').slice(0, 12);
 }
 

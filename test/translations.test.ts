@@ -26,6 +26,7 @@ test('a page whose English prose changed later is outdated, and one whose code c
 
   expect(outdated([translation], () => english)).toEqual([]);
   expect(outdated([translation], () => english.replace('a()', 'b()'))).toEqual([]);
+  expect(outdated([translation], () => english.replace('One.', 'One.\n'))).toEqual([]);
   expect(outdated([translation], () => english.replace('One', 'Two'))).toEqual([translation]);
 });
 
