@@ -161,4 +161,5 @@ async function edit(run: Run, { remove = [], replace = [], append = [] }: Edit):
   await run.write(rewriteMessages(memory, remove, append));
   const left = run.messages.filter(({ id }) => !remove.includes(id));
   run.conversation.replace([...left, ...append]);
+  run.calls.take(append);
 }

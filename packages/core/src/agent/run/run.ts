@@ -7,11 +7,10 @@ import type { AgentStatus } from '../../event/agent-status.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { WriteOptions } from '../../memory/memory.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
-import { takeNote } from '../../memory/log/call-notes.ts';
 import { Conversation, keepConversation } from './conversation.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
-import { textOf, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { CallTimeout } from '../../model/call-timeout.ts';
 import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
@@ -29,7 +28,7 @@ import { interruptRun } from './interruption.ts';
 import { kernelFields } from '../check-options.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';
-import { openCallsOf } from '../step/open-calls.ts';
+import { OpenCalls } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
@@ -67,6 +66,7 @@ export class Run extends Haltable implements RunContext {
   readonly timeout: CallTimeout;
   /** Empty until the run has read the log. */
   conversation: Conversation = new Conversation();
+  readonly calls: OpenCalls;
   systemMessage: Msg | undefined;
   tools: ToolSet;
   iteration = 0;
@@ -110,6 +110,7 @@ export class Run extends Haltable implements RunContext {
     this.setup = setup;
     this.callOptions = call;
     this.status = setup.status;
+    this.calls = new OpenCalls(this);
     this.model = setup.model;
     this.now = options.now;
     this.startedAt = this.now();
@@ -198,7 +199,7 @@ export class Run extends Haltable implements RunContext {
   }
 
   get openCalls(): readonly OpenCall[] {
-    return openCallsOf(this);
+    return this.calls.list();
   }
 
   get addedTools(): readonly Tool[] {
@@ -297,19 +298,15 @@ export class Run extends Haltable implements RunContext {
     const messages = given.map((message) =>
       message.role === 'user' ? withMetadata(message, { runId: this.runId }) : message,
     );
-    const { calls } = this.status;
     await this.write(this.setup.memory.append(messages, options), () => {
       this.conversation.add(messages);
-      for (const message of messages) {
-        for (const { id } of toolUsesOf(message)) calls.set(id, {});
-        for (const { toolUseId } of toolResultsOf(message)) calls.delete(toolUseId);
-      }
+      this.calls.take(messages);
     });
   }
 
   /** Adds notes to the log and applies them to the states of the open tool calls. */
   async note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void> {
-    for (const note of notes) takeNote(this.status.calls, note);
+    this.calls.note(notes);
     await this.write(this.setup.memory.note?.(notes, options));
   }
 

@@ -105,7 +105,7 @@ function checkMade(key: StepWrapper, made: unknown): void {
  * wait for their steps.
  */
 async function boundedTool(
-  { waits, status }: Run,
+  { waits, calls }: Run,
   { toolUse }: ToolCall,
   begin: () => Promise<unknown>,
 ): Promise<ToolOutcome> {
@@ -116,7 +116,7 @@ async function boundedTool(
       : wrappedResult(toolUse, outcome);
   } catch (error) {
     if (!waits.isAbort(error)) throw error;
-    const hasStarted = status.calls.get(toolUse.id)?.started;
+    const hasStarted = calls.state(toolUse)?.started;
     return hasStarted ? interruptedResult(toolUse) : notStarted;
   }
 }

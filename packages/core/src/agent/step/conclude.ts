@@ -85,11 +85,10 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
  * after it has tried to close all tool calls.
  */
 export async function closeCalls(run: Run): Promise<void> {
-  const { calls } = run.status;
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
   for (const toolUse of run.conversation.openCalls()) {
-    const state = calls.get(toolUse.id);
+    const state = run.calls.state(toolUse);
     if (keepsPending && state?.pending) continue;
     await conclude(run, toolUse, interruptedResult(toolUse, state)).catch((error: unknown) => {
       failure ??= error;

@@ -4,7 +4,6 @@ import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
 import type { EndFields, Ending, ToldReason } from '../next.ts';
-import { pendingCallsOf } from './open-calls.ts';
 import type { Run } from '../run/run.ts';
 
 /**
@@ -74,7 +73,7 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   run.lastReply = ending.reason === 'rejected' ? undefined : message;
   if (ending.kind === 'told') await tellText(run, message);
   if (ending.reason === 'suspended')
-    await run.outbox.tell('suspended', { pending: pendingCallsOf(run) });
+    await run.outbox.tell('suspended', { pending: run.calls.pending() });
   // An earlier run passed a stored answer through the hooks.
   if (ending.kind === 'stored') await run.outbox.tell('post-call', { message });
   else if (!withoutAnswer.includes(ending.reason)) {
@@ -111,7 +110,7 @@ export function resultOf(
     toolsUsed: toolsUsedBy(run),
     durationMs: run.now() - run.startedAt,
     iterations: run.iteration,
-    pending: pendingCallsOf(run),
+    pending: run.calls.pending(),
     sessionVersion: run.setup.memory.sessionVersion ?? 0,
   } as AgentResult;
 }

@@ -1,14 +1,12 @@
 import { messageOf } from '../../error/agent-error.ts';
 import type { EventOf } from '../../event/agent-event.ts';
-import type { PendingCall } from '../../event/pending-call.ts';
-import { takeNote } from '../../memory/log/call-notes.ts';
 import { resumeOfStarted } from '../../memory/log/resumption.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { prepareCall } from '../../tool/prepare-call.ts';
 import type { Prepared, ReadyCall, ToolCall } from '../../tool/prepare-call.ts';
 import { runCall, type ExecuteOptions } from '../../tool/run-call.ts';
 import { isResult, isSuspension, notStarted } from '../../tool/tool-outcome.ts';
-import type { Suspension, ToolOutcome } from '../../tool/tool-outcome.ts';
+import type { ToolOutcome } from '../../tool/tool-outcome.ts';
 import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
 import { deniedResult, errorResult, interruptedResult } from '../../tool/tool-result.ts';
 import { requireParts } from '../check-options.ts';
@@ -17,7 +15,6 @@ import type { OpenCall, Round } from '../middleware.ts';
 import { controlOf, firstOf, type Jump, type Next } from '../next.ts';
 import { endStopped } from './finish.ts';
 import { carryOut } from './jump.ts';
-import { pendingCallsOf } from './open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
@@ -38,7 +35,7 @@ export async function innerRound(run: Run, round: Round): Promise<Next> {
   const message = run.messages.findLast(({ role }) => role === 'assistant');
   if (instead) return carryOut(run, instead, message);
   if (run.stopped) return endStopped(run);
-  if (!pendingCallsOf(run).length) return { to: 'model' };
+  if (!run.calls.pending().length) return { to: 'model' };
   return { kind: 'stopped', reason: 'suspended', message };
 }
 
@@ -95,8 +92,6 @@ class ToolRound {
   async #admit(call: OpenCall): Promise<Prepared | ToolOutcome> {
     const run = this.#run;
     const { toolUse, state, result } = call;
-    const { calls } = run.status;
-    if (!call.isKnown) calls.set(toolUse.id, state);
     if (result) return result;
     if ((state.pending && !state.decision) || startsNoTool(run)) return notStarted;
     let checked = await check(run, toolUse);
@@ -108,8 +103,7 @@ class ToolRound {
       if (!('ok' in reviewed)) return reviewed;
       checked = reviewed;
     }
-    const { pending: _pending, ...left } = calls.get(toolUse.id) ?? {};
-    calls.set(toolUse.id, { ...left, toolUse: checked.toolUse, started: false });
+    run.calls.admit(call, checked.toolUse);
     return checked;
   }
 
@@ -156,7 +150,7 @@ class ToolRound {
       if (isResult(outcome)) this.#results.set(toolUse, outcome);
       return outcome;
     } catch (error) {
-      const { started, pending } = run.status.calls.get(toolUse.id) ?? {};
+      const { started, pending } = run.calls.state(toolUse) ?? {};
       const staysOpen = !started && (run.signal.aborted || pending);
       // The other tools stop at once, before the loop reads the outcome.
       const failed = failCall(run, toolUse, error, messageOf(error));
@@ -194,12 +188,11 @@ class ToolRound {
   /** Notes in the log that a tool starts. Does so once per call, even if wrappers try several times. */
   async #begin(ready: ReadyCall, toolUse: ToolUse): Promise<boolean> {
     const run = this.#run;
-    const { calls } = run.status;
-    if (!calls.get(toolUse.id)?.started) {
+    if (!run.calls.state(toolUse)?.started) {
       const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
       await run.write(run.setup.memory.note?.([note], { now: true }));
       if (!this.#mayStart) return false;
-      takeNote(calls, note);
+      run.calls.note([note]);
       run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
     }
     return this.#mayStart;
@@ -221,7 +214,7 @@ class ToolRound {
 
   /** Ends or suspends a tool call, or leaves it open. `later`: the next write may store the result. */
   async #end(toolUse: ToolUse, outcome: ToolOutcome, later = false): Promise<void> {
-    if (isSuspension(outcome)) suspend(this.#run, toolUse, outcome);
+    if (isSuspension(outcome)) this.#run.calls.suspend(toolUse, outcome);
     else if (isResult(outcome))
       await conclude(this.#run, toolUse, outcome, { jumps: this.#jumps, later });
   }
@@ -236,7 +229,7 @@ class ToolRound {
 
   /** Returns the tool call as its tool got it. A decision may have changed the arguments. */
   #ran(toolUse: ToolUse): ToolUse {
-    return this.#run.status.calls.get(toolUse.id)?.toolUse ?? toolUse;
+    return this.#run.calls.state(toolUse)?.toolUse ?? toolUse;
   }
 
   get #isStopped(): boolean {
@@ -283,13 +276,4 @@ function afterStart({ toolUse, state }: OpenCall, checked: Prepared): ToolOutcom
   const resume = resumeOfStarted(checked.tool);
   if (resume === 'run') return undefined;
   return resume === 'close' ? interruptedResult(toolUse) : { suspended: '', kind: 'replay' };
-}
-
-/** Keeps what an open tool call waits for in the agent's state. */
-function suspend(run: Run, toolUse: ToolUse, outcome: Suspension): void {
-  const { suspended, kind = 'suspended', ...about } = outcome;
-  const { id: toolUseId, name, input } = toolUse;
-  const reason = suspended ? { reason: suspended } : {};
-  const pending: PendingCall = { toolUseId, name, input, kind, ...reason, ...about };
-  takeNote(run.status.calls, { kind: 'suspended', calls: [{ pending, toolUse }] });
 }

@@ -40,7 +40,6 @@ export async function innerSettle(run: Run, input: SettledInput): Promise<Next> 
   const left = messages.length || decisions.length ? undefined : resumption(run);
   if (left && !run.stopped) await removeLeftovers(run, left);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
-  keepStates(run, open, decided);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
   await run.note([{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
@@ -73,13 +72,6 @@ async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<
   if (run.halt.how === 'rejected') throw run.halt.error;
   await run.outbox.push([event]);
   return event.input;
-}
-
-/** Makes sure that the agent has a state of each decided call, for the note about it. */
-function keepStates(run: Run, open: readonly OpenCall[], decided: ReadonlySet<string>): void {
-  for (const { toolUse, state } of open) {
-    if (decided.has(toolUse.id)) run.status.calls.set(toolUse.id, state);
-  }
 }
 
 /**
