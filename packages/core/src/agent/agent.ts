@@ -305,7 +305,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
       keepEnd(this.status, run, result);
       return result;
     } finally {
-      run.finish();
+      run.end();
       this.#line.delete(driver.result);
       if (this.#running === begun) this.#running = undefined;
     }

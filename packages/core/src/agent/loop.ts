@@ -7,9 +7,10 @@ import { revise } from './step/jump.ts';
 import type { Reply } from './middleware.ts';
 import { isEnding, isNext, isRejection, type Next } from './next.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
-import { draftRequest, innerRequest } from './step/request.ts';
+import { nextRequest } from './step/request.ts';
 import { innerRound } from './step/round.ts';
 import type { Run } from './run/run.ts';
+import { append } from './run/session.ts';
 import { runWrapped } from './run/wrapped-step.ts';
 import { settle } from './step/settle.ts';
 
@@ -43,8 +44,7 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
 /** Asks the model once and returns what follows its reply. */
 async function reason(run: Run, isAsked = false): Promise<Next> {
   if (run.stopped) return endStopped(run);
-  const draft = await draftRequest(run, isAsked);
-  const request = await runWrapped(run, 'wrapRequest', draft, innerRequest);
+  const request = await nextRequest(run, isAsked);
   if (isNext(request)) return request;
   const { type, message } = await readReply(run, request);
   if (type === 'incomplete') return endStopped(run, message);
@@ -61,7 +61,7 @@ export async function innerReply(run: Run, given: Reply): Promise<Next> {
   if (next) return next;
   const { message } = event;
   if (!toolUsesOf(message).length) return { kind: 'answer', reason: 'stop', message };
-  await run.append([message]);
+  await append(run, [message]);
   return { to: 'tools' };
 }
 

@@ -1,6 +1,5 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
-import { replaceMessage, rewriteMessages } from '../memory/memory.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json/json.ts';
@@ -15,6 +14,7 @@ import { readReply, type ModelReply, type ToEvent } from './step/read-reply.ts';
 import { conclude } from './step/conclude.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
+import { edit, note } from './run/session.ts';
 import { runWrapped } from './run/wrapped-step.ts';
 import { innerReply } from './loop.ts';
 import { admit } from './step/settle.ts';
@@ -127,7 +127,7 @@ export function stepsOf(run: Run): Steps {
     reply: (message, reason) =>
       step(() => runWrapped(run, 'wrapReply', { message, reason }, innerReply)),
     admit: (input) => step(() => admit(run, input)),
-    note: (notes, options) => step(() => run.note(notes, options)),
+    note: (notes, options) => step(() => note(run, notes, options)),
     conclude: (toolUse, result) => step(() => conclude(run, toolUse, result)),
     emit: (type, fields, { to } = {}) =>
       step(() =>
@@ -141,25 +141,9 @@ export function stepsOf(run: Run): Steps {
     onRequest: (taker) => run.alive().inbox.open(taker),
     beforeEnd: (work) => void run.alive().lastWork.push(work),
     addToResult: ({ warning, failureMessage }) => {
-      if (warning) run.alive().warnings.push(warning);
-      run.alive().failureMessage ??= failureMessage;
+      const { report } = run.alive();
+      if (warning) report.warnings.push(warning);
+      report.failureMessage ??= failureMessage;
     },
   };
-}
-
-/**
- * Changes the conversation. A replaced message changes in the conversation before the log, because
- * another change of the same message may run at the same time.
- */
-async function edit(run: Run, { remove = [], replace = [], append = [] }: Edit): Promise<void> {
-  const { memory } = run.setup;
-  for (const message of replace) {
-    run.conversation.replace(run.messages.map((one) => (one.id === message.id ? message : one)));
-    await run.write(replaceMessage(memory, message));
-  }
-  if (!remove.length) return run.append(append);
-  await run.write(rewriteMessages(memory, remove, append));
-  const left = run.messages.filter(({ id }) => !remove.includes(id));
-  run.conversation.replace([...left, ...append]);
-  run.calls.take(append);
 }

@@ -2,11 +2,13 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { CallInput } from '../../event/call-input.ts';
-import { resultOf } from '../step/finish.ts';
+import { resultOf } from './report.ts';
 import { loop } from '../loop.ts';
+import { endAborted } from '../step/finish.ts';
 import { hookRejection, isRejection } from '../next.ts';
 import type { Run } from './run.ts';
-import { endAborted, runWrapped } from './wrapped-step.ts';
+import { closeLog, restore } from './session.ts';
+import { runWrapped } from './wrapped-step.ts';
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
@@ -25,10 +27,10 @@ export async function runAgentCall(
   } catch (thrown) {
     const error = AgentError.from(thrown);
     const data = error.toJSON();
-    await run.close('error').catch(() => {});
+    await closeLog(run, 'error').catch(() => {});
     run.moveTo('over');
     await tellLast(run, run.outbox.event('error', { error: data }), true);
-    const ended = resultOf(run, { reason: 'error', error: data }, run.failureMessage);
+    const ended = resultOf(run, { reason: 'error', error: data }, run.report.failureMessage);
     const result = await tellEnd(run, ended, true);
     if (run.callOptions.throwOnError === false) return result;
     throw error;
@@ -52,14 +54,14 @@ async function resultFor(
   // Wrappers do not run if the agent call is refused, for example because the agent is busy, or
   // aborted before its turn.
   const begins = input && !('error' in run.halt) && !run.waits.abandoned;
-  const result = await (begins ? runWrapped(run, 'wrapRun', input, loop) : loop(run, undefined));
   try {
+    const result = await (begins ? runWrapped(run, 'wrapRun', input, loop) : loop(run, undefined));
     // A wrapper may have answered without `next`.
-    await run.close(result.reason);
+    await closeLog(run, result.reason);
+    return result;
   } catch (thrown) {
     return endAborted(run, thrown);
   }
-  return result;
 }
 
 /** Returns the id of the run that the agent call resumes, if any. */
@@ -68,7 +70,7 @@ async function resumedRun(run: Run, input: CallInput | undefined): Promise<strin
   const { status } = run;
   // Another process may have begun the run, so the state comes from the log. If this read fails,
   // the loop reports the failure.
-  if (!run.signal.aborted) await run.restore().catch(() => {});
+  if (!run.signal.aborted) await restore(run).catch(() => {});
   return status.suspendedRun ?? status.stoppedRun;
 }
 

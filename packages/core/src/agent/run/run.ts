@@ -1,13 +1,10 @@
-import { asOwn, withMetadata } from '../../message/metadata-keys.ts';
-import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
+import { asOwn } from '../../message/metadata-keys.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import { fieldsIn } from '../../error/check-fields.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
-import type { WriteOptions } from '../../memory/memory.ts';
-import type { RunNote } from '../../memory/log/log-record.ts';
-import { Conversation, keepConversation } from './conversation.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { textOf } from '../../message/message-text.ts';
@@ -16,10 +13,11 @@ import { CallTimeout } from '../../model/call-timeout.ts';
 import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { generateFields, runInfo } from '../../model/chat-model.ts';
 import { Pace } from '../../model/pace.ts';
-import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
-import { lostWrite, Waits } from '../../model/waits.ts';
-import { allowTools, type ToolSet } from '../../tool/set/tool-set.ts';
+import { addUsage, type Usage } from '../../model/usage.ts';
+import { Waits } from '../../model/waits.ts';
+import { allowTools } from '../../tool/set/tool-set.ts';
 import { ToolList } from '../../tool/set/tool-list.ts';
+import type { ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { CallInput } from '../../event/call-input.ts';
 import { Haltable } from './halt.ts';
@@ -28,7 +26,9 @@ import { interruptRun } from './interruption.ts';
 import { kernelFields } from '../check-options.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';
-import { OpenCalls } from './open-calls.ts';
+import { emptyReport, type Report } from './report.ts';
+import { Conversation, keepConversation } from './conversation.ts';
+import { openCallsOf } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
@@ -66,19 +66,18 @@ export class Run extends Haltable implements RunContext {
   readonly timeout: CallTimeout;
   /** Empty until the run has read the log. */
   conversation: Conversation = new Conversation();
-  readonly calls: OpenCalls;
+  /** Settles once the agent has its state from the log. */
+  restored: Promise<unknown> | undefined;
+  /** Whether the log has the end of the run. */
+  isClosed = false;
+  /** Work to do before the log gets the end of the run. */
+  readonly lastWork: ((context: RunContext) => Promise<void>)[] = [];
+  readonly report: Report = emptyReport();
   systemMessage: Msg | undefined;
   tools: ToolSet;
   iteration = 0;
-  usage: Usage = noUsage;
-  /** Names of the tools that were called, by the id of the tool call. */
-  readonly toolsUsed: Map<string, string> = new Map();
-  /** Errors after which the run continued. */
-  readonly warnings: AgentErrorData[] = [];
   /** What others ask of this run. */
   readonly inbox: Inbox = new Inbox();
-  /** Work to do before the log gets the end of the run. */
-  readonly lastWork: ((context: RunContext) => Promise<void>)[] = [];
   /** Id of the run that this run continues. */
   resumes: string | undefined;
   /** Id of the newest user message when the agent call began. */
@@ -87,15 +86,9 @@ export class Run extends Haltable implements RunContext {
   admitted: Promise<CallInput> | undefined;
   /** The model's last reply. After an abort, the loop stores the text of this reply. */
   lastReply: Msg | undefined;
-  /** Message of the result if the agent call fails. */
-  failureMessage: Msg | undefined;
-  /** Messages of the next request, before wrappers and hooks may change them. */
-  drafted: readonly Msg[] | undefined;
   /** Messages between system prompt and conversation in each model request. Never stored. */
   readonly prepended: Msg[] = [];
   readonly #addedTools: Tool[] = [];
-  #restored: Promise<unknown> | undefined;
-  #isClosed = false;
   #leftState: Record<string, JsonValue> | undefined;
 
   constructor(
@@ -110,7 +103,6 @@ export class Run extends Haltable implements RunContext {
     this.setup = setup;
     this.callOptions = call;
     this.status = setup.status;
-    this.calls = new OpenCalls(this);
     this.model = setup.model;
     this.now = options.now;
     this.startedAt = this.now();
@@ -160,7 +152,7 @@ export class Run extends Haltable implements RunContext {
   }
 
   /** Ends the run. The caller's signal may live longer than many runs. */
-  finish(): void {
+  end(): void {
     this.moveTo('over');
     keepConversation(this.conversation);
     this.callOptions.signal?.removeEventListener('abort', this.#onAbort);
@@ -199,7 +191,7 @@ export class Run extends Haltable implements RunContext {
   }
 
   get openCalls(): readonly OpenCall[] {
-    return this.calls.list();
+    return openCallsOf(this);
   }
 
   get addedTools(): readonly Tool[] {
@@ -231,8 +223,12 @@ export class Run extends Haltable implements RunContext {
     this.systemMessage = this.setup.toSystemMessage(text);
   }
 
+  get usage(): Usage {
+    return this.report.usage;
+  }
+
   addUsage(usage: Usage | undefined): void {
-    if (usage) this.usage = addUsage(this.usage, usage);
+    if (usage) this.report.usage = addUsage(this.report.usage, usage);
   }
 
   readonly message: Steps['message'] = (role, content, options) => {
@@ -241,24 +237,6 @@ export class Run extends Haltable implements RunContext {
     const message = createMessage(role, content, { ...options, ...speaker, generateId, now });
     return role === 'user' ? asOwn(message) : message;
   };
-
-  /**
-   * Waits for a write, then calls `done`. If the store hangs after an abort, calls `done` without
-   * the write and rejects with the signal's reason. The write continues, and the agent's next call
-   * waits for it.
-   */
-  async write(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
-    if (!work) return;
-    const { unwritten } = this.setup;
-    const isLost = (await this.waits.write(work)) === lostWrite;
-    if (isLost) {
-      const end = (): void => void unwritten.delete(work);
-      unwritten.add(work);
-      work.then(end, end);
-    }
-    done?.();
-    if (isLost && this.stage !== 'stopping') throw this.signal.reason;
-  }
 
   async loadState(): Promise<void> {
     this.alive();
@@ -272,51 +250,6 @@ export class Run extends Haltable implements RunContext {
   async storeState(): Promise<void> {
     this.alive();
     await this.setup.memory.flush?.();
-  }
-
-  /**
-   * Updates the agent's state from the log, and waits for all earlier writes. Reads the log only
-   * once. Does not wait before `memory.restore`: a write may wait for an earlier read that hangs, and
-   * `memory.restore` starts a new read in its place.
-   */
-  restore(): Promise<unknown> {
-    const { memory, tools, unwritten } = this.setup;
-    return (this.#restored ??= this.waits.read(
-      Promise.all([
-        memory.restore?.(this.status, tools, this.signal),
-        Promise.allSettled(unwritten),
-      ]),
-    ));
-  }
-
-  /**
-   * Appends messages to the log, then to the conversation. Adds the run's id to user messages, so
-   * that the log shows where each turn begins.
-   */
-  async append(given: readonly Msg[], options?: WriteOptions): Promise<void> {
-    if (!given.length) return;
-    const messages = given.map((message) =>
-      message.role === 'user' ? withMetadata(message, { runId: this.runId }) : message,
-    );
-    await this.write(this.setup.memory.append(messages, options), () => {
-      this.conversation.add(messages);
-      this.calls.take(messages);
-    });
-  }
-
-  /** Adds notes to the log and applies them to the states of the open tool calls. */
-  async note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void> {
-    this.calls.note(notes);
-    await this.write(this.setup.memory.note?.(notes, options));
-  }
-
-  /** Writes the end of the run to the log, once. */
-  async close(reason: string): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    for (const work of this.lastWork.splice(0)) await work(this);
-    const { runId, status } = this;
-    await this.write(this.setup.memory.flush?.({ runId, reason, calls: status.calls }));
   }
 
   /**

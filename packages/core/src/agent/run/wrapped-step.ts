@@ -1,12 +1,11 @@
-import { type AgentError, misconfigured } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import type { AgentResult } from '../../event/agent-result.ts';
 import type { ToolCall } from '../../tool/prepare-call.ts';
 import { isNotStarted, isSuspension, notStarted } from '../../tool/tool-outcome.ts';
 import type { ToolOutcome } from '../../tool/tool-outcome.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
 import type { Middleware, OuterStep } from '../middleware.ts';
-import { resultOf } from '../step/finish.ts';
+import { callState } from './open-calls.ts';
 import type { Run } from './run.ts';
 
 /** The wrappers of steps. `wrapModel` is not one of them, because it wraps an object. */
@@ -26,60 +25,67 @@ export function runWrapped<K extends StepWrapper>(
   given: GivenTo<K>,
   inner: (run: Run, given: GivenTo<K>) => Promise<MadeBy<K>>,
 ): Promise<MadeBy<K>> {
-  type Given = GivenTo<K>;
-  type Made = MadeBy<K>;
+  type Next = (value: GivenTo<K>) => Promise<MadeBy<K>>;
   const { use, wrappers } = run.setup;
-  const parts = (wrappers[key] ??= use.filter((part) => part[key]));
+  const parts: readonly Middleware[] = (wrappers[key] ??= use.filter((part) => part[key]));
   if (!parts.length) return inner(run, given);
   const isTool = key === 'wrapTool';
-  const runFrom = (index: number, value: Given): Promise<Made> => {
-    const part = parts[index];
-    if (!part) return isTool ? inner(run, value) : run.waits.inner(() => inner(run.alive(), value));
-    let isCalled = false;
-    const next = (changed: Given): Promise<Made> => {
-      if (isCalled && !isTool) return Promise.reject(calledTwice(part, key));
-      isCalled = true;
-      return runFrom(index + 1, changed);
-    };
-    const begin = (): Promise<Made> => {
-      const result = part[key]!(next as never) as unknown as OuterStep<Given, Made>;
+  const innermost: Next = (value) =>
+    isTool ? inner(run, value) : run.waits.inner(() => inner(run.alive(), value));
+  const around = (next: Next, part: Middleware): Next => {
+    const begin = (value: GivenTo<K>): Promise<MadeBy<K>> => {
+      const inside = isTool ? next : once(next, `${key}() of "${part.name ?? 'unnamed'}"`);
+      const result = part[key]!(inside as never) as unknown as OuterStep<GivenTo<K>, MadeBy<K>>;
       checkFields(`${key}()`, { result }, 'result:function');
       return result(value, run, run.alive().steps);
     };
     return isTool
-      ? (boundedTool(run, value as ToolCall, begin) as Promise<Made>)
-      : boundedStep(run, key, begin);
+      ? (value) => boundedTool(run, value as ToolCall, () => begin(value)) as Promise<MadeBy<K>>
+      : (value) => boundedStep(run, key, () => begin(value));
   };
-  return runFrom(0, given);
+  return parts.reduceRight(around, innermost)(given);
 }
 
-function calledTwice({ name = 'unnamed' }: Middleware, key: StepWrapper): AgentError {
-  return misconfigured(`${key}() of "${name}" may call next() once.`);
+/** Returns the `next` of a wrapper that may call it once. */
+function once<Given, Made>(
+  next: (given: Given) => Promise<Made>,
+  wrapper: string,
+): (given: Given) => Promise<Made> {
+  let isCalled = false;
+  return (given) => {
+    if (isCalled) return Promise.reject(misconfigured(`${wrapper} may call next() once.`));
+    isCalled = true;
+    return next(given);
+  };
 }
 
 /** Waits for a wrapper. If it hangs after an abort, the outer wrappers still end. */
 function boundedStep<Made>(run: Run, key: StepWrapper, begin: () => Promise<Made>): Promise<Made> {
-  const made = run.waits.wrapper(begin, (value) => {
+  return run.waits.wrapper(begin, (made) => {
     // After an abort, nothing is stored.
     if (key === 'wrapInput') run.signal.throwIfAborted();
-    checkMade(key, value);
+    checkMade(key, made);
   });
-  if (key !== 'wrapRun') return made;
-  return made.catch((thrown: unknown) => endAborted(run, thrown) as Promise<Made>);
 }
 
 /**
- * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
- * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown` if
- * it does not come from the abort.
+ * Waits for a wrapper of a tool call. Other tool calls run at the same time, so the wrapper does not
+ * wait for their steps.
  */
-export async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
-  if (!run.waits.isAbort(thrown)) throw thrown;
-  run.moveTo('stopping');
-  if (run.failure) throw run.failure;
-  await run.close('aborted');
-  run.moveTo('over');
-  return resultOf(run, { reason: 'aborted' });
+async function boundedTool(
+  run: Run,
+  { toolUse }: ToolCall,
+  begin: () => Promise<unknown>,
+): Promise<ToolOutcome> {
+  try {
+    const outcome = await run.waits.code(begin());
+    return isSuspension(outcome) || isNotStarted(outcome)
+      ? outcome
+      : wrappedResult(toolUse, outcome);
+  } catch (error) {
+    if (!run.waits.isAbort(error)) throw error;
+    return callState(run, toolUse)?.started ? interruptedResult(toolUse) : notStarted;
+  }
 }
 
 /** Fields of what a wrapper makes, for `checkFields`. The others make a `Next`. */
@@ -98,25 +104,4 @@ function checkMade(key: StepWrapper, made: unknown): void {
   const isNext = key === 'wrapRequest' && (to ?? kind) !== undefined;
   const fields = isNext ? next : (madeFields[key] ?? next);
   checkFields(`The result of ${key}()`, made, fields);
-}
-
-/**
- * Waits for a wrapper of a tool call. Other tool calls run at the same time, so the wrapper does not
- * wait for their steps.
- */
-async function boundedTool(
-  { waits, calls }: Run,
-  { toolUse }: ToolCall,
-  begin: () => Promise<unknown>,
-): Promise<ToolOutcome> {
-  try {
-    const outcome = await waits.code(begin());
-    return isSuspension(outcome) || isNotStarted(outcome)
-      ? outcome
-      : wrappedResult(toolUse, outcome);
-  } catch (error) {
-    if (!waits.isAbort(error)) throw error;
-    const hasStarted = calls.state(toolUse)?.started;
-    return hasStarted ? interruptedResult(toolUse) : notStarted;
-  }
 }

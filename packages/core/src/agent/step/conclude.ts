@@ -2,7 +2,9 @@ import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { errorResult, interruptedResult } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../next.ts';
+import { callState } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
+import { append } from '../run/session.ts';
 
 /** Number of ticks of `run.pace` that a tool call counts for. */
 const ticksOfCall = 10;
@@ -28,7 +30,7 @@ export async function conclude(
   const event = await reviewResult(run, { toolUse, result }, jumps);
   const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);
   try {
-    await run.append([message], { later });
+    await append(run, [message], { later });
   } catch (error) {
     // The memory may have kept the result.
     if (!run.waits.isAbort(error)) await reload(run);
@@ -88,7 +90,7 @@ export async function closeCalls(run: Run): Promise<void> {
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
   for (const toolUse of run.conversation.openCalls()) {
-    const state = run.calls.state(toolUse);
+    const state = callState(run, toolUse);
     if (keepsPending && state?.pending) continue;
     await conclude(run, toolUse, interruptedResult(toolUse, state)).catch((error: unknown) => {
       failure ??= error;

@@ -4,7 +4,10 @@ import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
 import type { EndFields, Ending, ToldReason } from '../next.ts';
+import { resultOf } from '../run/report.ts';
+import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
+import { append, closeLog } from '../run/session.ts';
 
 /**
  * Ends an agent call that was interrupted, paused, aborted or refused. Stores the part of the reply
@@ -13,7 +16,7 @@ import type { Run } from '../run/run.ts';
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.signal.aborted) run.moveTo('stopping');
-  if (partial) await run.append([partial]);
+  if (partial) await append(run, [partial]);
   if (run.stopped !== 'suspended') await closeCalls(run);
   return endingOf(run, partial);
 }
@@ -73,7 +76,7 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   run.lastReply = ending.reason === 'rejected' ? undefined : message;
   if (ending.kind === 'told') await tellText(run, message);
   if (ending.reason === 'suspended')
-    await run.outbox.tell('suspended', { pending: run.calls.pending() });
+    await run.outbox.tell('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
   if (ending.kind === 'stored') await run.outbox.tell('post-call', { message });
   else if (!withoutAnswer.includes(ending.reason)) {
@@ -84,42 +87,26 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   const isInLog = run.conversation.has(message.id);
   if (message.content.length && ending.reason !== 'rejected' && !isInLog) {
     // `close` writes the answer together with the end of the run, unless it has to wait before.
-    await run.append([message], { later: !run.lastWork.length });
+    await append(run, [message], { later: !run.lastWork.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
     if (toolUsesOf(message).length && !keepsCalls(ending)) await closeCalls(run);
   }
-  await run.close(ending.reason);
+  await closeLog(run, ending.reason);
   return resultOf(run, ending, message);
 }
 
-/** Returns the result of an agent call that ends in this way. */
-export function resultOf(
-  run: Run,
-  { reason, output, error, stoppedAt }: EndFields,
-  message: Msg = run.message('assistant', []),
-): AgentResult {
-  return {
-    text: textOf(message),
-    reason,
-    ...(output !== undefined && { output }),
-    ...(error && { error }),
-    ...(stoppedAt && { stoppedAt }),
-    message,
-    ...(run.warnings[0] && { warnings: run.warnings }),
-    usage: run.usage,
-    toolsUsed: toolsUsedBy(run),
-    durationMs: run.now() - run.startedAt,
-    iterations: run.iteration,
-    pending: run.calls.pending(),
-    sessionVersion: run.setup.memory.sessionVersion ?? 0,
-  } as AgentResult;
-}
-
-/** Returns the names of the used tools, in the order of the calls. */
-function toolsUsedBy({ toolsUsed, messages }: Run): readonly string[] {
-  if (!toolsUsed.size) return [];
-  const names = messages.flatMap(toolUsesOf).map(({ id }) => toolsUsed.get(id));
-  return [...new Set(names)].filter((name) => name !== undefined);
+/**
+ * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
+ * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown` if
+ * it does not come from the abort.
+ */
+export async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
+  if (!run.waits.isAbort(thrown)) throw thrown;
+  run.moveTo('stopping');
+  if (run.failure) throw run.failure;
+  await closeLog(run, 'aborted');
+  run.moveTo('over');
+  return resultOf(run, { reason: 'aborted' });
 }
 
 /** Sends the text of a message that no model streams to the readers. */

@@ -6,6 +6,7 @@ import { closeCalls } from './conclude.ts';
 import { answer } from './finish.ts';
 import { controlOf, firstOf, type EndFields, type Jump, type Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
+import { append } from '../run/session.ts';
 import type { EventFields, SummaryEvent } from '../steps.ts';
 
 /** Events whose hooks may ask for a jump at once. */
@@ -54,7 +55,7 @@ export async function carryOut(
   const last = to === 'end' ? messages.pop() : undefined;
   if (message && !run.conversation.has(message.id)) messages.unshift(message);
   // Do not store an empty reply.
-  await run.append(messages.filter(({ content }) => content.length));
+  await append(run, messages.filter(({ content }) => content.length));
   if (to === 'model') return { to, isAsked: true };
   if (to === 'tools') return { to };
   await closeCalls(run);

@@ -1,21 +1,25 @@
 import { checkRequest } from '../../event/check-event.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
+import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { closeCalls } from './conclude.ts';
 import { revise } from './jump.ts';
 import type { RequestDraft } from '../middleware.ts';
 import type { Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
+import { runWrapped } from '../run/wrapped-step.ts';
 
-/** Returns the next model request from the log. Closes open tool calls first. */
-export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestDraft> {
+/**
+ * Makes the next model request from the log, and passes it through `wrapRequest`. Closes open tool
+ * calls first. `isAsked`: the model must answer.
+ */
+export async function nextRequest(run: Run, isAsked: boolean): Promise<ModelRequest | Next> {
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
   await closeCalls(run);
   const { iterations, resultLength } = run.options.limits;
   const messages = shortenResults(run.request, resultLength);
-  run.drafted = messages;
-  return {
+  const draft: RequestDraft = {
     messages,
     head: messages.length - run.messages.length,
     tools: run.toolSchemas,
@@ -24,19 +28,24 @@ export async function draftRequest(run: Run, isAsked: boolean): Promise<RequestD
     beside: [],
     limit: run.iteration >= iterations ? 'max-iterations' : undefined,
   };
+  return runWrapped(run, 'wrapRequest', draft, (_run, given) => innerRequest(run, given, messages));
 }
 
 /**
- * Passes the next model request through the `pre-reasoning` hooks. This is the innermost step of
- * `wrapRequest`.
+ * Passes the next model request through the `pre-reasoning` hooks. `log`: the messages of the
+ * request before middleware changed them.
  */
-export async function innerRequest(run: Run, given: RequestDraft): Promise<ModelRequest | Next> {
+async function innerRequest(
+  run: Run,
+  given: RequestDraft,
+  log: readonly Msg[],
+): Promise<ModelRequest | Next> {
   const { messages, tools, options, limit } = given;
   if (limit) return { kind: 'refused', reason: limit, draft: given };
   run.iteration += 1;
   try {
     // To check the log again would be slow.
-    if (messages !== run.drafted) checkRequest(messages);
+    if (messages !== log) checkRequest(messages);
     const { event, next } = await revise(run, 'pre-reasoning', { messages, tools, options });
     return next ?? { ...event.options, messages: event.messages, tools: event.tools };
   } catch (thrown) {

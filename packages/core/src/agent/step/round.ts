@@ -15,7 +15,9 @@ import type { OpenCall, Round } from '../middleware.ts';
 import { controlOf, firstOf, type Jump, type Next } from '../next.ts';
 import { endStopped } from './finish.ts';
 import { carryOut } from './jump.ts';
+import { admitCall, callState, pendingCallsOf, suspendCall, takeNotes } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
+import { write } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
 /** A tool call whose tool may start. */
@@ -35,7 +37,7 @@ export async function innerRound(run: Run, round: Round): Promise<Next> {
   const message = run.messages.findLast(({ role }) => role === 'assistant');
   if (instead) return carryOut(run, instead, message);
   if (run.stopped) return endStopped(run);
-  if (!run.calls.pending().length) return { to: 'model' };
+  if (!pendingCallsOf(run).length) return { to: 'model' };
   return { kind: 'stopped', reason: 'suspended', message };
 }
 
@@ -103,7 +105,7 @@ class ToolRound {
       if (!('ok' in reviewed)) return reviewed;
       checked = reviewed;
     }
-    run.calls.admit(call, checked.toolUse);
+    admitCall(run, call, checked.toolUse);
     return checked;
   }
 
@@ -150,7 +152,7 @@ class ToolRound {
       if (isResult(outcome)) this.#results.set(toolUse, outcome);
       return outcome;
     } catch (error) {
-      const { started, pending } = run.calls.state(toolUse) ?? {};
+      const { started, pending } = callState(run, toolUse) ?? {};
       const staysOpen = !started && (run.signal.aborted || pending);
       // The other tools stop at once, before the loop reads the outcome.
       const failed = failCall(run, toolUse, error, messageOf(error));
@@ -181,19 +183,19 @@ class ToolRound {
     );
     // A wrapper may have answered in place of the tool.
     if (isResult(outcome) && outcome.state === 'success')
-      run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
+      run.report.toolsUsed.set(ready.toolUse.id, ready.tool.name);
     return outcome;
   }
 
   /** Notes in the log that a tool starts. Does so once per call, even if wrappers try several times. */
   async #begin(ready: ReadyCall, toolUse: ToolUse): Promise<boolean> {
     const run = this.#run;
-    if (!run.calls.state(toolUse)?.started) {
+    if (!callState(run, toolUse)?.started) {
       const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
-      await run.write(run.setup.memory.note?.([note], { now: true }));
+      await write(run, run.setup.memory.note?.([note], { now: true }));
       if (!this.#mayStart) return false;
-      run.calls.note([note]);
-      run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
+      takeNotes(run, [note]);
+      run.report.toolsUsed.set(ready.toolUse.id, ready.tool.name);
     }
     return this.#mayStart;
   }
@@ -214,7 +216,7 @@ class ToolRound {
 
   /** Ends or suspends a tool call, or leaves it open. `later`: the next write may store the result. */
   async #end(toolUse: ToolUse, outcome: ToolOutcome, later = false): Promise<void> {
-    if (isSuspension(outcome)) this.#run.calls.suspend(toolUse, outcome);
+    if (isSuspension(outcome)) suspendCall(this.#run, toolUse, outcome);
     else if (isResult(outcome))
       await conclude(this.#run, toolUse, outcome, { jumps: this.#jumps, later });
   }
@@ -229,7 +231,7 @@ class ToolRound {
 
   /** Returns the tool call as its tool got it. A decision may have changed the arguments. */
   #ran(toolUse: ToolUse): ToolUse {
-    return this.#run.calls.state(toolUse)?.toolUse ?? toolUse;
+    return callState(this.#run, toolUse)?.toolUse ?? toolUse;
   }
 
   get #isStopped(): boolean {

@@ -1,4 +1,3 @@
-import { openConversation } from '../run/conversation.ts';
 import { isQuestion } from '../../message/title-of.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkNew, type CallInput } from '../../event/call-input.ts';
@@ -9,14 +8,14 @@ import { carryOut } from './jump.ts';
 import type { OpenCall, SettledInput } from '../middleware.ts';
 import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
+import { append, note, openLog, remove } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
 /** Admits the input, adds it to the log and says what comes first. */
 export async function settle(run: Run, given: CallInput): Promise<Next> {
   if (run.failure) return endStopped(run);
   const input = await (run.admitted ?? admit(run, given));
-  await run.restore();
-  run.conversation = openConversation(await run.waits.read(run.setup.memory.read()));
+  await openLog(run);
   const jumps: Jump[] = [];
   const messages = await preCall(run, input.messages, jumps);
   return runWrapped(run, 'wrapSettle', { ...input, messages, jump: firstOf(jumps) }, innerSettle);
@@ -42,11 +41,11 @@ export async function innerSettle(run: Run, input: SettledInput): Promise<Next> 
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
-  await run.note([{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
+  await note(run, [{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
   run.status.suspendedRun = run.runId;
   // The new message comes first, so that no failure can lose it. `closeCalls` later moves the
   // results of open calls before this message.
-  await run.append(messages);
+  await append(run, messages);
   run.promptId = run.messages.findLast(isQuestion)?.id;
   if (input.jump) return carryOut(run, input.jump);
   if (left?.answer) return storedAnswer(run, left.answer);
@@ -115,9 +114,7 @@ function resumption(run: Run): Resumption {
  */
 async function removeLeftovers(run: Run, { removed }: Resumption): Promise<void> {
   if (!removed.length) return;
-  const ids = removed.map(({ id }) => id);
-  await run.write(run.setup.memory.delete(ids, { later: true }));
-  run.conversation.replace(run.messages.filter((message) => !removed.includes(message)));
+  await remove(run, removed.map(({ id }) => id));
   await run.outbox.tell('step-reset', { reason: 'resume' });
 }
 

@@ -1,0 +1,120 @@
+import type { RunNote } from '../../memory/log/log-record.ts';
+import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory/memory.ts';
+import { withMetadata } from '../../message/metadata-keys.ts';
+import type { Msg } from '../../message/msg.ts';
+import { lostWrite } from '../../model/waits.ts';
+import type { Edit } from '../steps.ts';
+import { openConversation } from './conversation.ts';
+import { takeCalls, takeNotes } from './open-calls.ts';
+import type { Run } from './run.ts';
+
+// What a run reads from the log of its session, and writes to it. No other file of the kernel writes
+// to the memory during a run.
+
+/**
+ * Updates the agent's state from the log, and waits for all earlier writes. Reads the log only
+ * once. Does not wait before `memory.restore`: a write may wait for an earlier read that hangs, and
+ * `memory.restore` starts a new read in its place.
+ */
+export function restore(run: Run): Promise<unknown> {
+  const { memory, tools, unwritten } = run.setup;
+  return (run.restored ??= run.waits.read(
+    Promise.all([memory.restore?.(run.status, tools, run.signal), Promise.allSettled(unwritten)]),
+  ));
+}
+
+/** Reads the messages of the log. */
+export async function openLog(run: Run): Promise<void> {
+  await restore(run);
+  run.conversation = openConversation(await run.waits.read(run.setup.memory.read()));
+}
+
+/**
+ * Appends messages to the log, then to the conversation. Adds the run's id to user messages, so
+ * that the log shows where each turn begins.
+ */
+export async function append(
+  run: Run,
+  given: readonly Msg[],
+  options?: WriteOptions,
+): Promise<void> {
+  if (!given.length) return;
+  const { runId, conversation } = run;
+  const messages = given.map((message) =>
+    message.role === 'user' ? withMetadata(message, { runId }) : message,
+  );
+  await write(run, run.setup.memory.append(messages, options), () => {
+    conversation.add(messages);
+    takeCalls(run, messages);
+  });
+}
+
+/**
+ * Changes the conversation. A replaced message changes in the conversation before the log, because
+ * another change of the same message may run at the same time.
+ */
+export async function edit(
+  run: Run,
+  { remove = [], replace = [], append: added = [] }: Edit,
+): Promise<void> {
+  const { conversation, setup } = run;
+  for (const message of replace) {
+    conversation.replace(run.messages.map((one) => (one.id === message.id ? message : one)));
+    await write(run, replaceMessage(setup.memory, message));
+  }
+  if (!remove.length) return append(run, added);
+  await write(run, rewriteMessages(setup.memory, remove, added));
+  conversation.replace([...without(run.messages, remove), ...added]);
+  takeCalls(run, added);
+}
+
+/** Removes messages. The next write stores this change. */
+export async function remove(run: Run, ids: readonly string[]): Promise<void> {
+  await write(run, run.setup.memory.delete(ids, { later: true }));
+  run.conversation.replace(without(run.messages, ids));
+}
+
+/** Adds notes to the log and applies them to the states of the open tool calls. */
+export function note(
+  run: Run,
+  notes: readonly RunNote[],
+  options?: { readonly now?: boolean },
+): Promise<void> {
+  takeNotes(run, notes);
+  return write(run, run.setup.memory.note?.(notes, options));
+}
+
+/** Writes the end of the run to the log, once. */
+export async function closeLog(run: Run, reason: string): Promise<void> {
+  if (run.isClosed) return;
+  run.isClosed = true;
+  for (const work of run.lastWork.splice(0)) await work(run);
+  const { runId, status } = run;
+  await write(run, run.setup.memory.flush?.({ runId, reason, calls: status.calls }));
+}
+
+/**
+ * Waits for a write, then calls `done`. If the store hangs after an abort, calls `done` without
+ * the write and rejects with the signal's reason. The write continues, and the agent's next call
+ * waits for it.
+ */
+export async function write(
+  run: Run,
+  work: Promise<unknown> | undefined,
+  done?: () => void,
+): Promise<void> {
+  if (!work) return;
+  const { unwritten } = run.setup;
+  const isLost = (await run.waits.write(work)) === lostWrite;
+  if (isLost) {
+    const end = (): void => void unwritten.delete(work);
+    unwritten.add(work);
+    work.then(end, end);
+  }
+  done?.();
+  if (isLost && run.stage !== 'stopping') throw run.signal.reason;
+}
+
+function without(messages: readonly Msg[], ids: readonly string[]): readonly Msg[] {
+  return messages.filter(({ id }) => !ids.includes(id));
+}
