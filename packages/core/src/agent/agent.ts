@@ -1,7 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { decisionsRequire } from '../event/pending-call.ts';
-import type { EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
@@ -23,11 +22,10 @@ import {
   type CallInput,
 } from '../event/call-input.ts';
 import {
-  checkAgent,
-  checkDefaults,
   checkCall,
   checkHook,
   checkUse,
+  completedOptions,
   kernelFields,
   requirePart,
   requireParts,
@@ -39,13 +37,12 @@ import { RunDriver } from './driver/run-driver.ts';
 import { logLimit } from './driver/run-log.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
-import type { NewCall } from './run/inbox.ts';
-import { offerCall } from './run/interruption.ts';
+import { offerCall, type NewCall } from './run/inbox.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
 import { Run } from './run/run.ts';
 import { admit } from './step/settle.ts';
 import { systemMessages } from '../message/system-message.ts';
-import { partsOf, withCallParts, withDefaults } from './use-list.ts';
+import { partsOf, withCallParts } from './use-list.ts';
 
 /** An agent call that runs or waits for its turn. */
 interface BegunCall {
@@ -66,6 +63,8 @@ interface BegunCall {
  * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
  */
 export class Agent<const G extends GivenTools = GivenTools> {
+  /** The options that this class takes. */
+  protected static readonly optionFields: OptionFields = kernelFields;
   /** Type marker, never set. */
   declare readonly of?: () => { readonly tools: ToolsOf<G> };
   readonly name: string;
@@ -92,42 +91,35 @@ export class Agent<const G extends GivenTools = GivenTools> {
   /** Results of the calls that run or wait for their turn. */
   readonly #line: Set<Promise<AgentResult>> = new Set();
 
-  /** Throws `CONFIGURATION` for an option of the wrong type. `fields`: for a class of its own. */
-  constructor(given: KernelOptions<G>, fields: OptionFields = kernelFields) {
+  /** Throws `CONFIGURATION` for an option of the wrong type. */
+  constructor(given: KernelOptions<G>) {
+    const fields = new.target.optionFields;
     checkFields(`The options of ${fields.of}`, given, 'use:array|?');
-    const { use: list = [] } = given;
-    checkUse(list);
-    const use = partsOf(list);
-    checkDefaults(use, fields);
-    const options = withDefaults(given, use);
-    checkAgent(options, fields);
-    const { name, tools = [], presetPriority, generateId, now } = options;
+    const { use = [], tools = [] } = given;
+    checkUse(use);
+    this.use = partsOf(use);
+    this.options = completedOptions(given, this.use, fields);
+    const { name, sessionId, memory, now, presetPriority, generateId } = this.options;
     this.name = name;
-    this.sessionId = options.sessionId ?? generateId();
-    this.memory = options.memory ?? new InMemoryMemory();
+    this.sessionId = sessionId ?? generateId();
+    this.memory = memory ?? new InMemoryMemory();
     const { state = {} } = this.memory;
     this.status = { calls: new Map(), state, runs: 0, interrupted: false };
-    this.use = use;
-    const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
-    const ownTools = set.fork({ presetPriority });
-    this.tools = withToolsOf(use, ownTools);
-    for (const tool of toolsIn(this.tools)) requireParts(use, tool);
-    this.options = options;
     this.#given = given;
     this.#fields = fields;
-    const toSystemMessage = systemMessages(now);
+    const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
     const parts = {
       sessionId: this.sessionId,
-      options,
+      options: this.options,
       memory: this.memory,
-      ownTools,
-      tools: this.tools,
+      ownTools: set.fork({ presetPriority }),
       status: this.status,
-      systemMessage: toSystemMessage(options.systemPrompt ?? ''),
-      toSystemMessage,
+      toSystemMessage: systemMessages(now),
       unwritten: new Set<Promise<unknown>>(),
     };
-    this.#setup = runSetup(parts, use);
+    this.#setup = runSetup(parts, this.use);
+    this.tools = this.#setup.tools;
+    for (const tool of toolsIn(this.tools)) requireParts(this.use, tool);
   }
 
   /**
@@ -141,7 +133,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     input?: AgentInput,
     options: KernelCallOptions = {},
   ): Promise<AgentResult<T>> {
-    return this.#start<T>(input, options).finish();
+    return this.#start<T>(input, options).runToEnd();
   }
 
   /**
@@ -221,8 +213,8 @@ export class Agent<const G extends GivenTools = GivenTools> {
     return this.#added.length ? [...use, ...this.#added] : use;
   }
 
-  /** Returns the options of an agent call, with those of a class of its own as middleware. */
-  protected withParts(options: KernelCallOptions): KernelCallOptions {
+  /** Returns the options of an agent call as the kernel takes them. */
+  protected kernelOptions(options: KernelCallOptions): KernelCallOptions {
     return options;
   }
 
@@ -232,10 +224,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
     streamed = false,
   ): RunDriver<T> {
     checkCall(givenOptions, this.#fields);
-    const options = this.withParts(givenOptions);
+    const options = this.kernelOptions(givenOptions);
     const setup = this.#setupFor(options);
-    const send = (events: EventBatch): Promise<void> => driver.push(events);
-    const run = new Run(setup, options, this.#hooksOf(setup), send);
+    const run = new Run(setup, options, this.#hooksOf(setup), (events) => driver.push(events));
     let input: CallInput = { messages: [], decisions: [] };
     try {
       input = toCallInput(given, this.options);
@@ -243,7 +234,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
       if (input.decisions.length) requirePart(setup.use, decisionsRequire, 'A decision');
     } catch (error) {
       if (options.throwOnError !== false) throw error;
-      run.refuse('failed', error as AgentError);
+      run.refuse(error as AgentError);
     }
     const { detached } = options;
     const driver: RunDriver = new RunDriver({
@@ -265,15 +256,10 @@ export class Agent<const G extends GivenTools = GivenTools> {
     checkUse(use);
     const parts = withCallParts(this.use, use);
     const added = parts.filter((part) => !this.use.includes(part));
-    checkDefaults(added, this.#fields);
-    // The defaults of the call's middleware override those of the agent's.
     const kept = parts.filter((part) => this.use.includes(part));
-    const options = withDefaults(this.#given, [...kept, ...added]);
-    checkAgent(options, this.#fields);
-    return runSetup(
-      { ...this.#setup, options, tools: withToolsOf(parts, this.#setup.ownTools) },
-      parts,
-    );
+    // The defaults of the call's middleware override those of the agent's.
+    const options = completedOptions(this.#given, [...kept, ...added], this.#fields);
+    return runSetup({ ...this.#setup, options }, parts);
   }
 
   /** Runs the loop when it is the turn of this agent call. */
@@ -281,7 +267,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const { run, input, driver, streamed } = begun;
     run.begin();
     try {
-      if (this.#isRefusing) run.refuse('failed', busy(this.name));
+      if (this.#isRefusing) run.refuse(busy(this.name));
       if (run.failure && run.callOptions.throwOnError !== false) throw run.failure;
       if (run.failure) return await runAgentCall(run, undefined);
       const running = this.#running;
@@ -325,12 +311,6 @@ function newCall({ run, input }: BegunCall, running: BegunCall): NewCall {
 function busy(name: string): AgentError {
   const message = `The agent "${name}" is busy. Await its call, or set whenBusy.`;
   return new AgentError('AGENT_BUSY', message);
-}
-
-/** Returns the tools of middleware, then the others. */
-function withToolsOf(use: readonly Middleware[], others: ToolSet): ToolSet {
-  const tools = use.flatMap((part) => part.tools ?? []);
-  return tools.length ? new ToolList(tools, others) : others;
 }
 
 /** Keeps how a run ended, for the next agent call. */

@@ -1,11 +1,13 @@
 import { missingPart, misconfigured } from '../error/agent-error.ts';
 import { checkFields, checkOptions, fieldsIn, unknownIn } from '../error/check-fields.ts';
 import { generateFields } from '../model/chat-model.ts';
-import { checkTool, type Tool } from '../tool/tool.ts';
+import { checkTool } from '../tool/tool.ts';
 import { requiredParts } from '../tool/required-parts.ts';
-import type { KernelCallOptions, KernelOptions } from './kernel-options.ts';
+import type { Tool } from '../tool/tool.ts';
+import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import { eventNames } from '../event/event-names.ts';
 import type { AgentHook, Middleware, UseList } from './middleware.ts';
+import { withDefaults } from './use-list.ts';
 
 /** The options that a class of agents takes, for `checkOptions`. */
 export interface OptionFields {
@@ -16,18 +18,12 @@ export interface OptionFields {
   readonly call: string;
 }
 
-/** Options that features add to those of the kernel. */
-type MoreFields = Partial<Omit<OptionFields, 'of'>>;
-
-/** The options that one feature adds to those of the kernel. */
-export interface FeatureFields extends MoreFields {
-  /** Name of the middleware that carries them out. */
-  readonly part: string;
-}
+/** The options that a feature adds to those of the kernel. */
+export type FeatureFields = Partial<Omit<OptionFields, 'of'>>;
 
 /** Returns the options of a class of agents with these features. */
-export function withFeatures(of: string, features: readonly MoreFields[]): OptionFields {
-  const all = (place: keyof MoreFields): string =>
+export function withFeatures(of: string, features: readonly FeatureFields[]): OptionFields {
+  const all = (place: keyof FeatureFields): string =>
     [kernelFields, ...features].flatMap((fields) => fields[place] ?? []).join(' ');
   return { of, agent: all('agent'), limits: all('limits'), call: all('call') };
 }
@@ -45,8 +41,29 @@ export const kernelFields: OptionFields = {
     `toolContext:iterator()|? use:array|? ${generateFields}`,
 };
 
+/**
+ * Completes the options of an agent with the defaults of its middleware and the kernel. Throws
+ * `CONFIGURATION` for an option or a default that this class of agents does not have, and for one of
+ * the wrong type.
+ */
+export function completedOptions(
+  given: KernelOptions,
+  use: readonly Middleware[],
+  fields: OptionFields,
+): AgentSettings {
+  checkDefaults(use, fields);
+  const options = withDefaults(given, use);
+  const { of } = fields;
+  checkOptions(of, options, fields.agent);
+  checkFields(`${of}: the model`, options.model, 'features:object');
+  checkOptions(`${of}: limits`, options.limits, fields.limits);
+  checkOptions(`${of}: generate`, options.generate, generateFields);
+  if (Array.isArray(options.tools)) options.tools.forEach(checkTool);
+  return options;
+}
+
 /** Throws `CONFIGURATION` for a default of the middleware that this class of agents does not take. */
-export function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
+function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
   for (const { name = 'unnamed', defaults } of use) {
     if (!defaults) continue;
     const { limits = {}, ...options } = defaults;
@@ -56,16 +73,6 @@ export function checkDefaults(use: readonly Middleware[], fields: OptionFields):
     const message = `The middleware "${name}" sets \`${key}\`, which ${fields.of} does not have.${advice}`;
     throw misconfigured(message);
   }
-}
-
-/** Throws `CONFIGURATION` for an option of the wrong type. */
-export function checkAgent(options: KernelOptions, fields: OptionFields): void {
-  checkOptions(fields.of, options, fields.agent);
-  const { model, limits = {}, generate = {}, tools } = options;
-  checkFields(`${fields.of}: the model`, model, 'features:object');
-  checkOptions(`${fields.of}: limits`, limits, fields.limits);
-  checkOptions(`${fields.of}: generate`, generate, generateFields);
-  if (Array.isArray(tools)) tools.forEach(checkTool);
 }
 
 /**

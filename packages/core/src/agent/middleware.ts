@@ -98,7 +98,7 @@ export interface OpenCall {
    * Whether the log says something about it. If not, the memory keeps no notes, and the memory's
    * `openCalls` decides whether the tool counts as started.
    */
-  readonly isKnown: boolean;
+  readonly isNoted: boolean;
   /** Result that the tool call gets. Its tool does not run. */
   readonly result?: ToolResult;
 }

@@ -1,4 +1,4 @@
-import { AgentError, type AgentErrorCode, type AgentErrorData } from '../error/agent-error.ts';
+import type { AgentErrorData } from '../error/agent-error.ts';
 import type { StopEvent, StopReason } from '../event/agent-result.ts';
 import type { AgentInput } from '../event/call-input.ts';
 import type { HookControl, JumpReason, JumpTarget } from '../event/hook.ts';
@@ -22,7 +22,7 @@ export type LimitReason = 'limit' | 'max-iterations';
 export type ToldReason = JumpReason | 'interrupted' | 'rejected';
 
 /** Fields of every end of a run. `R`: the reasons that it may have. */
-export interface EndFields<R extends StopReason = StopReason> {
+export interface EndBase<R extends StopReason = StopReason> {
   readonly reason: R;
   readonly output?: unknown;
   readonly error?: AgentErrorData | undefined;
@@ -30,13 +30,13 @@ export interface EndFields<R extends StopReason = StopReason> {
 }
 
 /** The end of a run with a reply of the model that the log does not have yet. */
-export interface Answer extends EndFields<'stop' | LimitReason> {
+export interface Answer extends EndBase<'stop' | LimitReason> {
   readonly kind: 'answer';
   readonly message: Msg;
 }
 
 /** The end of a run with an answer that an earlier run stored, after its hooks. */
-export interface StoredAnswer extends EndFields<'stop'> {
+export interface StoredAnswer extends EndBase<'stop'> {
   readonly kind: 'stored';
   readonly message: Msg;
 }
@@ -53,13 +53,13 @@ export interface StoredAnswer extends EndFields<'stop'> {
 export type Ending =
   | Answer
   | StoredAnswer
-  | (EndFields<ToldReason> & { readonly kind: 'told'; readonly message: Msg })
-  | (EndFields<LimitReason> & {
+  | (EndBase<ToldReason> & { readonly kind: 'told'; readonly message: Msg })
+  | (EndBase<LimitReason> & {
       readonly kind: 'refused';
       readonly draft: RequestDraft;
       readonly message?: undefined;
     })
-  | (EndFields<JumpReason | 'aborted' | 'suspended'> & {
+  | (EndBase<JumpReason | 'aborted' | 'suspended'> & {
       readonly kind: 'stopped';
       readonly message?: Msg | undefined;
     });
@@ -104,16 +104,4 @@ export function controlOf(
 /** Returns the first `stop` that hooks asked for, or else the first jump. */
 export function firstOf(jumps: readonly Jump[]): Jump | undefined {
   return jumps.find(({ to }) => to === 'stop') ?? jumps[0];
-}
-
-/** Returns the error for a hook's rejection. `why` becomes the answer of the agent call. */
-export function hookRejection(why = 'A hook rejected the call.'): AgentError {
-  return new AgentError('HOOK_REJECTED', why);
-}
-
-const rejections: readonly AgentErrorCode[] = ['GUARD_REJECTED', 'HOOK_REJECTED'];
-
-/** Returns whether a guard or a hook has rejected the agent call. */
-export function isRejection(thrown: unknown): thrown is AgentError {
-  return AgentError.is(thrown) && rejections.includes(thrown.code);
 }

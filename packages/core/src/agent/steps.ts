@@ -15,8 +15,7 @@ import { conclude } from './step/conclude.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
 import { edit, note } from './run/session.ts';
-import { runWrapped } from './run/wrapped-step.ts';
-import { innerReply } from './loop.ts';
+import { afterReply } from './step/reply.ts';
 import { admit } from './step/settle.ts';
 
 type EventType = AgentEvent['type'];
@@ -122,10 +121,9 @@ export function stepsOf(run: Run): Steps {
       if (place === 'last') conversation.add(messages);
       else prepended.unshift(...messages);
     },
-    message: (...given) => run.message(...given),
+    message: run.message,
     ask: (request, toEvent) => step(() => readReply(run, request, toEvent)),
-    reply: (message, reason) =>
-      step(() => runWrapped(run, 'wrapReply', { message, reason }, innerReply)),
+    reply: (message, reason) => step(() => afterReply(run, { message, reason })),
     admit: (input) => step(() => admit(run, input)),
     note: (notes, options) => step(() => note(run, notes, options)),
     conclude: (toolUse, result) => step(() => conclude(run, toolUse, result)),

@@ -15,7 +15,7 @@ export interface RunEnd {
 
 /** The waits of a run for its memory, which end soon after an abort. */
 export interface ReplyWaits {
-  readonly waits: { read<T>(work: PromiseLike<T>): Promise<T> };
+  read<T>(work: PromiseLike<T>): Promise<T>;
   write(work: Promise<unknown>): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface ReplyStore {
    * Returns the place for the state of the reply to the message `after`, the last one of the
    * conversation.
    */
-  keptAfter(after: string, run: ReplyWaits): KeptReply;
+  keptAfter(after: string, waits: ReplyWaits): KeptReply;
 }
 
 /** When a change of a memory is stored. */

@@ -4,21 +4,23 @@ import { onAbort } from './abortable.ts';
 const storePatienceMs = 250;
 
 /** Value of a wait for a write that has not ended a short time after an abort. */
-export const lostWrite: unique symbol = Symbol('lost write');
+const lostWrite: unique symbol = Symbol('lost write');
 
 /** What a run tells its waits. */
 interface WaitingRun {
   readonly signal: AbortSignal;
   /** `stopping`: the run only carries out an abort, so a hook that hangs does not stop it again. */
   readonly stage: string;
+  /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
+  readonly setup: { readonly unwritten: Set<Promise<unknown>> };
 }
 
 interface WaitOptions<T> {
   /**
-   * Time between the abort and the end of the wait, in milliseconds. Default: 0, one turn of the
-   * event loop.
+   * Whether the wait is for a store. A store gets some time after an abort, and its errors then still
+   * count. Other code gets one turn of the event loop.
    */
-  readonly patienceMs?: number;
+  readonly isStore?: boolean;
   /**
    * Whether the wait rejects with the signal's reason when its time is over. Default: it resolves
    * with `instead`.
@@ -46,7 +48,7 @@ export class Waits {
   #depth = 0;
   /** Functions that start the timer of each open wait, for the abort. */
   readonly #open: Set<() => void> = new Set();
-  /** Whether a wait for a write has ended before the write. Later writes then get no time. */
+  /** Whether a wait for a write has ended before the write. Stores then get no more time. */
   #hasLostWrite = false;
   /** Whether a wait ended before its code, which may still run. */
   abandoned = false;
@@ -102,13 +104,24 @@ export class Waits {
 
   /** Same as `code`, for a read from a store. The store gets some time after an abort. */
   read<T>(work: PromiseLike<T>): Promise<T> {
-    return this.#for(work, { strict: true, patienceMs: storePatienceMs }) as Promise<T>;
+    return this.#for(work, { strict: true, isStore: true }) as Promise<T>;
   }
 
-  /** Waits for a write. Resolves with `lostWrite` if the store hangs after an abort. */
-  write(work: PromiseLike<unknown>): Promise<unknown> {
-    const patienceMs = this.#hasLostWrite ? 0 : storePatienceMs;
-    return this.#for(work, { patienceMs, instead: lostWrite });
+  /**
+   * Waits for a write, then calls `done`. If the store hangs after an abort, calls `done` without
+   * the write, and rejects with the signal's reason. The write continues.
+   */
+  async write(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
+    if (!work) return;
+    const value = await this.#for(work, { isStore: true, instead: lostWrite });
+    const { setup, signal } = this.#run;
+    if (value === lostWrite) {
+      const end = (): void => void setup.unwritten.delete(work);
+      setup.unwritten.add(work);
+      work.then(end, end);
+    }
+    done?.();
+    if (value === lostWrite && this.#run.stage !== 'stopping') throw signal.reason;
   }
 
   /** Returns whether `thrown` comes from the abort of the run, not from a failure. */
@@ -118,20 +131,23 @@ export class Waits {
   }
 
   #for<T>(work: T | PromiseLike<T>, options: WaitOptions<T>): Promise<unknown> {
-    const { patienceMs = 0, strict = false, instead, isHeld, check, onEnd } = options;
+    const { isStore = false, strict = false, instead, isHeld, check, onEnd } = options;
     const { signal } = this.#run;
     const wasAborted = signal.aborted;
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const giveUp = (): void => (strict ? reject(signal.reason) : resolve(instead));
       const wait = (): void => {
-        timer = setTimeout(() => {
-          if (isHeld?.()) return wait();
-          this.abandoned = true;
-          if (instead) this.#hasLostWrite = true;
-          end();
-          giveUp();
-        }, patienceMs);
+        timer = setTimeout(
+          () => {
+            if (isHeld?.()) return wait();
+            this.abandoned = true;
+            if (instead) this.#hasLostWrite = true;
+            end();
+            giveUp();
+          },
+          isStore && !this.#hasLostWrite ? storePatienceMs : 0,
+        );
       };
       const end = (): void => {
         clearTimeout(timer);
@@ -153,7 +169,7 @@ export class Waits {
           end();
           // An error after an abort is a consequence of the abort, not a failure, unless the store or
           // a step of the run has failed.
-          const isOfRun = patienceMs === storePatienceMs || this.#stepErrors.has(error);
+          const isOfRun = isStore || this.#stepErrors.has(error);
           const isFailure = wasAborted || !signal.aborted || isOfRun;
           if (isFailure) reject(error);
           else giveUp();

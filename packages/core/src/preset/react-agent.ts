@@ -1,6 +1,6 @@
 import { Agent } from '../agent/agent.ts';
 import type { AgentInput } from '../event/call-input.ts';
-import { requirePart, withFeatures } from '../agent/check-options.ts';
+import { requirePart, withFeatures, type OptionFields } from '../agent/check-options.ts';
 import type { AgentStream } from '../agent/driver/agent-stream.ts';
 import type {
   FeatureOptions,
@@ -8,9 +8,8 @@ import type {
   KernelLimits,
   KernelOptions,
 } from '../agent/kernel-options.ts';
-import type { AgentHook, Middleware, UseList } from '../agent/middleware.ts';
-import { AgentError } from '../error/agent-error.ts';
-import { fieldsIn } from '../error/check-fields.ts';
+import type { Middleware, UseList } from '../agent/middleware.ts';
+import { AgentError, missingPart } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkDecision } from '../event/check-decision.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
@@ -26,7 +25,8 @@ import type { RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
 import { retrievalFields } from '../middleware/recall/retrieval/retrieval.ts';
 import type { GivenTools } from '../tool/typed-tool.ts';
-import { standard, standardFields } from './standard.ts';
+import { pauseNext } from '../middleware/steering/pause-next.ts';
+import { servingParts, standard, standardFields } from './standard.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;
@@ -36,9 +36,7 @@ export type AgentLimits = KernelLimits & RunLimits;
  * `use`. `G`: type of the tools.
  */
 export interface AgentOptions<G extends GivenTools = GivenTools>
-  extends
-    Omit<KernelOptions<G>, 'whenBusy' | 'limits'>,
-    Omit<FeatureOptions, 'limits' | 'deferRound'> {
+  extends Omit<KernelOptions<G>, 'whenBusy' | 'limits'>, Omit<FeatureOptions, 'limits'> {
   /** Limits of an agent call. They override a preset's values, field by field. */
   readonly limits?: AgentLimits;
 }
@@ -72,6 +70,12 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
   readonly output?: NoSchema & OutputMode<T>;
 }
 
+const fields = withFeatures('ReActAgent', [
+  ...standardFields,
+  { agent: `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}` },
+  { call: 'claims,decisions,instructions:array|? output:flat()|?' },
+]);
+
 /**
  * An agent that reasons, acts and observes until it has an answer. It is the kernel's `Agent` with
  * the middleware of `standard()`, which comes before that in `use`. One instance has one
@@ -87,14 +91,17 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
  * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
  */
 export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G> {
-  #hasPauseHook = false;
+  protected static override readonly optionFields: OptionFields = fields;
 
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(given: AgentOptions<G>) {
     const { use = [] } = given ?? {};
     const parts = Array.isArray(use) ? [standard(), ...use] : use;
-    super((given && { ...given, use: parts }) as KernelOptions<G>, fields);
+    super((given && { ...given, use: parts }) as KernelOptions<G>);
     checkServed(this.use, { ...given, ...given.limits });
+    // The part of `standard()` defers no rounds.
+    if (given.deferRound !== undefined && !this.use.some((part) => 'mayAsk' in part))
+      throw missingPart('approvals', 'The option `deferRound`');
     if (given.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
   }
 
@@ -111,7 +118,8 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
     return super.stream<T>(input, options);
   }
 
-  protected override withParts(options: CallOptions): KernelCallOptions {
+  /** Turns the options that the kernel does not have into middleware. */
+  protected override kernelOptions(options: CallOptions): KernelCallOptions {
     checkServed(this.use, options);
     const { claims, decisions, instructions: added, output, ...rest } = options;
     // What a client sent comes first, so that all guards judge it. Claims are no new messages.
@@ -133,37 +141,15 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
    */
   override interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     if (super.interrupt(request)) return true;
-    const { mode } = request as InterruptRequest;
-    if (mode !== 'pause' || !this.options.pauseWhenIdle) return false;
-    this.#pauseNext();
-    return true;
-  }
-
-  /** Pauses the next agent call that does not fail before. */
-  #pauseNext(): void {
-    const { status } = this;
-    const on: AgentHook['on'] = {
-      'run-start': (_event, _control, run) =>
-        void (status.pauseNext && run.interrupt({ mode: 'pause' })),
-      suspended: () => void (status.pauseNext = false),
-    };
-    if (!this.#hasPauseHook) this.addHook({ on });
-    this.#hasPauseHook = true;
-    status.pauseNext = true;
+    return this.options.pauseWhenIdle === true && pauseNext(this, request);
   }
 }
-
-const fields = withFeatures('ReActAgent', [
-  ...standardFields,
-  { agent: `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}` },
-  { call: 'claims,decisions,instructions:array|? output:flat()|?' },
-]);
 
 /** Throws `CONFIGURATION` for an option whose part was removed from the agent. */
 function checkServed(use: readonly Middleware[], options: object): void {
   for (const [key, value] of Object.entries(options)) {
-    const feature = standardFields.find((one) => fieldsIn(Object.values(one).join(' ')).has(key));
-    if (feature && value !== undefined) requirePart(use, feature.part, `The option \`${key}\``);
+    const part = servingParts.get(key);
+    if (part && value !== undefined) requirePart(use, part, `The option \`${key}\``);
   }
 }
 

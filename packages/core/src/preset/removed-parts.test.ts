@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { messageOf } from '../error/agent-error.ts';
+import { approvals } from '../middleware/approval/approvals.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { ReActAgent, type AgentOptions } from './react-agent.ts';
 
@@ -27,6 +28,18 @@ test.each<[options: Partial<AgentOptions>, part: string, what: string]>([
   );
   expect(() => make(options, 'other')).not.toThrow();
   expect(() => make({}, part)).not.toThrow();
+});
+
+test('ReActAgent refuses `deferRound` without approvals() in `use`', () => {
+  const deferring = (use: AgentOptions['use'] = []): ReActAgent =>
+    new ReActAgent({ name: 'a', model: new ScriptedModel(['Hi.']), deferRound: true, use });
+  expect(() => deferring()).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringMatching(/^The option `deferRound` needs .* use: \[approvals\(\)\]\.$/),
+    }),
+  );
+  expect(() => deferring([approvals()])).not.toThrow();
 });
 
 test('a call refuses `returnDirect` if direct answers were removed', async () => {

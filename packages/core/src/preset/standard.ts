@@ -15,6 +15,15 @@ export const standardFields: readonly FeatureFields[] = [
   runLimitsFields,
 ];
 
+/** The part of `standard()` that serves each option. */
+export const servingParts: ReadonlyMap<string, string> = new Map([
+  ['pauseWhenIdle', 'steering'],
+  ['returnDirect', 'directAnswers'],
+  ['onLimit', 'lastAnswer'],
+  ['tokens', 'runLimits'],
+  ['toolCalls', 'runLimits'],
+]);
+
 /**
  * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They
  * carry out decisions, steer a run, and take results of tools as answers. They also give a last

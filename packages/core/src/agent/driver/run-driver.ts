@@ -55,10 +55,6 @@ export class RunDriver<T = unknown> {
     return !this.#log;
   }
 
-  get #hasEnded(): boolean {
-    return this.#state === 'ended';
-  }
-
   /** Starts the run without a reader. Does nothing if the run has started already. */
   start(): void {
     if (this.#state !== 'new') return;
@@ -67,7 +63,7 @@ export class RunDriver<T = unknown> {
   }
 
   /** Runs to the end without any readers. Resolves with the result. */
-  finish(): Promise<AgentResult<T>> {
+  runToEnd(): Promise<AgentResult<T>> {
     void this.#run('free');
     return this.result;
   }
@@ -99,7 +95,7 @@ export class RunDriver<T = unknown> {
         if (batch?.length) {
           seen = batch.at(-1)!.seq;
           yield batch;
-        } else if (this.#hasEnded) break;
+        } else if (this.#state === 'ended') break;
         else {
           this.#demand.ring();
           await this.#news.wait();
@@ -116,7 +112,7 @@ export class RunDriver<T = unknown> {
    * the run is detached or has ended.
    */
   async cancel(): Promise<void> {
-    if (this.#options.detached || this.#hasEnded) return;
+    if (this.#options.detached || this.#state === 'ended') return;
     this.#options.abort();
     this.release();
     await this.result.catch(() => {});

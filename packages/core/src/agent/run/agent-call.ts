@@ -5,7 +5,7 @@ import type { CallInput } from '../../event/call-input.ts';
 import { resultOf } from './report.ts';
 import { loop } from '../loop.ts';
 import { endAborted } from '../step/finish.ts';
-import { hookRejection, isRejection } from '../next.ts';
+import { hookRejection } from './halt.ts';
 import type { Run } from './run.ts';
 import { closeLog, restore } from './session.ts';
 import { runWrapped } from './wrapped-step.ts';
@@ -47,10 +47,9 @@ async function resultFor(
   const resumes = await resumedRun(run, input);
   run.resumes = resumes;
   await run.outbox.tell('run-start', resumes ? { resumes } : {}, {
-    reject: (why) => run.refuse('rejected', hookRejection(why)),
+    reject: (why) => run.refuse(hookRejection(why)),
   });
-  if (refusal && !run.signal.aborted)
-    run.refuse(isRejection(refusal) ? 'rejected' : 'failed', refusal);
+  if (refusal && !run.signal.aborted) run.refuse(refusal);
   // Wrappers do not run if the agent call is refused, for example because the agent is busy, or
   // aborted before its turn.
   const begins = input && !('error' in run.halt) && !run.waits.abandoned;

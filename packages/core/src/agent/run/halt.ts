@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Stopped } from '../run-context.ts';
 
@@ -88,11 +88,11 @@ export class Haltable {
   }
 
   /**
-   * Ends the agent call without an abort: because the agent is busy, or because a guard or a hook
-   * rejects the input or a reply.
+   * Ends the agent call without an abort. The error tells whether a guard or a hook rejected it, or
+   * whether it fails, for example because the agent is busy.
    */
-  refuse(how: 'rejected' | 'failed', error: AgentError): void {
-    this.#haltBy({ how, error });
+  refuse(error: AgentError): void {
+    this.#haltBy({ how: isRejection(error) ? 'rejected' : 'failed', error });
   }
 
   /** Stops everything at once. */
@@ -125,4 +125,16 @@ export class Haltable {
     this.#request?.abort(reason);
     this.#stop.abort(reason);
   }
+}
+
+/** Returns the error for a hook's rejection. `why` becomes the answer of the agent call. */
+export function hookRejection(why = 'A hook rejected the call.'): AgentError {
+  return new AgentError('HOOK_REJECTED', why);
+}
+
+const rejections: readonly AgentErrorCode[] = ['GUARD_REJECTED', 'HOOK_REJECTED'];
+
+/** Returns whether a guard or a hook has rejected the agent call. */
+export function isRejection(thrown: unknown): thrown is AgentError {
+  return AgentError.is(thrown) && rejections.includes(thrown.code);
 }

@@ -30,7 +30,7 @@ export function openCallsOf(run: Run): readonly OpenCall[] {
     return {
       toolUse: state.toolUse ?? asked,
       state,
-      isKnown: known !== undefined,
+      isNoted: known !== undefined,
       ...(isRefused && { result: toolResult(asked, output, 'error') }),
     };
   });

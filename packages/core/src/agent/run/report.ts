@@ -2,8 +2,8 @@ import type { AgentErrorData } from '../../error/agent-error.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { noUsage, type Usage } from '../../model/usage.ts';
-import type { EndFields } from '../next.ts';
+import type { Usage } from '../../model/usage.ts';
+import type { EndBase } from '../next.ts';
 import { pendingCallsOf } from './open-calls.ts';
 import type { Run } from './run.ts';
 
@@ -15,17 +15,13 @@ export interface Report {
   /** Errors after which the run continued. */
   readonly warnings: AgentErrorData[];
   /** Message of the result if the agent call fails. */
-  failureMessage: Msg | undefined;
-}
-
-export function emptyReport(): Report {
-  return { usage: noUsage, toolsUsed: new Map(), warnings: [], failureMessage: undefined };
+  failureMessage?: Msg | undefined;
 }
 
 /** Returns the result of an agent call that ends in this way. */
 export function resultOf(
   run: Run,
-  { reason, output, error, stoppedAt }: EndFields,
+  { reason, output, error, stoppedAt }: EndBase,
   message: Msg = run.message('assistant', []),
 ): AgentResult {
   const { usage, warnings } = run.report;

@@ -1,10 +1,10 @@
 import { checkFields } from '../../error/check-fields.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { Memory } from '../../memory/memory.ts';
-import type { Msg } from '../../message/msg.ts';
 import type { ToSystemMessage } from '../../message/system-message.ts';
 import { abortableModel, boundedModel } from '../../model/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
+import { ToolList } from '../../tool/set/tool-list.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
 import type { AgentSettings } from '../kernel-options.ts';
 import type { Middleware } from '../middleware.ts';
@@ -17,10 +17,7 @@ export interface AgentParts {
   readonly memory: Memory;
   /** The agent's copy of the tools in its options, without those of middleware. */
   readonly ownTools: ToolSet;
-  readonly tools: ToolSet;
   readonly status: AgentStatus;
-  /** The agent's own system prompt. */
-  readonly systemMessage: Msg | undefined;
   readonly toSystemMessage: ToSystemMessage;
   /**
    * Writes of earlier agent calls that the store has not finished. The next agent call waits for
@@ -33,6 +30,8 @@ export interface AgentParts {
 export interface RunSetup extends AgentParts {
   /** All middleware in one flat list, without replaced middleware. */
   readonly use: readonly Middleware[];
+  /** The tools of the middleware, then the agent's own. */
+  readonly tools: ToolSet;
   /** The middleware with `mapEvent`. */
   readonly mappers: readonly Middleware[];
   /** The model inside the wrappers of all middleware. */
@@ -43,9 +42,11 @@ export interface RunSetup extends AgentParts {
 
 /** Throws `CONFIGURATION` if a `wrapModel` does not return a model. */
 export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetup {
+  const added = use.flatMap(({ tools = [] }) => tools);
   return {
     ...parts,
     use,
+    tools: added.length ? new ToolList(added, parts.ownTools) : parts.ownTools,
     mappers: use.filter(({ mapEvent }) => mapEvent),
     model: wrappedModel(parts.options, use),
     wrappers: {},

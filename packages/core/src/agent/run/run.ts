@@ -7,13 +7,12 @@ import type { AgentStatus } from '../../event/agent-status.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
-import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { CallTimeout } from '../../model/call-timeout.ts';
 import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { generateFields, runInfo } from '../../model/chat-model.ts';
 import { Pace } from '../../model/pace.ts';
-import { addUsage, type Usage } from '../../model/usage.ts';
+import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { Waits } from '../../model/waits.ts';
 import { allowTools } from '../../tool/set/tool-set.ts';
 import { ToolList } from '../../tool/set/tool-list.ts';
@@ -21,18 +20,18 @@ import type { ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { CallInput } from '../../event/call-input.ts';
 import { Haltable } from './halt.ts';
-import { Inbox } from './inbox.ts';
-import { interruptRun } from './interruption.ts';
-import { kernelFields } from '../check-options.ts';
+import { Inbox, interruptRun } from './inbox.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';
-import { emptyReport, type Report } from './report.ts';
+import { kernelFields } from '../check-options.ts';
+import type { Report } from './report.ts';
 import { Conversation, keepConversation } from './conversation.ts';
 import { openCallsOf } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type Steps } from '../steps.ts';
+import { setFields } from '../use-list.ts';
 
 /** Events whose hooks may reject the agent call. */
 const rejecting: readonly AgentEvent['type'][] = ['run-start', 'pre-call'];
@@ -60,8 +59,6 @@ export class Run extends Haltable implements RunContext {
   readonly now: () => number;
   /** Waits for code that may never settle, such as hooks and stores. */
   readonly waits: Waits = new Waits(this);
-  /** What wrappers may do to the run. */
-  readonly steps: Steps = stepsOf(this);
   readonly pace: Pace;
   readonly timeout: CallTimeout;
   /** Empty until the run has read the log. */
@@ -72,8 +69,9 @@ export class Run extends Haltable implements RunContext {
   isClosed = false;
   /** Work to do before the log gets the end of the run. */
   readonly lastWork: ((context: RunContext) => Promise<void>)[] = [];
-  readonly report: Report = emptyReport();
-  systemMessage: Msg | undefined;
+  readonly report: Report = { usage: noUsage, toolsUsed: new Map(), warnings: [] };
+  /** System prompt of the next model request. Empty if there is none. */
+  systemPrompt = '';
   tools: ToolSet;
   iteration = 0;
   /** What others ask of this run. */
@@ -106,14 +104,13 @@ export class Run extends Haltable implements RunContext {
     this.model = setup.model;
     this.now = options.now;
     this.startedAt = this.now();
-    const given = Object.entries(call).filter(([, value]) => value !== undefined);
+    const given = Object.entries(setFields(call));
+    const pick = (isPicked: (key: string) => boolean): object =>
+      Object.fromEntries(given.filter(([key]) => isPicked(key)));
     const ofKernel = fieldsIn(kernelFields.call);
-    const ofRequests = fieldsIn(generateFields);
-    // Middleware reads these options of the call.
-    const read = given.filter(([key]) => key === 'allowTools' || !ofKernel.has(key));
-    const settings = given.filter(([key]) => ofRequests.has(key));
-    this.options = { ...options, ...Object.fromEntries(read) };
-    this.generate = { ...options.generate, ...Object.fromEntries(settings) };
+    // Middleware reads the options of features, and this one of the kernel.
+    this.options = { ...options, ...pick((key) => key === 'allowTools' || !ofKernel.has(key)) };
+    this.generate = { ...options.generate, ...pick((key) => fieldsIn(generateFields).has(key)) };
     this.runId = options.generateId();
     this.sessionId = setup.sessionId;
     this.userId = options.userId;
@@ -132,7 +129,7 @@ export class Run extends Haltable implements RunContext {
       isOver: (type) => this.halt.how === 'rejected' && rejecting.includes(type),
       waits: this.waits,
     });
-    this.systemMessage = setup.systemMessage;
+    this.setSystemPrompt(this.agentPrompt);
     this.tools = allowed ? allowTools(tools, allowed) : tools;
     this.toolContext = new Map([
       ...(tools.context ?? []),
@@ -186,8 +183,9 @@ export class Run extends Haltable implements RunContext {
   }
 
   get request(): readonly Msg[] {
-    const { systemMessage, prepended, messages } = this;
-    return [...(systemMessage ? [systemMessage] : []), ...prepended, ...messages];
+    const { setup, systemPrompt, prepended, messages } = this;
+    const system = setup.toSystemMessage(systemPrompt);
+    return [...(system ? [system] : []), ...prepended, ...messages];
   }
 
   get openCalls(): readonly OpenCall[] {
@@ -215,12 +213,8 @@ export class Run extends Haltable implements RunContext {
     return this.setup.options.systemPrompt ?? '';
   }
 
-  get systemPrompt(): string {
-    return this.systemMessage ? textOf(this.systemMessage) : '';
-  }
-
   setSystemPrompt(text: string): void {
-    this.systemMessage = this.setup.toSystemMessage(text);
+    this.systemPrompt = text.trim() && text;
   }
 
   get usage(): Usage {
@@ -237,6 +231,9 @@ export class Run extends Haltable implements RunContext {
     const message = createMessage(role, content, { ...options, ...speaker, generateId, now });
     return role === 'user' ? asOwn(message) : message;
   };
+
+  /** What wrappers may do to the run. */
+  readonly steps: Steps = stepsOf(this);
 
   async loadState(): Promise<void> {
     this.alive();

@@ -2,7 +2,6 @@ import type { RunNote } from '../../memory/log/log-record.ts';
 import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory/memory.ts';
 import { withMetadata } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
-import { lostWrite } from '../../model/waits.ts';
 import type { Edit } from '../steps.ts';
 import { openConversation } from './conversation.ts';
 import { takeCalls, takeNotes } from './open-calls.ts';
@@ -43,7 +42,7 @@ export async function append(
   const messages = given.map((message) =>
     message.role === 'user' ? withMetadata(message, { runId }) : message,
   );
-  await write(run, run.setup.memory.append(messages, options), () => {
+  await run.waits.write(run.setup.memory.append(messages, options), () => {
     conversation.add(messages);
     takeCalls(run, messages);
   });
@@ -60,17 +59,17 @@ export async function edit(
   const { conversation, setup } = run;
   for (const message of replace) {
     conversation.replace(run.messages.map((one) => (one.id === message.id ? message : one)));
-    await write(run, replaceMessage(setup.memory, message));
+    await run.waits.write(replaceMessage(setup.memory, message));
   }
   if (!remove.length) return append(run, added);
-  await write(run, rewriteMessages(setup.memory, remove, added));
+  await run.waits.write(rewriteMessages(setup.memory, remove, added));
   conversation.replace([...without(run.messages, remove), ...added]);
   takeCalls(run, added);
 }
 
 /** Removes messages. The next write stores this change. */
-export async function remove(run: Run, ids: readonly string[]): Promise<void> {
-  await write(run, run.setup.memory.delete(ids, { later: true }));
+export async function discard(run: Run, ids: readonly string[]): Promise<void> {
+  await run.waits.write(run.setup.memory.delete(ids, { later: true }));
   run.conversation.replace(without(run.messages, ids));
 }
 
@@ -81,7 +80,7 @@ export function note(
   options?: { readonly now?: boolean },
 ): Promise<void> {
   takeNotes(run, notes);
-  return write(run, run.setup.memory.note?.(notes, options));
+  return run.waits.write(run.setup.memory.note?.(notes, options));
 }
 
 /** Writes the end of the run to the log, once. */
@@ -90,29 +89,7 @@ export async function closeLog(run: Run, reason: string): Promise<void> {
   run.isClosed = true;
   for (const work of run.lastWork.splice(0)) await work(run);
   const { runId, status } = run;
-  await write(run, run.setup.memory.flush?.({ runId, reason, calls: status.calls }));
-}
-
-/**
- * Waits for a write, then calls `done`. If the store hangs after an abort, calls `done` without
- * the write and rejects with the signal's reason. The write continues, and the agent's next call
- * waits for it.
- */
-export async function write(
-  run: Run,
-  work: Promise<unknown> | undefined,
-  done?: () => void,
-): Promise<void> {
-  if (!work) return;
-  const { unwritten } = run.setup;
-  const isLost = (await run.waits.write(work)) === lostWrite;
-  if (isLost) {
-    const end = (): void => void unwritten.delete(work);
-    unwritten.add(work);
-    work.then(end, end);
-  }
-  done?.();
-  if (isLost && run.stage !== 'stopping') throw run.signal.reason;
+  await run.waits.write(run.setup.memory.flush?.({ runId, reason, calls: status.calls }));
 }
 
 function without(messages: readonly Msg[], ids: readonly string[]): readonly Msg[] {

@@ -95,12 +95,12 @@ const madeFields: { readonly [K in StepWrapper]?: string } = {
   wrapRequest: 'messages,tools:array',
 };
 
-const endFields = 'kind:answer|stored|told|refused|stopped reason:string';
+const endingFields = 'kind:answer|stored|told|refused|stopped reason:string';
 
 /** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
 function checkMade(key: StepWrapper, made: unknown): void {
   const { to, kind } = Object(made) as Partial<Record<'to' | 'kind', unknown>>;
-  const next = to === undefined ? endFields : 'to:model|tools';
+  const next = to === undefined ? endingFields : 'to:model|tools';
   const isNext = key === 'wrapRequest' && (to ?? kind) !== undefined;
   const fields = isNext ? next : (madeFields[key] ?? next);
   checkFields(`The result of ${key}()`, made, fields);

@@ -3,7 +3,7 @@ import type { AgentResult, StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
-import type { EndFields, Ending, ToldReason } from '../next.ts';
+import type { EndBase, Ending, ToldReason } from '../next.ts';
 import { resultOf } from '../run/report.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
@@ -33,7 +33,7 @@ export function endingOf(run: Run, partial?: Msg): Ending {
     case 'rejected': {
       const { error } = halt;
       const message = run.message('assistant', error.message);
-      return answer(run, message, { reason: 'rejected', error: error.toJSON() });
+      return told(run, message, { reason: 'rejected', error: error.toJSON() });
     }
     case 'suspended': {
       const last = run.messages.findLast(({ role }) => role !== 'tool');
@@ -44,7 +44,7 @@ export function endingOf(run: Run, partial?: Msg): Ending {
       const { message = run.message('assistant', run.options.recoveryMessage) } = halt;
       const isUsed = run.conversation.has(message.id);
       const given = isUsed ? { ...message, id: run.options.generateId() } : message;
-      return answer(run, given, { reason: 'interrupted' });
+      return told(run, given, { reason: 'interrupted' });
     }
     default:
       return { kind: 'stopped', reason: 'aborted', message: partial };
@@ -56,7 +56,7 @@ export function endingOf(run: Run, partial?: Msg): Ending {
  * readers. If this function sent it, an abort in a waiting wrapper could drop an answer that readers
  * have seen.
  */
-export function answer(run: Run, given: Msg, end: EndFields<ToldReason>): Ending {
+export function told(run: Run, given: Msg, end: EndBase<ToldReason>): Ending {
   const message = withMetadata(run.asReply(given), { reason: end.reason });
   return { ...end, kind: 'told', message };
 }
@@ -73,7 +73,6 @@ const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejecte
 export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   run.moveTo('ending');
   let { message = run.message('assistant', []) } = ending;
-  run.lastReply = ending.reason === 'rejected' ? undefined : message;
   if (ending.kind === 'told') await tellText(run, message);
   if (ending.reason === 'suspended')
     await run.outbox.tell('suspended', { pending: pendingCallsOf(run) });

@@ -3,8 +3,8 @@ import { toCallInput } from '../../event/call-input.ts';
 import type { ControlOf, JumpReason } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
-import { answer } from './finish.ts';
-import { controlOf, firstOf, type EndFields, type Jump, type Next } from '../next.ts';
+import { told } from './finish.ts';
+import { controlOf, firstOf, type EndBase, type Jump, type Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 import type { EventFields, SummaryEvent } from '../steps.ts';
@@ -46,7 +46,7 @@ export async function carryOut(
   { at, to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
   message?: Msg,
 ): Promise<Next> {
-  const end: EndFields<JumpReason> = {
+  const end: EndBase<JumpReason> = {
     reason: why,
     ...(why === 'stopped-by-hook' && { stoppedAt: at }),
   };
@@ -55,9 +55,12 @@ export async function carryOut(
   const last = to === 'end' ? messages.pop() : undefined;
   if (message && !run.conversation.has(message.id)) messages.unshift(message);
   // Do not store an empty reply.
-  await append(run, messages.filter(({ content }) => content.length));
+  await append(
+    run,
+    messages.filter(({ content }) => content.length),
+  );
   if (to === 'model') return { to, isAsked: true };
   if (to === 'tools') return { to };
   await closeCalls(run);
-  return last ? answer(run, last, end) : { ...end, kind: 'stopped', message };
+  return last ? told(run, last, end) : { ...end, kind: 'stopped', message };
 }

@@ -5,7 +5,6 @@ import type { Msg } from '../../message/msg.ts';
 import type { KeptReply, ModelRequest } from '../../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts';
 import type { Run } from '../run/run.ts';
-import { write } from '../run/session.ts';
 
 /**
  * A reply of the model. `incomplete`: an interrupt or abort ended the reply; `message` is the part
@@ -69,7 +68,7 @@ export async function readReply(
 function keptReply(run: Run): KeptReply | undefined {
   const { replies } = run.setup.memory;
   const last = run.messages.at(-1);
-  return replies?.keptAfter(last?.id ?? '', { waits: run.waits, write: (work) => write(run, work) });
+  return replies?.keptAfter(last?.id ?? '', run.waits);
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {

@@ -17,7 +17,6 @@ import { endStopped } from './finish.ts';
 import { carryOut } from './jump.ts';
 import { admitCall, callState, pendingCallsOf, suspendCall, takeNotes } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
-import { write } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
 /** A tool call whose tool may start. */
@@ -29,10 +28,13 @@ interface AdmittedCall {
 /** What a tool call gets besides its own values. */
 type ToolOutput = ToolSink & Pick<ExecuteOptions, 'messages'>;
 
-/** Runs these tool calls and says what follows. This is the innermost step of `wrapRound`. */
-export async function innerRound(run: Run, round: Round): Promise<Next> {
+/** Runs the open tool calls inside `wrapRound`, and says what follows. */
+export function runRound(run: Run): Promise<Next> {
+  return runWrapped(run, 'wrapRound', { calls: run.openCalls }, innerRound);
+}
+
+async function innerRound(run: Run, round: Round): Promise<Next> {
   const instead = await new ToolRound(run).run(round);
-  run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');
   if (instead) return carryOut(run, instead, message);
@@ -46,8 +48,6 @@ class ToolRound {
   readonly #run: Run;
   /** What hooks have asked for. The loop does it after the round. */
   readonly #jumps: Jump[] = [];
-  /** Results that have not entered the log yet, by the tool call as the queue knows it. */
-  readonly #results: Map<ToolUse, ToolResult> = new Map();
 
   constructor(run: Run) {
     this.#run = run;
@@ -65,14 +65,13 @@ class ToolRound {
     const messages = run.request;
     for (const one of admitted)
       queue.start(one.checked.toolUse, (sink) => this.#start(one, { ...sink, messages }));
-    try {
-      for (let items = await queue.next(); items; items = await queue.next()) {
-        for (const item of items) await this.#take(item);
+    for (let items = await queue.next(); items; items = await queue.next()) {
+      for (const item of items) {
+        // After a failure, such as a full store, the other tools stop. Their results still count.
+        await this.#take(item).catch((error: unknown) => run.fail(error));
       }
-    } catch (thrown) {
-      if (run.waits.isAbort(thrown)) await this.#keepResults();
-      throw thrown;
     }
+    run.signal.throwIfAborted();
     return firstOf(this.#jumps);
   }
 
@@ -148,9 +147,7 @@ class ToolRound {
     const run = this.#run;
     const { toolUse } = admitted.checked;
     try {
-      const outcome = await this.#runTool(admitted, output);
-      if (isResult(outcome)) this.#results.set(toolUse, outcome);
-      return outcome;
+      return await this.#runTool(admitted, output);
     } catch (error) {
       const { started, pending } = callState(run, toolUse) ?? {};
       const staysOpen = !started && (run.signal.aborted || pending);
@@ -192,7 +189,7 @@ class ToolRound {
     const run = this.#run;
     if (!callState(run, toolUse)?.started) {
       const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
-      await write(run, run.setup.memory.note?.([note], { now: true }));
+      await run.waits.write(run.setup.memory.note?.([note], { now: true }));
       if (!this.#mayStart) return false;
       takeNotes(run, [note]);
       run.report.toolsUsed.set(ready.toolUse.id, ready.tool.name);
@@ -205,10 +202,9 @@ class ToolRound {
     const run = this.#run;
     const { toolUse } = item;
     if (item.type === 'events') return run.outbox.push(run.outbox.adopt(item.events));
-    if (item.type === 'outcome') {
-      this.#results.delete(toolUse);
-      return this.#end(this.#ran(toolUse), item.outcome);
-    }
+    // A decision may have changed the arguments.
+    if (item.type === 'outcome')
+      return this.#end(callState(run, toolUse)?.toolUse ?? toolUse, item.outcome);
     // After an abort, nobody needs progress events, and a hook could hang.
     if (run.signal.aborted) return;
     return run.outbox.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
@@ -219,19 +215,6 @@ class ToolRound {
     if (isSuspension(outcome)) suspendCall(this.#run, toolUse, outcome);
     else if (isResult(outcome))
       await conclude(this.#run, toolUse, outcome, { jumps: this.#jumps, later });
-  }
-
-  /** Stores the results that were in the queue when the run was aborted. */
-  async #keepResults(): Promise<void> {
-    for (const [toolUse, result] of this.#results) {
-      if (result.state === 'interrupted') continue;
-      await conclude(this.#run, this.#ran(toolUse), result).catch(() => {});
-    }
-  }
-
-  /** Returns the tool call as its tool got it. A decision may have changed the arguments. */
-  #ran(toolUse: ToolUse): ToolUse {
-    return callState(this.#run, toolUse)?.toolUse ?? toolUse;
   }
 
   get #isStopped(): boolean {

@@ -6,9 +6,10 @@ import type { Msg } from '../../message/msg.ts';
 import { endStopped, tellText } from './finish.ts';
 import { carryOut } from './jump.ts';
 import type { OpenCall, SettledInput } from '../middleware.ts';
-import { controlOf, firstOf, hookRejection, type Ending, type Jump, type Next } from '../next.ts';
+import { controlOf, firstOf, type Ending, type Jump, type Next } from '../next.ts';
+import { hookRejection } from '../run/halt.ts';
 import type { Run } from '../run/run.ts';
-import { append, note, openLog, remove } from '../run/session.ts';
+import { append, discard, note, openLog } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
 /** Admits the input, adds it to the log and says what comes first. */
@@ -28,9 +29,9 @@ export function admit(run: Run, given: CallInput): Promise<CallInput> {
 
 /**
  * Adds the input to the log. Afterwards each tool call in the log has a result or runs next, so the
- * loop can ask the model. This is the innermost step of `wrapSettle`.
+ * loop can ask the model.
  */
-export async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
+async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   const { messages, decisions } = input;
   checkNew(messages, run.messages);
   const open = run.openCalls;
@@ -59,7 +60,7 @@ export async function innerSettle(run: Run, input: SettledInput): Promise<Next> 
  */
 async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<readonly Msg[]> {
   const { stop, jumpTo } = controlOf(jumps, 'pre-call');
-  const reject = (why: string): void => run.refuse('rejected', hookRejection(why));
+  const reject = (why: string): void => run.refuse(hookRejection(why));
   const control = { stop, jumpTo, reject };
   const isNotification = run.options.preCall === 'notification';
   const event = isNotification
@@ -114,7 +115,10 @@ function resumption(run: Run): Resumption {
  */
 async function removeLeftovers(run: Run, { removed }: Resumption): Promise<void> {
   if (!removed.length) return;
-  await remove(run, removed.map(({ id }) => id));
+  await discard(
+    run,
+    removed.map(({ id }) => id),
+  );
   await run.outbox.tell('step-reset', { reason: 'resume' });
 }
 

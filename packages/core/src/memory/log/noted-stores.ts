@@ -14,7 +14,7 @@ interface NotedLog {
 /** Returns a store that keeps the state of the current reply in a session's log. */
 export function notedReplies(log: NotedLog): ReplyStore {
   return {
-    keptAfter(after, run) {
+    keptAfter(after, waits) {
       let isOwn = false;
       const set = (state?: JsonObject): Promise<void> => {
         isOwn = true;
@@ -24,10 +24,10 @@ export function notedReplies(log: NotedLog): ReplyStore {
         async load() {
           // A later request of the step, such as a retry, must not continue the reply of an earlier
           // one.
-          const found = isOwn ? undefined : (await run.waits.read(log.view())).reply;
+          const found = isOwn ? undefined : (await waits.read(log.view())).reply;
           return found?.state && { state: found.state, isCurrent: found.after === after };
         },
-        save: (state) => run.write(set(state)),
+        save: (state) => waits.write(set(state)),
         clear: () => set(),
       };
     },

@@ -34,7 +34,6 @@ const kinds = 'returnDirect:boolean|function|?';
 
 /** The options of an agent and of its calls that `directAnswers()` carries out. */
 export const directAnswersFields: FeatureFields = {
-  part: 'directAnswers',
   agent: kinds,
   call: kinds,
 };

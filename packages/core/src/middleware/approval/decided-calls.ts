@@ -114,8 +114,8 @@ function checkDecisions(decisions: readonly Decision[], open: readonly OpenCall[
 }
 
 /** Returns whether the log says nothing about a tool call but that it was made. */
-function isNew({ isKnown, state }: OpenCall): boolean {
-  return isKnown && !state.decision && !state.pending;
+function isNew({ isNoted, state }: OpenCall): boolean {
+  return isNoted && !state.decision && !state.pending;
 }
 
 interface Deciding {
@@ -180,7 +180,7 @@ async function withStart(
   context: RunContext,
   needs: NeedsApproval,
 ): Promise<OpenCall> {
-  if (call.isKnown || call.result || !(await isUndecided(call, context, needs))) return call;
+  if (call.isNoted || call.result || !(await isUndecided(call, context, needs))) return call;
   return { ...call, state: { ...call.state, started: false } };
 }
 

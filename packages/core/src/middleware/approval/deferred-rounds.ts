@@ -92,5 +92,5 @@ function hasRun({ messages }: RunContext): boolean {
 }
 
 function withoutStart(call: OpenCall): OpenCall {
-  return call.isKnown ? call : { ...call, state: { ...call.state, started: false } };
+  return call.isNoted ? call : { ...call, state: { ...call.state, started: false } };
 }

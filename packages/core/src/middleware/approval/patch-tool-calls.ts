@@ -30,7 +30,7 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware 
       for (const call of input.messages.length ? context.openCalls : []) {
         const { toolUse } = call;
         if (decided.has(toolUse.id)) continue;
-        const state = call.isKnown ? call.state : undefined;
+        const state = call.isNoted ? call.state : undefined;
         const output = textFor(words, toolUse, mayHaveStarted(state));
         await steps.conclude(toolUse, { ...interruptedResult(toolUse, state), output });
       }

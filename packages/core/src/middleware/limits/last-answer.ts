@@ -4,7 +4,7 @@ import { isEnding, type LimitReason, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
-import { AgentError, type AgentErrorCode, type AgentErrorData } from '../../error/agent-error.ts';
+import type { AgentErrorData } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
@@ -63,26 +63,17 @@ export type OnLimit = (context: RunContext, steps: LimitSteps) => Promise<LimitR
 export interface LastAnswerOptions {
   /** Function that gives the answer. Default: the agent's `onLimit`, or else `summarize()`. */
   readonly answer?: OnLimit;
-  /**
-   * Returns the answer if that function fails: its text, and the error of the result. `limit`: name
-   * of the limit. Errors of guards, hooks, stores and limits still make the agent call fail.
-   * Default: all errors do.
-   */
-  readonly orElse?: (
-    error: AgentError,
-    limit: string,
-  ) => { readonly text: string; readonly error: AgentErrorData };
 }
 
 /** The options of an agent that `lastAnswer()` carries out. */
-export const lastAnswerFields: FeatureFields = { part: 'lastAnswer', agent: 'onLimit:function|?' };
+export const lastAnswerFields: FeatureFields = { agent: 'onLimit:function|?' };
 
 /**
  * Gives a last answer at the limit of iterations or tokens. `ReActAgent` has this middleware, and a
  * later one takes its place. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function lastAnswer(options: LastAnswerOptions = {}): Middleware {
-  checkOptions('lastAnswer()', options, 'answer,orElse:function|?');
+  checkOptions('lastAnswer()', options, 'answer:function|?');
   return {
     name: 'lastAnswer',
     wrapRequest: (next) => async (draft, context, steps) => {
@@ -101,7 +92,7 @@ interface Answering extends LastAnswerOptions {
 async function answerAt(
   reason: LimitReason,
   refused: RequestDraft,
-  { context, steps, answer = context.options.onLimit ?? summarize(), orElse }: Answering,
+  { context, steps, answer = usualAnswer(context) }: Answering,
 ): Promise<Next> {
   let stopped: Next | undefined;
   const limitSteps: LimitSteps = {
@@ -116,15 +107,7 @@ async function answerAt(
       return steps.ask(request, toSummaryChunk);
     },
   };
-  let reply: LimitReply;
-  try {
-    reply = await steps.wait(answer(context, limitSteps));
-  } catch (thrown) {
-    const given = AgentError.from(thrown);
-    if (!orElse || context.stopped || notTheModels.includes(given.code)) throw thrown;
-    const { text, error } = orElse(given, limitOf(context));
-    reply = { ...(await fixedText(text, limitSteps)), error };
-  }
+  const reply = await steps.wait(answer(context, limitSteps));
   if (stopped) return stopped;
   if (reply.type === 'complete') {
     const { type: _type, ...ending } = reply;
@@ -133,23 +116,13 @@ async function answerAt(
   return steps.endStopped(reply.message);
 }
 
-/** Codes of failures that the model did not cause. The agent call fails with them. */
-const notTheModels: readonly AgentErrorCode[] = [
-  'ABORTED',
-  'CALL_TIMEOUT',
-  'CONFIGURATION',
-  'LIMIT_EXCEEDED',
-  'GUARD_REJECTED',
-  'HOOK_ERROR',
-  'HOOK_REJECTED',
-  'STORAGE_QUOTA',
-  'STORAGE_FAILED',
-  'SESSION_STALE',
-  'SESSION_CONFLICT',
-];
+/** Returns the agent's `onLimit`, or else `summarize()`. */
+export function usualAnswer({ options }: RunContext): OnLimit {
+  return options.onLimit ?? summarize();
+}
 
 /** Returns the name of the limit that was reached. */
-function limitOf({ iteration, options }: RunContext): string {
+export function limitOf({ iteration, options }: RunContext): string {
   const { iterations, tokens } = options.limits;
   if (iteration >= iterations) return `Maximum iterations (${iterations})`;
   return tokens === undefined ? 'Maximum tokens' : `Maximum tokens (${tokens})`;
@@ -208,7 +181,7 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
  * Returns an answer that the model did not write. Sends a `step-reset` first, because the text that
  * the model streamed is no longer valid.
  */
-async function fixedText(text: string, steps: LimitSteps): Promise<CompleteReply> {
+export async function fixedText(text: string, steps: LimitSteps): Promise<CompleteReply> {
   const given = steps.message('assistant', text);
   await steps.emit('step-reset', { reason: 'no-summary' });
   await steps.emit('summary-chunk', { blockId: `${given.id}:0`, delta: text });

@@ -35,7 +35,7 @@ export interface RunLimits {
 }
 
 /** The options of an agent that `runLimits()` carries out. */
-export const runLimitsFields: FeatureFields = { part: 'runLimits', limits };
+export const runLimitsFields: FeatureFields = { limits };
 
 /**
  * Enforces limits of tool calls and tokens. `ReActAgent` has this middleware, and its own `limits`

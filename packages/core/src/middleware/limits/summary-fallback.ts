@@ -1,8 +1,9 @@
 import type { Middleware } from '../../agent/middleware.ts';
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import { friendlyText, type FriendlyWords } from '../../event/friendly-text.ts';
-import { lastAnswer } from './last-answer.ts';
+import { fixedText, lastAnswer, limitOf, usualAnswer } from './last-answer.ts';
 
 /** The text of `summaryFallback()`. */
 export interface SummaryFallbackOptions {
@@ -24,10 +25,32 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
   checkOptions('summaryFallback()', options, 'text:string|function|?');
   const { text } = options;
   return lastAnswer({
-    orElse(given, limit) {
-      const error = { ...given.toJSON(), message: maskSecrets(given.message) };
-      if (text !== undefined) return { text: friendlyText(error, text), error };
-      return { text: `${limit} reached. Error generating summary: ${error.message}`, error };
+    async answer(context, steps) {
+      try {
+        return await usualAnswer(context)(context, steps);
+      } catch (thrown) {
+        const given = AgentError.from(thrown);
+        if (context.stopped || notTheModels.includes(given.code)) throw thrown;
+        const error = { ...given.toJSON(), message: maskSecrets(given.message) };
+        const usual = `${limitOf(context)} reached. Error generating summary: ${error.message}`;
+        const words = text === undefined ? usual : friendlyText(error, text);
+        return { ...(await fixedText(words, steps)), error };
+      }
     },
   });
 }
+
+/** Codes of failures that the model did not cause. The agent call fails with them. */
+const notTheModels: readonly AgentErrorCode[] = [
+  'ABORTED',
+  'CALL_TIMEOUT',
+  'CONFIGURATION',
+  'LIMIT_EXCEEDED',
+  'GUARD_REJECTED',
+  'HOOK_ERROR',
+  'HOOK_REJECTED',
+  'STORAGE_QUOTA',
+  'STORAGE_FAILED',
+  'SESSION_STALE',
+  'SESSION_CONFLICT',
+];

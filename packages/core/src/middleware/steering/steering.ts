@@ -14,7 +14,6 @@ const fields = 'pauseWhenIdle:boolean|?';
 
 /** The options of an agent that `steering()` carries out. */
 export const steeringFields: FeatureFields = {
-  part: 'steering',
   agent: fields,
 };
 
