@@ -26,6 +26,8 @@ const nodeOnly = 'packages/core/src/**/*.node.test.ts';
 
 /** They install packages from the registry, which takes minutes. */
 const installing = ['test/e2e/templates.test.ts', 'test/e2e/readme-install.test.ts'];
+/** What the inspector derives from events and logs needs no page. */
+const inspectorInNode = 'packages/web-worker/src/inspector/{steps,replay}/*.test.ts';
 const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
 
 export default defineConfig({
@@ -51,7 +53,7 @@ export default defineConfig({
         test: {
           name: 'node',
           environment: 'node',
-          include: [core, 'test/**/*.test.ts'],
+          include: [core, 'test/**/*.test.ts', inspectorInNode],
           exclude: ['test/e2e/**'],
         },
       },
@@ -74,7 +76,7 @@ export default defineConfig({
       browserProject({
         name: 'browser',
         include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
-        exclude: [leaks, nodeOnly],
+        exclude: [leaks, nodeOnly, inspectorInNode],
       }),
       // It counts objects of its page. In a page that other files share, its counts missed new
       // ports.

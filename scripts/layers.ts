@@ -21,7 +21,17 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'stream',
     'testing',
   ],
-  'web-worker': ['wire', 'store', 'move', 'page', 'session', 'tabs', 'worker', 'react'],
+  'web-worker': [
+    'wire',
+    'store',
+    'move',
+    'page',
+    'session',
+    'tabs',
+    'worker',
+    'react',
+    'inspector',
+  ],
   edge: ['http', 'store', 'proxy', 'turn', 'wire', 'completions', 'session', 'routes'],
 };
 

@@ -6,7 +6,7 @@ import { keepDataParts } from '@isoloop/core/ai-sdk';
 import * as contexts from '@isoloop/core/context';
 import * as guards from '@isoloop/core/guards';
 import * as middleware from '@isoloop/core/middleware';
-import { jsonlTrace, metrics } from '@isoloop/core/observe';
+import { inspected, jsonlTrace, metrics } from '@isoloop/core/observe';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 import { structured } from '@isoloop/core/output';
 import { promptVariables } from '@isoloop/core/prompt';
@@ -99,6 +99,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   metrics: metrics({}),
   jsonlTrace: jsonlTrace(new WritableStream()),
   openTelemetry: openTelemetry({ api: { context, trace } }),
+  inspected: inspected([])[0]!,
 };
 
 const members =

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import * as page from './index.ts';
+import * as inspector from './inspector.ts';
 import * as move from './move.ts';
 import * as react from './react.ts';
 import * as worker from './worker.ts';
@@ -38,6 +39,11 @@ const entries: Readonly<Record<string, Entry>> = {
       pageTools: (wrong) => page.pageTools([], wrong),
     },
     others: ['followAgent', 'pageApprovals', 'pageModel'],
+  },
+  './inspector': {
+    exports: inspector,
+    calls: { workerSource: (wrong) => inspector.workerSource(connected, wrong) },
+    others: ['defineInspector'],
   },
   './move': {
     exports: move,

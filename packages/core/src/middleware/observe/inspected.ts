@@ -1,0 +1,174 @@
+import { perRun } from '../../agent/per-run.ts';
+import type { Middleware, UseList } from '../../agent/middleware.ts';
+import { partsOf } from '../../agent/use-list.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import type { ChatModel, ModelRequest, RunInfo } from '../../model/chat-model.ts';
+import type { ToolCall } from '../../tool/prepare-call.ts';
+import { withStream } from '../../model/wrap-model.ts';
+
+/** A change that a middleware made to a run. */
+export interface EventChange {
+  /** Name of the middleware, or its place in the list if it has none. */
+  readonly middleware: string;
+  /** Where it made the change: a type of event, or a wrapper such as `wrapRequest`. */
+  readonly at: string;
+  /**
+   * Names of the fields that it changed, such as `messages`. Empty if it answered itself, without
+   * the steps inside it.
+   */
+  readonly fields: readonly string[];
+  /** Id of the tool call, for a change in `wrapTool`. */
+  readonly toolUseId?: string;
+}
+
+/** An event with the changes that led to it. */
+export type InspectedAgentEvent = AgentEvent & { readonly changes?: readonly EventChange[] };
+
+type Report = (context: RunInfo, change: EventChange) => void;
+
+/** Wrappers that get a value and return one. */
+const wrappers = [
+  'wrapInput',
+  'wrapSettle',
+  'wrapRequest',
+  'wrapReply',
+  'wrapRound',
+  'wrapTool',
+] as const;
+
+/** Events that the inspector shows with their changes. */
+const shownAt = /^(post-call|pre-reasoning|post-reasoning|pre-acting|post-acting|run-end)$/;
+
+/**
+ * Wraps the middleware of an agent, and notes which one changed what. Readers get the changes in
+ * the field `changes` of the next event. Use it while you look for a cause:
+ * `use: inspected([fitContext(), piiGuard()])`. The agent itself does not compare anything, so
+ * without `inspected()` this costs nothing. Changes of a reply's stream in `wrapModel` are not
+ * seen. Throws `CONFIGURATION` for two parts of one name.
+ */
+export function inspected(use: UseList): readonly Middleware[] {
+  const changesOf = perRun((): EventChange[] => []);
+  const report: Report = (context, change) => void changesOf(context).push(change);
+  const reporter: Middleware = {
+    mapEvent(event, context) {
+      const noted = changesOf(context);
+      if (!noted.length || !shownAt.test(event.type)) return event;
+      const isShown = ({ toolUseId }: EventChange): boolean => isAbout(event, toolUseId);
+      const changes = noted.filter(isShown);
+      if (!changes.length) return event;
+      noted.splice(0, noted.length, ...noted.filter((change) => !isShown(change)));
+      const shown: InspectedAgentEvent = { ...event, changes };
+      return shown;
+    },
+  };
+  return [reporter, ...partsOf(use).map((part, index) => watched(part, index, report))];
+}
+
+/** Tool calls run at the same time, so their changes wait for an event of their own. */
+function isAbout(event: AgentEvent, toolUseId: string | undefined): boolean {
+  if (toolUseId === undefined || event.type === 'run-end') return true;
+  return 'toolUse' in event && event.toolUse.id === toolUseId;
+}
+
+function watched(part: Middleware, index: number, report: Report): Middleware {
+  const middleware = part.name ?? `part ${index + 1} of use`;
+  const compare: Compare = (context, at, before, after, toolUseId) => {
+    const fields = changedFields(before, after);
+    if (fields) report(context, { middleware, at, fields, ...(toolUseId && { toolUseId }) });
+  };
+  const changed: Middleware = {
+    ...(part.on && { on: watchedHooks(part, compare) }),
+    ...(part.onEvent && {
+      async onEvent(event, control, context) {
+        const given = await part.onEvent!(event, control, context);
+        compare(context, event.type, event, given ?? event);
+        return given;
+      },
+    }),
+    ...(part.mapEvent && {
+      mapEvent(event, context) {
+        const shown = part.mapEvent!(event, context);
+        compare(context, event.type, event, shown);
+        return shown;
+      },
+    }),
+    ...(part.wrapModel && { wrapModel: (next: ChatModel) => watchedModel(part, next, compare) }),
+    ...Object.fromEntries(
+      wrappers.flatMap((key) => (part[key] ? [[key, watchedStep(part, key, compare)]] : [])),
+    ),
+  };
+  // The methods of a class are on its prototype.
+  return Object.assign(Object.create(Object.getPrototypeOf(part) as object), part, changed);
+}
+
+type Compare = (
+  context: RunInfo,
+  at: string,
+  before: unknown,
+  after: unknown,
+  toolUseId?: string,
+) => void;
+type Handle = (...given: readonly unknown[]) => unknown;
+
+function watchedHooks(part: Middleware, compare: Compare): NonNullable<Middleware['on']> {
+  return Object.fromEntries(
+    Object.entries(part.on!).map(([type, entry]) => {
+      const handler = typeof entry === 'function' ? { handle: entry } : entry;
+      const own = handler.handle as Handle;
+      const handle: Handle = async (event, control, context) => {
+        const given = await own.call(part, event, control, context);
+        compare(context as RunInfo, type, event, given ?? event);
+        return given;
+      };
+      return [type, { ...handler, handle }];
+    }),
+  );
+}
+
+/** Compares what a wrapper gets with what it passes on, and what it gets back with its result. */
+function watchedStep(part: Middleware, key: (typeof wrappers)[number], compare: Compare): unknown {
+  return (next: Handle) => {
+    return async (given: unknown, context: RunInfo, steps: unknown) => {
+      const toolUseId = key === 'wrapTool' ? (given as ToolCall).toolUse.id : undefined;
+      let made: unknown;
+      const inner: Handle = async (passed) => {
+        compare(context, key, given, passed, toolUseId);
+        made = await next(passed);
+        return made;
+      };
+      const wrap = part[key] as unknown as (next: Handle) => Handle;
+      const result = await wrap.call(part, inner)(given, context, steps);
+      compare(context, key, made, result, toolUseId);
+      return result;
+    };
+  };
+}
+
+/** Compares the request that a wrapper of the model gets with the one that it sends. */
+function watchedModel(part: Middleware, next: ChatModel, compare: Compare): ChatModel {
+  const given: WeakMap<RunInfo, ModelRequest> = new WeakMap();
+  const inner = withStream(next, (request, context) => {
+    const outer = context.run && given.get(context.run);
+    if (context.run && outer) compare(context.run, 'wrapModel', outer, request);
+    return next.stream(request, context);
+  });
+  const model = part.wrapModel!(inner);
+  return withStream(model, (request, context) => {
+    if (context.run) given.set(context.run, request);
+    return model.stream(request, context);
+  });
+}
+
+/**
+ * Returns the names of the fields that differ. Returns `undefined` if the values are the same or
+ * have the same fields, and an empty list if there was no value before.
+ */
+function changedFields(before: unknown, after: unknown): readonly string[] | undefined {
+  if (before === after) return undefined;
+  if (before === undefined) return [];
+  const one = before as Readonly<Record<string, unknown>>;
+  const other = after as Readonly<Record<string, unknown>>;
+  const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+  const changed = keys.filter((key) => one[key] !== other[key]);
+  return changed.length ? changed : undefined;
+}

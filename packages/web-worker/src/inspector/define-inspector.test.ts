@@ -1,0 +1,239 @@
+import { AgentError, type Msg } from '@isoloop/core';
+import { expect, onTestFinished, test } from 'vitest';
+import { page, userEvent } from 'vitest/browser';
+import {
+  defineInspector,
+  workerSource,
+  type IsoloopInspector,
+} from '@isoloop/web-worker/inspector';
+import type { FixtureOptions } from '../../test-support/agent.ts';
+import { startWorker } from '../../test-support/worker-under-test.ts';
+
+const key = 'sk-proj-4f9Qm2Zx81LkTn7Rb3Wd';
+
+const replies: NonNullable<FixtureOptions['replies']> = [
+  { toolCalls: [{ name: 'add', id: 'sum', input: { a: 19, b: 23 } }] },
+  `It is 42, and the key is ${key}.`,
+  'You are welcome.',
+];
+
+/** Starts a worker, and puts an inspector of its session on the page. */
+function inspect() {
+  const under = startWorker();
+  const sessionId = crypto.randomUUID();
+  const database = `inspector-${sessionId}`;
+  const fixture = { replies, database };
+  const agent = under.connect(sessionId, fixture);
+  defineInspector();
+  const inspector = document.createElement('isoloop-inspector') as IsoloopInspector;
+  inspector.style.height = '600px';
+  inspector.sessionId = sessionId;
+  const source = workerSource(under.worker, { options: fixture, database, timeoutMs: 120_000 });
+  inspector.source = source;
+  document.body.append(inspector);
+  onTestFinished(() => {
+    inspector.remove();
+    indexedDB.deleteDatabase(database);
+  });
+  return { inspector, source, agent, sessionId, under, fixture, database };
+}
+
+const timeline = page.getByRole('region', { name: 'Timeline' });
+const rowOf = (name: string) => timeline.getByRole('group').filter({ hasText: name });
+
+/** Opens a row of the timeline. */
+async function openRow(name: string): Promise<void> {
+  await timeline.getByText(name, { exact: true }).first().click();
+}
+
+test('the timeline shows each step of a live run, with tokens, bytes and time', async () => {
+  const { agent, inspector } = inspect();
+  await agent.call('19 + 23?');
+  await expect.element(timeline.getByText('answered')).toBeVisible();
+  await expect.element(timeline.getByText('live', { exact: true })).toBeVisible();
+  const rows = [...inspector.shadowRoot!.querySelectorAll('.step > summary')];
+  expect(rows.map((row) => row.querySelector('.name')?.textContent)).toEqual([
+    'Input',
+    'Reason 1',
+    'add',
+    'Reason 2',
+  ]);
+  const figures = rows.map((row) =>
+    [...row.querySelectorAll('.figure')].map(({ textContent }) => textContent),
+  );
+  expect(figures[1]).toEqual([
+    '15 tokens, ',
+    expect.stringMatching(/^\d+ B in the log, $/),
+    expect.stringMatching(/ms$/),
+  ]);
+  expect(figures[2]?.[1]).toMatch(/^\d+ B in the log, $/);
+});
+
+test('a row opens with the conversation as the model saw it, and the arguments and results of a tool', async () => {
+  const { agent } = inspect();
+  await agent.call('19 + 23?');
+  await expect.element(timeline.getByText('answered')).toBeVisible();
+  await openRow('Reason 2');
+  await expect.element(timeline.getByText('as it was sent')).toBeVisible();
+  await expect.element(timeline.getByText('add: success')).toBeVisible();
+  await openRow('add');
+  const given = timeline.getByRole('region', { name: 'Arguments' });
+  await expect.poll(() => JSON.parse(given.element().textContent ?? '')).toEqual({ a: 19, b: 23 });
+  await expect.element(timeline.getByText('{ "adding": [ 19, 23 ] }')).toBeVisible();
+});
+
+test('a run of an earlier visit comes from the log, and its prompts are marked as recomputed', async () => {
+  const { agent, inspector } = inspect();
+  inspector.remove();
+  await agent.call('19 + 23?');
+  agent.close();
+  document.body.append(inspector);
+  await expect.element(timeline.getByText('from the log')).toBeVisible();
+  await openRow('Reason 2');
+  await expect.element(timeline.getByText(/^recomputed from the log/)).toBeVisible();
+  await expect.element(timeline.getByText('calls add').first()).toBeVisible();
+});
+
+test('nothing that looks like a key is shown, also not in an exported test', async () => {
+  const { agent, inspector } = inspect();
+  await agent.call(`19 + 23? My key: ${key}`);
+  await expect.element(timeline.getByText('answered')).toBeVisible();
+  openAll(inspector);
+  await expect.element(timeline.getByText('Fork: ask something else')).toBeVisible();
+  openAll(inspector);
+  await timeline.getByRole('button', { name: 'Export test' }).click();
+  await expect.element(timeline.getByText(/new ScriptedModel/)).toBeVisible();
+  await page.getByRole('button', { name: 'Records' }).click();
+  openAll(inspector);
+  await expect
+    .element(page.getByRole('region', { name: 'Record', exact: true }).first())
+    .toBeVisible();
+  expect(inspector.shadowRoot!.innerHTML).toContain('***');
+  const fields = [...inspector.shadowRoot!.querySelectorAll('textarea')].map(({ value }) => value);
+  expect(inspector.shadowRoot!.innerHTML + fields.join()).not.toContain(key.slice(8));
+});
+
+function openAll({ shadowRoot }: IsoloopInspector): void {
+  for (const details of shadowRoot!.querySelectorAll('details')) details.open = true;
+}
+
+test('the records view shows the log, and the list of conversations switches to another one', async () => {
+  const { agent, inspector, under, fixture } = inspect();
+  await agent.call('First question');
+  const other = under.connect('other', fixture);
+  await other.call('Second question');
+  await page.getByRole('button', { name: 'Records' }).click();
+  const records = page.getByRole('region', { name: 'Records of the log' });
+  await expect.element(records.getByText('run began')).toBeVisible();
+  await expect.element(records.getByText('tool started')).toBeVisible();
+  await expect.element(records.getByText('run ended')).toBeVisible();
+  const chosen: unknown[] = [];
+  inspector.addEventListener('isoloop-session', (event) =>
+    chosen.push((event as CustomEvent<unknown>).detail),
+  );
+  const list = page.getByRole('combobox', { name: 'Conversation' });
+  await agent.call('Third question');
+  await userEvent.selectOptions(list, 'Second question');
+  expect(chosen).toEqual([{ sessionId: 'other', isFork: false }]);
+  await expect.element(records.getByText('Second question')).toBeVisible();
+  await expect.element(records.getByText('First question').first()).not.toBeVisible();
+});
+
+test('a replay goes on step by step, and calls no model and no tool', async () => {
+  const { agent, under, sessionId } = inspect();
+  await agent.call('19 + 23?');
+  await expect.element(timeline.getByText('answered')).toBeVisible();
+  const { requests } = await under.report(sessionId);
+  await timeline.getByRole('button', { name: 'Replay' }).click();
+  const replay = timeline.getByRole('region', { name: 'Replay' });
+  const next = replay.getByRole('button', { name: 'Next step' });
+  await next.click();
+  await expect.element(replay.getByText('calls add')).toBeVisible();
+  await expect.poll(() => replay.getByText(/→ 42$/).elements().length).toBe(0);
+  await next.click();
+  await expect.element(replay.getByText(/→ 42$/)).toBeVisible();
+  await replay.getByRole('button', { name: 'Play all' }).click();
+  await expect.element(replay.getByText('The replay has ended.')).toBeVisible();
+  await expect.element(replay.getByText(/^It is 42/)).toBeVisible();
+  expect(await under.report(sessionId)).toMatchObject({ requests });
+});
+
+test('a fork with other arguments runs the tool again in a new conversation', async () => {
+  const { agent, inspector, source, sessionId } = inspect();
+  await agent.call('19 + 23?');
+  await expect.element(timeline.getByText('answered')).toBeVisible();
+  await openRow('add');
+  await timeline.getByText('Fork: run with other arguments').click();
+  await timeline
+    .getByRole('textbox', { name: 'Run with other arguments' })
+    .fill('{"a": 1, "b": 2}');
+  await timeline.getByRole('button', { name: 'Start a new conversation' }).click();
+  await expect.poll(() => inspector.sessionId).not.toBe(sessionId);
+  await expect.element(timeline.getByText('answered')).toBeVisible();
+  const records = await source.records(inspector.sessionId!);
+  const results = records.flatMap((record) =>
+    'message' in record ? toolOutputs(record.message) : [],
+  );
+  // The model of the new conversation begins its script again.
+  expect(results).toEqual(['3', '42']);
+});
+
+function toolOutputs({ content }: Msg): readonly unknown[] {
+  return content.flatMap((block) => (block.type === 'tool_result' ? [block.output] : []));
+}
+
+test('a fork with another input begins a new conversation before the input', async () => {
+  const { agent, inspector, source, sessionId } = inspect();
+  await agent.call('19 + 23?');
+  await expect.element(timeline.getByText('answered')).toBeVisible();
+  await openRow('Input');
+  await timeline.getByText('Fork: ask something else').click();
+  await timeline.getByRole('textbox', { name: 'Ask something else' }).fill('What else?');
+  await timeline.getByRole('button', { name: 'Start a new conversation' }).click();
+  await expect.poll(() => inspector.sessionId).not.toBe(sessionId);
+  await expect.element(timeline.getByRole('heading', { name: 'What else?' })).toBeVisible();
+  await expect.element(timeline.getByText('answered')).toBeVisible();
+  const [first] = (await source.records(inspector.sessionId!)).flatMap((record) =>
+    'message' in record ? [record.message] : [],
+  );
+  expect(first?.content).toEqual([{ type: 'text', text: 'What else?' }]);
+});
+
+test('all rows can be reached and opened with the keyboard', async () => {
+  const { agent, inspector } = inspect();
+  await agent.call('19 + 23?');
+  await expect.element(timeline.getByText('answered')).toBeVisible();
+  const root = inspector.shadowRoot!;
+  const names: (string | undefined)[] = [];
+  (root.querySelector('.scroll') as HTMLElement).focus();
+  for (let count = 0; count < 6; count += 1) {
+    await userEvent.keyboard('{Tab}');
+    names.push(
+      root.activeElement?.querySelector('.name')?.textContent ?? root.activeElement?.textContent,
+    );
+  }
+  expect(names).toEqual(['Replay', 'Export test', 'Input', 'Reason 1', 'add', 'Reason 2']);
+  await userEvent.keyboard('{Enter}');
+  await expect.element(timeline.getByText('as it was sent')).toBeVisible();
+});
+
+test('a source that fails shows its error, and events from elsewhere are shown once', async () => {
+  const { inspector } = inspect();
+  inspector.source = {
+    sessions: async () => [],
+    records: async () => {
+      throw new AgentError('STORAGE_FAILED', 'The disk is gone.');
+    },
+    async *events() {},
+  };
+  await expect.element(page.getByRole('alert')).toHaveTextContent('The disk is gone.');
+  const base = { runId: 'r', sessionId: 's', iteration: 0, agentPath: ['a'], at: 1_000 };
+  const events = [
+    { ...base, type: 'run-start', seq: 1 },
+    { ...base, type: 'error', seq: 2, error: { code: 'MODEL_AUTH', message: 'No access.' } },
+  ];
+  inspector.addEvents(events);
+  inspector.addEvents(events);
+  await expect.element(timeline.getByText('MODEL_AUTH')).toBeVisible();
+  expect(rowOf('MODEL_AUTH').elements()).toHaveLength(1);
+});

@@ -1,0 +1,116 @@
+import type { ReplayAgent } from './replay/replay-run.ts';
+import type { InspectorSource } from './source/inspector-source.ts';
+import type { InspectedEvent } from './steps/event-runs.ts';
+import { InspectorPanel } from './view/inspector-panel.ts';
+import { inspectorStyle } from './view/inspector-style.ts';
+
+/** The element `<isoloop-inspector>`. */
+export interface IsoloopInspector extends HTMLElement {
+  /** Where the inspector reads conversations and events: `workerSource()` or `endpointSource()`. */
+  source: InspectorSource | undefined;
+  /** Id of the shown conversation. Also the attribute `session-id`. */
+  sessionId: string | undefined;
+  /** Size of the model's context window in tokens, for the gauge. Default: the gauge has no end. */
+  contextWindow: number | undefined;
+  /**
+   * Builds the agent for replays, with the middleware and tools of yours. Default: an agent without
+   * middleware.
+   */
+  replayAgent: ReplayAgent | undefined;
+  /**
+   * Adds events that the page has from elsewhere, such as those of an agent in the page itself.
+   * Ignores events that the inspector has already.
+   */
+  addEvents(events: readonly object[]): void;
+}
+
+/** Detail of the event `isoloop-session`. */
+export interface InspectorSessionDetail {
+  readonly sessionId: string;
+  /** Whether the inspector has made the conversation. */
+  readonly isFork: boolean;
+}
+
+const defaultName = 'isoloop-inspector';
+
+/**
+ * Defines the element `<isoloop-inspector>`, if the page has not done so. When the reader chooses
+ * another conversation or forks one, the element shows it and dispatches `isoloop-session` with an
+ * `InspectorSessionDetail`.
+ *
+ * @example
+ * defineInspector();
+ * const inspector = document.createElement('isoloop-inspector') as IsoloopInspector;
+ * inspector.source = workerSource(worker);
+ * inspector.sessionId = 'notes';
+ * document.body.append(inspector);
+ */
+export function defineInspector(name: string = defaultName): void {
+  if (!customElements.get(name)) customElements.define(name, inspectorClass());
+}
+
+/** Fields that are no attributes. */
+type Field = 'source' | 'contextWindow' | 'replayAgent';
+
+/** A class at the top of the module would read a global when a server imports it. */
+function inspectorClass(): CustomElementConstructor {
+  class Inspector extends HTMLElement {
+    static readonly observedAttributes = ['session-id'];
+    readonly panel = new InspectorPanel({
+      onSession: (sessionId, isFork) => {
+        this.sessionId = sessionId;
+        const detail: InspectorSessionDetail = { sessionId, isFork };
+        this.dispatchEvent(new CustomEvent('isoloop-session', { detail, bubbles: true }));
+      },
+    });
+    readonly fields: { [K in Field]?: IsoloopInspector[K] } = {};
+
+    constructor() {
+      super();
+      const style = document.createElement('style');
+      style.textContent = inspectorStyle;
+      this.attachShadow({ mode: 'open' }).append(style, this.panel.node);
+    }
+
+    get sessionId(): string | undefined {
+      return this.getAttribute('session-id') ?? undefined;
+    }
+
+    set sessionId(sessionId: string | undefined) {
+      if (sessionId === undefined) this.removeAttribute('session-id');
+      else this.setAttribute('session-id', sessionId);
+    }
+
+    addEvents(events: readonly object[]): void {
+      this.panel.add(events as readonly InspectedEvent[]);
+    }
+
+    connectedCallback(): void {
+      const { source, contextWindow, replayAgent } = this.fields;
+      this.panel.show({ source, contextWindow, replayAgent, sessionId: this.sessionId });
+    }
+
+    disconnectedCallback(): void {
+      this.panel.close();
+      this.fields.source?.close?.();
+    }
+
+    attributeChangedCallback(): void {
+      if (this.isConnected) this.connectedCallback();
+    }
+  }
+  for (const field of ['source', 'contextWindow', 'replayAgent'] as const) {
+    Object.defineProperty(Inspector.prototype, field, {
+      get(this: Inspector) {
+        return this.fields[field];
+      },
+      set(this: Inspector, value: never) {
+        if (value === this.fields[field]) return;
+        if (field === 'source') this.fields.source?.close?.();
+        this.fields[field] = value;
+        this.attributeChangedCallback();
+      },
+    });
+  }
+  return Inspector;
+}

@@ -1,0 +1,37 @@
+import { AgentError } from '@isoloop/core';
+
+/** Where the parts of a replay wait until the reader goes on. */
+export interface StepGate {
+  /** Waits for the reader. Rejects with `ABORTED` after the signal aborts. */
+  pause(): Promise<void>;
+  /** Lets the part go on that waits longest. */
+  next(): void;
+  /** Lets all parts go on, now and later. */
+  open(): void;
+}
+
+/** `onChange`: called with whether something waits. */
+export function stepGate(signal: AbortSignal, onChange: (waits: boolean) => void): StepGate {
+  // Tool calls of one reply wait at the same time.
+  const waiting: (() => void)[] = [];
+  let isOpen = false;
+  const next = (): void => {
+    waiting.shift()?.();
+    onChange(waiting.length > 0);
+  };
+  return {
+    async pause() {
+      if (isOpen) return;
+      await new Promise<void>((resolve, reject) => {
+        waiting.push(resolve);
+        onChange(true);
+        signal.addEventListener('abort', () => reject(new AgentError('ABORTED', 'Closed.')));
+      });
+    },
+    next,
+    open() {
+      isOpen = true;
+      while (waiting.length) next();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { SessionMemory } from '@isoloop/core';
+import type { LogRecord } from '@isoloop/core/adapter';
+import { recordsOf } from './records-of.ts';
+import { IndexedDbSessions } from '../../store/indexed-db-sessions.ts';
+import { IndexedDbStore } from '../../store/indexed-db-store.ts';
+import type { ForkDraft } from '../steps/fork-draft.ts';
+import type { InspectorSession, InspectorSource } from './inspector-source.ts';
+
+/** The logs of an agent's conversations in IndexedDB. */
+export interface StoredLogs extends Pick<InspectorSource, 'sessions' | 'records'> {
+  /** Stores a new conversation and returns its id. */
+  create(draft: ForkDraft): Promise<string>;
+}
+
+/** Opens the logs. `agent`: name of the agent, if its worker exposes several. */
+export function storedLogs(agent: string | undefined, database: string | undefined): StoredLogs {
+  const prefix = agent === undefined ? '' : `${agent}/`;
+  const store = new IndexedDbStore(database === undefined ? {} : { database });
+  const sessions = new IndexedDbSessions({ store });
+  return {
+    async sessions(): Promise<readonly InspectorSession[]> {
+      const list = await sessions.list({ startsWith: prefix });
+      return list
+        .map(({ sessionId, title, updatedAt }) => ({
+          sessionId: sessionId.slice(prefix.length),
+          title,
+          updatedAt,
+        }))
+        .toSorted((one, other) => other.updatedAt - one.updatedAt);
+    },
+    async records(sessionId): Promise<readonly LogRecord[]> {
+      const writes = await new SessionMemory(store, prefix + sessionId).flushes();
+      return [...writes.values()].flat();
+    },
+    async create({ messages }) {
+      const sessionId = crypto.randomUUID();
+      await new SessionMemory(store, prefix + sessionId).adopt(recordsOf(messages));
+      return sessionId;
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { textOf, toolResultsOf, toolUsesOf } from '@isoloop/core';
+import type { Msg, ToolResult, ToolUse, Usage } from '@isoloop/core';
+import { addUsage, isQuestion, metadataOf, noUsage, type LogRecord } from '@isoloop/core/adapter';
+import type { InspectedRun, InspectedStep } from './inspected-run.ts';
+import { recordBytes } from './record-bytes.ts';
+
+/** A user message of the log, and everything up to its answer. */
+export interface LogTurn {
+  /** Messages of earlier turns. */
+  readonly before: readonly Msg[];
+  /** The user message and what follows. */
+  readonly messages: readonly Msg[];
+}
+
+/** Returns the messages in the records of a log, in their order. */
+export function messagesInLog(records: readonly LogRecord[]): readonly Msg[] {
+  const messages: Map<string, Msg> = new Map();
+  for (const record of records) {
+    if (record.kind === 'message') messages.set(record.message.id, record.message);
+    if (record.kind === 'truncate') for (const id of record.ids) messages.delete(id);
+    if (record.kind === 'replace' && messages.has(record.message.id))
+      messages.set(record.message.id, record.message);
+  }
+  return [...messages.values()];
+}
+
+/** Returns the turns of a conversation. Messages before the first user message are in no turn. */
+export function turnsOf(messages: readonly Msg[]): readonly LogTurn[] {
+  const starts = messages.flatMap((message, index) => {
+    const earlier = messages[index - 1];
+    // Several user messages in a row are the input of one agent call.
+    return isUsers(message) && !(earlier && isUsers(earlier)) ? [index] : [];
+  });
+  return starts.map((start, index) => ({
+    before: messages.slice(0, start),
+    messages: messages.slice(start, starts[index + 1]),
+  }));
+}
+
+function isUsers(message: Msg): boolean {
+  return isQuestion(message) && metadataOf(message).bypassHistory !== true;
+}
+
+/** Returns a turn of the log as a run. Its prompts are recomputed from the messages. */
+export function runOfTurn(turn: LogTurn): InspectedRun {
+  const { messages } = turn;
+  const first = messages[0]!;
+  const last = messages.at(-1)!;
+  return {
+    runId: `log:${first.id}`,
+    origin: 'log',
+    agentPath: [],
+    continues: false,
+    steps: [inputStep(messages), ...messages.flatMap((_, index) => stepsAt(turn, index))],
+    startedAt: timeOf(first),
+    endedAt: timeOf(last),
+    reason: reasonOf(last),
+    usage: messages.filter(isReply).map(usageOf).reduce(addUsage, noUsage),
+  };
+}
+
+function inputStep(messages: readonly Msg[]): InspectedStep {
+  const first = messages.findIndex((message) => !isUsers(message));
+  const input = first < 0 ? messages : messages.slice(0, first);
+  const bytes = input.reduce((sum, message) => sum + recordBytes(message), 0);
+  return { ...base(input[0]!, timeOf(input[0]!)), kind: 'input', messages: input, bytes };
+}
+
+/** Returns the steps of a message of the agent: a reply and its tool calls. */
+function stepsAt({ before, messages }: LogTurn, index: number): readonly InspectedStep[] {
+  const message = messages[index]!;
+  if (message.role !== 'assistant') return [];
+  const fields = base(message, timeOf(messages[index - 1] ?? message));
+  const { reason = '' } = metadataOf(message);
+  if (!isReply(message)) return [{ ...fields, kind: 'told', message, reason }];
+  const calls = toolUsesOf(message);
+  const earlier = messages.slice(0, index);
+  const reply: InspectedStep = {
+    ...fields,
+    kind: 'reason',
+    iteration: earlier.filter(isReply).length + 1,
+    prompt: { messages: [...before, ...earlier], tools: [], options: {} },
+    text: textOf(message),
+    thinking: '',
+    calls: calls.map(({ name }) => name),
+    reply: message,
+    usage: metadataOf(message).usage as Usage | undefined,
+    resets: [],
+    isSummary: reason !== '',
+  };
+  return [reply, ...calls.map((call) => callStep(call, message, messages))];
+}
+
+function callStep(call: ToolUse, reply: Msg, messages: readonly Msg[]): InspectedStep {
+  const isResult = ({ toolUseId }: ToolResult): boolean => toolUseId === call.id;
+  const found = messages.find((message) => toolResultsOf(message).some(isResult));
+  return {
+    key: `act:${call.id}`,
+    kind: 'act',
+    call,
+    progress: [],
+    changes: [],
+    startedAt: timeOf(reply),
+    bytes: found ? recordBytes(found) : 0,
+    ...(found && { result: toolResultsOf(found).find(isResult)!, endedAt: timeOf(found) }),
+  };
+}
+
+function usageOf(message: Msg): Usage {
+  return (metadataOf(message).usage as Usage | undefined) ?? noUsage;
+}
+
+/**
+ * Returns whether the model wrote the message. A message with another reason, such as the words
+ * after an interrupt, was written by the library.
+ */
+export function isReply(message: Msg): boolean {
+  const { reason } = metadataOf(message);
+  const isLibrarys = reason !== undefined && !/^(max-iterations|limit)$/.test(reason);
+  return message.role === 'assistant' && !isLibrarys;
+}
+
+/** The log of a long session no longer has the notes about the ends of its runs. */
+function reasonOf(last: Msg): string | undefined {
+  const { reason, partial } = metadataOf(last);
+  if (reason ?? partial) return reason ?? partial;
+  return last.role === 'assistant' && !toolUsesOf(last).length ? 'stop' : undefined;
+}
+
+function base(
+  message: Msg,
+  startedAt: number,
+): Pick<InspectedStep, 'key' | 'startedAt' | 'endedAt' | 'bytes' | 'changes'> {
+  return {
+    key: message.id,
+    startedAt,
+    endedAt: timeOf(message),
+    bytes: recordBytes(message),
+    changes: [],
+  };
+}
+
+function timeOf({ createdAt }: Msg): number {
+  return Date.parse(createdAt);
+}

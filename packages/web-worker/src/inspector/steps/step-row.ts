@@ -1,0 +1,124 @@
+import { textOf } from '@isoloop/core';
+import type { InspectedRun, InspectedStep, StepOf } from './inspected-run.ts';
+import { briefly, count, duration, plural, size } from './shown-text.ts';
+
+/** A step as a row of the timeline: a name, some words about it, and figures for its columns. */
+export interface StepRow {
+  readonly name: string;
+  readonly about: string;
+  readonly isBad: boolean;
+  readonly isRunning: boolean;
+  /** Names of the middleware that changed the step. */
+  readonly changedBy: readonly string[];
+  readonly tokens: string;
+  readonly bytes: string;
+  readonly time: string;
+  /** Begin and width of the bar, as shares of the run. */
+  readonly bar: { readonly from: number; readonly share: number };
+}
+
+/** Returns the row of a step. */
+export function stepRow(step: InspectedStep, run: InspectedRun): StepRow {
+  const { startedAt, endedAt, bytes, changes } = step;
+  const runEnd = run.endedAt ?? Math.max(...run.steps.map((one) => one.endedAt ?? one.startedAt));
+  const whole = Math.max(1, runEnd - run.startedAt);
+  const end = endedAt ?? runEnd;
+  const from = Math.min(1, Math.max(0, (startedAt - run.startedAt) / whole));
+  return {
+    ...wordsOf(step),
+    isBad: isBad(step),
+    isRunning: endedAt === undefined,
+    changedBy: [...new Set(changes.map(({ middleware }) => middleware))],
+    tokens: tokensOf(step),
+    bytes: size(bytes),
+    time: timeOf(step),
+    bar: { from, share: Math.min(1 - from, Math.max(0, (end - startedAt) / whole)) },
+  };
+}
+
+/** What takes no time, such as an input, has no figure. */
+function timeOf({ kind, startedAt, endedAt }: InspectedStep): string {
+  if (endedAt === undefined) return '…';
+  return kind === 'reason' || kind === 'act' ? duration(endedAt - startedAt) : '';
+}
+
+function tokensOf(step: InspectedStep): string {
+  if (step.kind === 'fit') return count(step.after);
+  if (step.kind !== 'reason' || !step.usage) return '';
+  return count(step.usage.inputTokens + step.usage.outputTokens);
+}
+
+function isBad(step: InspectedStep): boolean {
+  if (step.kind === 'error') return true;
+  return step.kind === 'act' && /error|denied|interrupted/.test(step.result?.state ?? '');
+}
+
+function wordsOf(step: InspectedStep): Pick<StepRow, 'name' | 'about'> {
+  switch (step.kind) {
+    case 'input':
+      return { name: 'Input', about: inputWords(step.messages) };
+    case 'reason': {
+      const name = step.isSummary ? 'Last answer' : `Reason ${step.iteration}`;
+      if (step.calls.length) return { name, about: `calls ${step.calls.join(', ')}` };
+      return { name, about: briefly(step.text || step.thinking) };
+    }
+    case 'act':
+      return { name: step.call.name, about: step.problem ?? callWords(step) };
+    case 'fit':
+      return {
+        name: 'Context fitted',
+        about: `${plural(step.removed, 'message')} left out, ${count(step.before)} → ${count(step.after)} tokens`,
+      };
+    case 'wait':
+      return {
+        name: 'Suspended',
+        about: step.pending.map(({ name, kind }) => `${name} waits: ${kind}`).join(', '),
+      };
+    case 'told':
+      return { name: `Ended: ${step.reason}`, about: briefly(textOf(step.message)) };
+    case 'error':
+      return { name: step.error.code, about: briefly(step.error.message) };
+  }
+}
+
+function inputWords(messages: Extract<InspectedStep, { kind: 'input' }>['messages']): string {
+  if (typeof messages === 'number') return plural(messages, 'message');
+  return briefly(messages.map(textOf).join(' '));
+}
+
+function callWords({ call, result, progress }: StepOf<'act'>): string {
+  const given = call.input === undefined ? '' : inOneLine(call.input);
+  const said = result ? resultWords(result) : progress.length > 0 && inOneLine(progress.at(-1));
+  return [given, said].filter(Boolean).join(' → ');
+}
+
+function resultWords({ state, output }: NonNullable<StepOf<'act'>['result']>): string {
+  const said = output === undefined ? '' : inOneLine(output);
+  if (state === 'success') return said || state;
+  // The text of an error often begins with this word.
+  return said.toLowerCase().startsWith(state) || !said ? said || state : `${state}: ${said}`;
+}
+
+/** Returns JSON without the signs that only programs need. */
+function inOneLine(value: unknown): string {
+  const isJson = typeof value === 'object' || /^\s*[[{]/.test(String(value));
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return briefly(isJson ? text.replace(/[{}"]/g, '').replace(/([:,])(?=\S)/g, '$1 ') : text);
+}
+
+/** Returns the words for how a run ended, or that it runs. */
+export function endWords({ reason, endedAt, origin }: InspectedRun): string {
+  if (reason === 'stop') return 'answered';
+  if (reason) return reason;
+  if (origin === 'log' || endedAt !== undefined) return 'cut off';
+  return 'running';
+}
+
+/** Returns the question of a run, or what it continues. */
+export function runTitle(run: InspectedRun): string {
+  const input = run.steps.find((step) => step.kind === 'input');
+  const agent = run.agentPath.length > 1 ? `${run.agentPath.at(-1)}: ` : '';
+  if (input?.kind === 'input' && typeof input.messages !== 'number')
+    return agent + inputWords(input.messages);
+  return `${agent}${run.continues ? 'Continued' : 'Agent call'}`;
+}

@@ -1,0 +1,224 @@
+import { messageOf } from '@isoloop/core';
+import type { LogRecord } from '@isoloop/core/adapter';
+import type { ReplayAgent } from '../replay/replay-run.ts';
+import type { InspectorSession, InspectorSource } from '../source/inspector-source.ts';
+import { contextUse } from '../steps/context-use.ts';
+import { EventRuns, type InspectedEvent } from '../steps/event-runs.ts';
+import { messagesInLog, turnsOf, type LogTurn } from '../steps/log-turns.ts';
+import { shownRuns, type ShownRun } from '../steps/shown-runs.ts';
+import { testFile } from '../steps/test-file.ts';
+import { exportView } from './export-view.ts';
+import { forkForm, type Fork } from './fork-form.ts';
+import { el, keyedList } from './dom.ts';
+import { panelHead } from './panel-head.ts';
+import { recordsView } from './records-view.ts';
+import { replayPlayer } from './replay-player.ts';
+import { runView } from './run-view.ts';
+
+export interface InspectorPanelOptions {
+  /** Called when the reader chooses another conversation, or has forked one. */
+  readonly onSession: (sessionId: string, isFork: boolean) => void;
+}
+
+/** What the panel shows. */
+export interface Inspected {
+  readonly source: InspectorSource | undefined;
+  readonly sessionId: string | undefined;
+  readonly contextWindow: number | undefined;
+  readonly replayAgent: ReplayAgent | undefined;
+}
+
+/** Events after which the log has more. */
+const written = /^(pre-call|post-reasoning|post-acting|suspended|run-end)$/;
+
+/** A worker writes shortly after an event, in milliseconds. */
+const afterWriteMs = 150;
+
+/** The content of an inspector: reads a source, and shows a conversation. */
+export class InspectorPanel {
+  readonly node: HTMLElement;
+  readonly #options: InspectorPanelOptions;
+  readonly #head = panelHead({
+    onSession: (sessionId) => this.#options.onSession(sessionId, false),
+    onView: (view) => {
+      this.#view = view;
+      this.#render();
+    },
+  });
+  readonly #problem = el('p', { class: 'problem', role: 'alert' });
+  readonly #empty = el('p', { class: 'empty' }, 'Ask the agent something: each step shows here.');
+  readonly #runs = el('div', { class: 'runs' });
+  readonly #records = recordsView();
+  readonly #scroll = el('div', { class: 'scroll', tabindex: '0', role: 'region' });
+  readonly #showRuns = keyedList<ShownRun>(
+    this.#runs,
+    ({ run }) => run.runId,
+    () => this.#runView(),
+  );
+  #view: 'timeline' | 'records' = 'timeline';
+  #inspected: Partial<Inspected> = {};
+  #live = new EventRuns();
+  #log: readonly LogRecord[] = [];
+  #turns: readonly LogTurn[] = [];
+  #sessions: readonly InspectorSession[] = [];
+  #reading = new AbortController();
+  #frame = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: InspectorPanelOptions) {
+    this.#options = options;
+    this.#scroll.append(this.#problem, this.#empty, this.#runs, this.#records.node);
+    this.node = el(
+      'section',
+      { class: 'inspector', 'aria-label': 'Agent inspector' },
+      this.#head.node,
+      this.#scroll,
+    );
+  }
+
+  /** Shows something else. Events of the same conversation stay. */
+  show(inspected: Inspected): void {
+    const { source, sessionId } = inspected;
+    const isOther = sessionId !== this.#inspected.sessionId;
+    const isSame = !isOther && source === this.#inspected.source;
+    this.#inspected = inspected;
+    if (isOther) {
+      this.#live = new EventRuns();
+      this.#log = [];
+      this.#turns = [];
+    }
+    if (!isSame) this.#read();
+    this.#later();
+  }
+
+  /** Adds events that the page has from elsewhere. */
+  add(events: readonly InspectedEvent[]): void {
+    this.#live.add(events);
+    this.#later();
+    if (events.some(({ type }) => written.test(type))) this.#reload(afterWriteMs);
+  }
+
+  /** Ends all reading. `show` begins again. */
+  close(): void {
+    this.#reading.abort();
+    clearTimeout(this.#timer);
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#inspected = {};
+  }
+
+  #read(): void {
+    this.#reading.abort();
+    this.#reading = new AbortController();
+    this.#problem.textContent = '';
+    const { source, sessionId } = this.#inspected;
+    if (!source || sessionId === undefined) return;
+    this.#reload(0);
+    void this.#follow(source, sessionId, this.#reading.signal);
+  }
+
+  async #follow(source: InspectorSource, sessionId: string, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const batch of source.events(sessionId, signal)) {
+        if (signal.aborted) return;
+        this.add(batch);
+      }
+    } catch (error) {
+      this.#fail(error, signal);
+    }
+  }
+
+  #reload(afterMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#readLog(this.#reading.signal), afterMs);
+  }
+
+  async #readLog(signal: AbortSignal): Promise<void> {
+    const { source, sessionId } = this.#inspected;
+    if (!source || sessionId === undefined) return;
+    try {
+      const [sessions, log] = await Promise.all([source.sessions(), source.records(sessionId)]);
+      if (signal.aborted) return;
+      this.#sessions = sessions;
+      this.#log = log;
+      this.#turns = turnsOf(messagesInLog(log));
+      this.#later();
+    } catch (error) {
+      this.#fail(error, signal);
+    }
+  }
+
+  #fail(error: unknown, signal: AbortSignal): void {
+    if (!signal.aborted) this.#problem.textContent = messageOf(error);
+  }
+
+  /** Draws at the next frame, because a reply has hundreds of events. */
+  #later(): void {
+    this.#frame ||= requestAnimationFrame(() => this.#render());
+  }
+
+  #render(): void {
+    this.#frame = 0;
+    const isTimeline = this.#view === 'timeline';
+    const isAtEnd = atEnd(this.#scroll);
+    const shown = shownRuns(this.#live.runs, this.#turns);
+    const { sessionId, contextWindow } = this.#inspected;
+    this.#head.update({
+      sessions: this.#sessions,
+      sessionId,
+      view: this.#view,
+      use: contextUse(shown.map(({ run }) => run)),
+      contextWindow,
+    });
+    this.#scroll.setAttribute('aria-label', isTimeline ? 'Timeline' : 'Records of the log');
+    this.#runs.hidden = !isTimeline;
+    this.#records.node.hidden = isTimeline;
+    this.#empty.hidden = shown.length > 0;
+    if (isTimeline) this.#showRuns(shown);
+    else this.#records.update(this.#log);
+    if (isAtEnd) this.#scroll.scrollTop = this.#scroll.scrollHeight;
+  }
+
+  #runView(): ReturnType<typeof runView> {
+    const { source } = this.#inspected;
+    return runView({
+      ofRun: (shown) => this.#runButtons(shown),
+      ofStep: (step, { turn }) =>
+        turn && source?.fork ? forkForm(step, turn, (draft) => this.#fork(draft)) : [],
+    });
+  }
+
+  #fork: Fork = async (draft) => {
+    const sessionId = await this.#inspected.source!.fork!(draft);
+    this.#options.onSession(sessionId, true);
+  };
+
+  #runButtons(shown: () => ShownRun): readonly HTMLElement[] {
+    const open = (make: (turn: LogTurn, close: () => void) => HTMLElement) => (event: Event) => {
+      const { turn } = shown();
+      const button = event.currentTarget as HTMLElement;
+      const extra = button.closest('.run')?.querySelector(':scope > .extra');
+      if (!turn || !extra) return;
+      extra.replaceChildren(
+        make(turn, () => {
+          extra.replaceChildren();
+          button.focus();
+        }),
+      );
+    };
+    const replay = open((turn, onClose) => {
+      const { sessionId = '', replayAgent: agent } = this.#inspected;
+      return replayPlayer({ turn, sessionId, agent, onClose }).node;
+    });
+    const write = open((turn, onClose) => exportView(testFile(turn), onClose));
+    return [
+      el('button', { type: 'button', onclick: replay }, 'Replay'),
+      el('button', { type: 'button', onclick: write }, 'Export test'),
+    ];
+  }
+}
+
+/** Returns whether the reader looks at the end, so that new rows may scroll into view. */
+function atEnd({ scrollTop, scrollHeight, clientHeight }: HTMLElement): boolean {
+  return scrollHeight - scrollTop - clientHeight < 40;
+}

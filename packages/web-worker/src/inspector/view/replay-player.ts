@@ -1,0 +1,85 @@
+import { AgentError } from '@isoloop/core';
+import type { ReplayAgent } from '../replay/replay-run.ts';
+import { stepGate } from '../replay/step-gate.ts';
+import { EventRuns, type InspectedEvent } from '../steps/event-runs.ts';
+import type { LogTurn } from '../steps/log-turns.ts';
+import { replayScript } from '../steps/replay-script.ts';
+import type { ShownRun } from '../steps/shown-runs.ts';
+import { el, keyedList } from './dom.ts';
+import { runView } from './run-view.ts';
+
+export interface ReplayPlayerOptions {
+  readonly turn: LogTurn;
+  readonly sessionId: string;
+  readonly agent: ReplayAgent | undefined;
+  readonly onClose: () => void;
+}
+
+/** A replay on the page. It waits before each reply and each tool result until the reader goes on. */
+export interface ReplayPlayer {
+  readonly node: HTMLElement;
+  /** Ends the replay. */
+  close(): void;
+}
+
+/** Shows a replay of a turn, with buttons for the next step and for all steps. */
+export function replayPlayer({
+  turn,
+  sessionId,
+  agent,
+  onClose,
+}: ReplayPlayerOptions): ReplayPlayer {
+  const stop = new AbortController();
+  const events = new EventRuns('replay');
+  const list = el('div', {});
+  const show = keyedList<ShownRun>(
+    list,
+    ({ run }) => run.runId,
+    () => runView({ ofRun: () => [], ofStep: () => [] }),
+  );
+  const status = el('span', { class: 'muted', role: 'status' }, 'No model and no tool is called.');
+  const next = el('button', { type: 'button', disabled: true }, 'Next step');
+  const all = el('button', { type: 'button' }, 'Play all');
+  const gate = stepGate(stop.signal, (waits) => (next.disabled = !waits));
+  next.addEventListener('click', () => gate.next());
+  all.addEventListener('click', () => gate.open());
+  const close = (): void => {
+    stop.abort();
+    onClose();
+  };
+  const closing = el('button', { type: 'button', onclick: close }, 'Close');
+  const play = async (): Promise<void> => {
+    // Loaded now, because it contains the loop.
+    const { replayRun } = await import('../replay/replay-run.ts');
+    const script = replayScript(turn);
+    const run = replayRun({
+      script,
+      sessionId,
+      agent,
+      pause: () => gate.pause(),
+      signal: stop.signal,
+    });
+    for await (const batch of run) {
+      events.add(batch as readonly object[] as readonly InspectedEvent[]);
+      show(events.runs.map((each) => ({ run: each, turn: undefined })));
+    }
+    status.textContent = 'The replay has ended.';
+  };
+  const fail = (error: unknown): void => {
+    if (!stop.signal.aborted) status.textContent = AgentError.from(error).message;
+  };
+  play()
+    .catch(fail)
+    .finally(() => {
+      next.disabled = true;
+      all.disabled = true;
+    });
+  const node = el(
+    'section',
+    { class: 'part replay', 'aria-label': 'Replay' },
+    el('h4', {}, 'Replay'),
+    el('div', { class: 'actions' }, next, all, closing, status),
+    list,
+  );
+  return { node, close };
+}

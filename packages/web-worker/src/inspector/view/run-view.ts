@@ -1,0 +1,74 @@
+import { endWords, runTitle } from '../steps/step-row.ts';
+import { count, duration, plural, size } from '../steps/shown-text.ts';
+import type { ShownRun } from '../steps/shown-runs.ts';
+import { el, fill, keyedList, type Child, type Part } from './dom.ts';
+import { stepView, type StepInRun } from './step-view.ts';
+import type { InspectedStep } from '../steps/inspected-run.ts';
+
+/** What a reader can do with a run. */
+export interface RunActions {
+  /** Buttons of a run. Called once, when the log has the run. */
+  readonly ofRun: (shown: () => ShownRun) => readonly Child[];
+  /** Forms of a step. */
+  readonly ofStep: (step: InspectedStep, shown: ShownRun) => readonly Child[];
+}
+
+const badges = { live: 'live', log: 'from the log', replay: 'replay' } as const;
+
+/** Shows a run: its question, its figures, its buttons, and its steps. */
+export function runView(actions: RunActions): Part<ShownRun> {
+  const title = el('h3', {});
+  const facts = el('p', { class: 'facts' });
+  const buttons = el('div', { class: 'actions' });
+  const extra = el('div', { class: 'extra' });
+  const list = el('ol', { class: 'steps' });
+  const node = el(
+    'section',
+    { class: 'run' },
+    el('header', {}, el('div', { class: 'heading' }, title, facts), buttons),
+    extra,
+    list,
+  );
+  let current: ShownRun;
+  const showSteps = keyedList<StepInRun>(
+    list,
+    ({ step }) => step.key,
+    () => stepView((step) => actions.ofStep(step, current)),
+  );
+  return {
+    node,
+    update(shown) {
+      current = shown;
+      const { run } = shown;
+      title.textContent = runTitle(run);
+      facts.replaceChildren(...factsOf(shown));
+      node.className = `run ${run.origin}`;
+      node.setAttribute('aria-label', `Run: ${runTitle(run)}`);
+      if (!buttons.childElementCount)
+        fill(
+          buttons,
+          actions.ofRun(() => current),
+        );
+      const logged = shown.turn?.messages.length ?? 0;
+      showSteps(run.steps.map((step) => ({ step, run, logged })));
+    },
+  };
+}
+
+function factsOf({ run }: ShownRun): readonly HTMLElement[] {
+  const bytes = run.steps.reduce((sum, step) => sum + step.bytes, 0);
+  const { inputTokens, outputTokens } = run.usage;
+  const tokens = inputTokens + outputTokens;
+  const end = endWords(run);
+  const words = [
+    plural(run.steps.filter(({ kind }) => kind !== 'input').length, 'step'),
+    tokens ? `${count(tokens)} tokens` : '',
+    bytes ? `${size(bytes)} in the log` : '',
+    run.endedAt === undefined ? '' : duration(run.endedAt - run.startedAt),
+  ];
+  return [
+    el('span', { class: `tag ${run.origin}` }, badges[run.origin]),
+    el('span', { class: `end ${end}` }, end),
+    ...words.filter(Boolean).map((word) => el('span', {}, word)),
+  ];
+}
