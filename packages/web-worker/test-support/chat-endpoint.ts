@@ -80,9 +80,15 @@ export class ChatEndpoint {
     }
   };
 
-  /** Ends all connections as a network does, while the turn continues. */
-  dropClients(): void {
-    for (const reader of this.#turn?.readers ?? []) reader.error(new TypeError('network error'));
+  /**
+   * Ends all connections as a network does, while the turn continues. `text`: the browser's error.
+   * Without one, the browser ends the stream.
+   */
+  dropClients(text?: string): void {
+    for (const reader of this.#turn?.readers ?? []) {
+      if (text === undefined) reader.close();
+      else reader.error(new TypeError(text));
+    }
     this.#turn?.readers.clear();
   }
 
@@ -113,7 +119,10 @@ export class ChatEndpoint {
           for (const reader of turn.readers) reader.enqueue(toLine(chunk));
         }
       this.#turn = undefined;
-      for (const reader of turn.readers) reader.close();
+      for (const reader of turn.readers) {
+        reader.enqueue(new TextEncoder().encode('data: [DONE]\n\n'));
+        reader.close();
+      }
     };
     turn.ended = run();
   }

@@ -216,7 +216,8 @@ export class Chat {
     if (!this.#reader) return false;
     const { message, finishReason } = this.#reader;
     const isAbort = signal.aborted;
-    const isDisconnect = isNetworkError(error);
+    // Browsers report a lost connection as a `TypeError`, each with texts of its own.
+    const isDisconnect = error instanceof TypeError;
     const isError = !!error;
     this.#host.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
     return !isAbort && !isError;
@@ -286,9 +287,4 @@ function kept(message: UIMessage, before: UIMessage | undefined): UIMessage {
   const parts = message.parts.map((part, at) => (isEqual(part, known[at]) ? known[at]! : part));
   const next = { ...message, parts };
   return isEqual(next, before) ? before : next;
-}
-
-/** Browsers report a lost connection as a `TypeError`, with different texts. */
-function isNetworkError(error: unknown): boolean {
-  return error instanceof TypeError && /fetch|network|load failed/i.test(error.message);
 }

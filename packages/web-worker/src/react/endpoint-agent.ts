@@ -89,7 +89,7 @@ function linkEndpoint(
     watch(listener) {
       const { signal } = closing;
       const look = (): void => {
-        if (document.visibilityState === 'visible') listener();
+        if (!document.hidden) listener();
       };
       otherTabs.addEventListener('message', () => listener(), { signal });
       addEventListener('focus', look, { signal });
@@ -165,17 +165,22 @@ function bodyOf(
   return { events: true, ...common, ...body, id, trigger, messageId, messages: sent };
 }
 
-/** Reads an event stream. Each piece of the network is a batch. `onEnd`: called at its end. */
+/**
+ * Reads an event stream up to its `[DONE]`. Each piece of the network is a batch. `onEnd`: called at
+ * its end.
+ */
 async function* batchesOf({ body }: Response, onEnd?: () => void): AnswerBatches {
   const parser = new SseParser();
   const reader = body!.getReader();
   try {
-    for (;;) {
+    for (let isOpen = true; isOpen;) {
       const { done, value } = await reader.read();
-      if (done) break;
-      const batch = parser.push(value).filter(({ data }) => data !== '[DONE]');
-      if (batch.length)
-        yield batch.map(({ data }) => toTypedChunk(JSON.parse(data)) as UIMessageChunk);
+      // In WebKit, a lost connection looks like the end of the stream.
+      if (done) throw new TypeError('network');
+      yield parser.push(value).flatMap(({ data }) => {
+        isOpen = data !== '[DONE]';
+        return isOpen ? (toTypedChunk(JSON.parse(data)) as UIMessageChunk) : [];
+      });
     }
     onEnd?.();
   } finally {

@@ -126,10 +126,11 @@ async function* endpointObjects(
   text: string,
   signal: AbortSignal,
 ): AsyncGenerator<unknown, unknown> {
-  if (output !== undefined) {
-    const message = 'output: an endpoint has none. Give its agent `use: [structured(schema)]`.';
-    throw new AgentError('CONFIGURATION', message);
-  }
+  if (output !== undefined)
+    throw new AgentError(
+      'CONFIGURATION',
+      'An endpoint has no output. Use structured(schema) there.',
+    );
   const link = endpoint.link(options, () => endpoint);
   const id = crypto.randomUUID();
   const messages = [{ id, role: 'user' as const, parts: [{ type: 'text' as const, text }] }];
