@@ -1,4 +1,5 @@
 import { SessionMemory, type Decision } from '@isoloop/core';
+import { adoptRecords } from '@isoloop/core/adapter';
 import { createAgentHandler, DurableStore, KvStore } from '@isoloop/edge';
 import { payer } from './payer.ts';
 
@@ -21,7 +22,7 @@ const handler = createAgentHandler<Env>({
 /** Reads (`GET`) or stores (`PUT`) the records of a conversation. */
 async function move(request: Request, memory: SessionMemory): Promise<Response> {
   if (request.method === 'GET') return Response.json(await memory.records());
-  await memory.adopt((await request.json()) as never);
+  await adoptRecords(memory, (await request.json()) as never);
   return new Response(null, { status: 204 });
 }
 

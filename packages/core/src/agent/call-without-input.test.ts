@@ -5,6 +5,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { LogRecord } from '../memory/log/log-record.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
+import { adoptRecords } from '../memory/adopt-records.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
@@ -45,7 +46,7 @@ async function goOn(agent: ReActAgent, options = {}) {
 
 /** Writes records into the session’s log, as a host that died would have left them. */
 async function leave(store: MemoryStore, ...records: readonly LogRecord[]): Promise<void> {
-  await new SessionMemory(store, 's').adopt(records);
+  await adoptRecords(new SessionMemory(store, 's'), records);
 }
 
 const message = (given: Msg): LogRecord => ({ kind: 'message', message: given });

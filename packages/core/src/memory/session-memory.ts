@@ -7,8 +7,7 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { KeyValueStore, StoreFeatures, SummaryStore } from './key-value-store.ts';
 import { suspendedNote } from './log/call-notes.ts';
 import { KeptGroups } from './log/kept-groups.ts';
-import { checkRecords, recordsOf } from './log/log-record.ts';
-import type { Flushes, LogRecord, RunNote } from './log/log-record.ts';
+import { recordsOf, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
 import { notedReplies, notedSummaries } from './log/noted-stores.ts';
 import {
   SessionLog,
@@ -237,8 +236,8 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Returns the shortest list of records that describes the session, for `adopt`. Rejects with
-   * `STORAGE_FAILED` if a part of the log can't be read.
+   * Returns the shortest list of records that describes the session, for `adoptRecords`. Rejects
+   * with `STORAGE_FAILED` if a part of the log can't be read.
    */
   records(): Promise<readonly LogRecord[]> {
     return this.run(async () => {
@@ -264,19 +263,9 @@ export class SessionMemory implements Memory {
 
   /** Adds records in one write. */
   write(records: readonly LogRecord[]): Promise<void> {
-    return this.run(() => this.#write(records));
-  }
-
-  /**
-   * Adds another session's `records` to this session in one write. Rejects with `INVALID_STATE`,
-   * and writes nothing, if this session has messages or the records are invalid.
-   */
-  adopt(records: readonly LogRecord[]): Promise<void> {
     return this.run(async () => {
-      if ((await this.#load()).messages.length)
-        throw new AgentError('INVALID_STATE', 'The session has messages already.');
-      checkRecords(records);
-      if (records.length) await this.#write(records);
+      await this.#take(records);
+      await this.#flush();
     });
   }
 
@@ -365,11 +354,6 @@ export class SessionMemory implements Memory {
   async #add(records: readonly LogRecord[], later = false): Promise<void> {
     await this.#take(records);
     if (!later && this.#durability === 'step') await this.#flush();
-  }
-
-  async #write(records: readonly LogRecord[]): Promise<void> {
-    await this.#take(records);
-    await this.#flush();
   }
 
   async #take(records: readonly LogRecord[]): Promise<void> {

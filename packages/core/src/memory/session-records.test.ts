@@ -7,6 +7,7 @@ import type { RunNote } from './log/log-record.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { listSessions } from './list-sessions.ts';
+import { adoptRecords } from './adopt-records.ts';
 import { SessionMemory } from './session-memory.ts';
 
 const asks = (...ids: readonly string[]): Msg =>
@@ -295,7 +296,7 @@ test('adopt() copies messages, open tool calls, summary and title of another ses
   ]);
   await memory.rename('Greeting');
   const records = await memory.records();
-  await new SessionMemory(store, 'two').adopt(JSON.parse(JSON.stringify(records)));
+  await adoptRecords(new SessionMemory(store, 'two'), JSON.parse(JSON.stringify(records)));
   const [one, two] = [
     await new SessionMemory(store, 'one').view(),
     await new SessionMemory(store, 'two').view(),
@@ -309,12 +310,13 @@ test.for([
   ['an invalid message', [{ kind: 'message', message: {} }]],
   ['a value that is not an array', {}],
 ] as const)(
-  'adopt() rejects %s, and it rejects all records if the session has messages',
+  'adoptRecords() rejects %s, and it rejects all records if the session has messages',
   async ([, records]) => {
     const memory = new SessionMemory(new MemoryStore(), 's');
-    await expect(memory.adopt(records as never)).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    const refused = { code: 'INVALID_STATE' };
+    await expect(adoptRecords(memory, records as never)).rejects.toMatchObject(refused);
     await memory.append([userMessage('hi')]);
-    await expect(memory.adopt([])).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    await expect(adoptRecords(memory, [])).rejects.toMatchObject(refused);
     expect(await memory.records()).toHaveLength(1);
   },
 );

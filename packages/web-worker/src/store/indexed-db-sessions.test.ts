@@ -1,4 +1,4 @@
-import { assistantMessage, MemoryStore, SessionMemory, textOf, userMessage } from '@isoloop/core';
+import { assistantMessage, SessionMemory, textOf, userMessage } from '@isoloop/core';
 import { keywordMemory } from '@isoloop/core/memory-search';
 import { IndexedDbSessions, IndexedDbStore } from '@isoloop/web-worker';
 import { IndexedDbMemory } from '@isoloop/web-worker/worker';
@@ -128,15 +128,6 @@ test('an unknown session cannot be renamed or exported', async () => {
   const { sessions } = open();
   await expect(sessions.rename('x', 'y')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(sessions.export('x')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-});
-
-test('SessionMemory.adopt() fails if the session already has messages', async () => {
-  const memory = new SessionMemory(new MemoryStore(), 's');
-  await memory.adopt([]);
-  await memory.append([userMessage('one')]);
-  await expect(memory.adopt(await memory.records())).rejects.toMatchObject({
-    code: 'INVALID_STATE',
-  });
 });
 
 test('persist() asks the browser for persistence, and storage() reports usage and quota', async () => {

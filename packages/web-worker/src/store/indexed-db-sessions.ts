@@ -1,7 +1,5 @@
-import { AgentError, listSessions, MemoryStore, SessionMemory } from '@isoloop/core';
-import type { SessionInfo } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
-import type { LogRecord } from '@isoloop/core/adapter';
+import { AgentError, listSessions, SessionMemory, type SessionInfo } from '@isoloop/core';
+import { adoptRecords, checkOptions, checkRecords, type LogRecord } from '@isoloop/core/adapter';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 /** Where the conversations are, and which long-term memories forget a deleted one. */
@@ -133,9 +131,10 @@ export class IndexedDbSessions {
     const taken = await this.#find(id);
     if (taken && !replace)
       throw new AgentError('INVALID_INPUT', `There is a session "${id}" already.`);
-    const checked = await checkRecords(records);
+    // An invalid import must not delete anything.
+    checkRecords(records);
     if (taken) await this.#memory(id).clear();
-    await this.#memory(id).adopt(checked);
+    await adoptRecords(this.#memory(id), records);
     return id;
   }
 
@@ -174,14 +173,4 @@ export class IndexedDbSessions {
       throw new AgentError('INVALID_INPUT', `There is no session "${sessionId}".`);
     return this.#memory(sessionId);
   }
-}
-
-/**
- * Returns the records, or rejects if they are invalid. An import calls this before it deletes
- * anything.
- */
-async function checkRecords(records: unknown): Promise<readonly LogRecord[]> {
-  const given = records as readonly LogRecord[];
-  await new SessionMemory(new MemoryStore(), 'check').adopt(given);
-  return given;
 }

@@ -89,11 +89,12 @@ const fieldsOf: Readonly<Record<LogRecord['kind'], string>> = {
  * Throws `INVALID_STATE` if these are not valid records of a session. Records from a store have a
  * checksum instead.
  */
-export function checkRecords(records: readonly LogRecord[]): void {
+export function checkRecords(records: unknown): asserts records is readonly LogRecord[] {
   checkFields('A session', { records }, 'records:array', 'INVALID_STATE');
-  for (const record of records) checkRecord(record);
+  const given = records as readonly LogRecord[];
+  for (const record of given) checkRecord(record);
   try {
-    parseMessages(messagesIn(records));
+    parseMessages(messagesIn(given));
   } catch (cause) {
     const message = `The session has an invalid message: ${messageOf(cause)}`;
     throw new AgentError('INVALID_STATE', message, { cause });

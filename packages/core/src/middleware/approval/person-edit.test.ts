@@ -4,6 +4,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Memory } from '../../memory/memory.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
+import { adoptRecords } from '../../memory/adopt-records.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -290,7 +291,7 @@ test('exported records, a saved state and a compacted log keep an edit', async (
   expect(inputsOf(other.model.requests[0]!.messages)).toEqual([10, 2]);
 
   const copy = new SessionMemory(new MemoryStore(), 's2');
-  await copy.adopt(await memory.records());
+  await adoptRecords(copy, await memory.records());
   expect(inputsOf(await copy.read())).toEqual([10, 2]);
   const reopened = new SessionMemory(store, 's', { compactAfter: 1 });
   await reopened.rename('compacts');
