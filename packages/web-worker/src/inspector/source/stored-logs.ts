@@ -1,5 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
-import type { LogRecord } from '@isoloop/core/adapter';
+import { adoptRecords, type LogRecord } from '@isoloop/core/adapter';
 import { recordsOf } from './records-of.ts';
 import { IndexedDbSessions } from '../../store/indexed-db-sessions.ts';
 import { IndexedDbStore } from '../../store/indexed-db-store.ts';
@@ -34,7 +34,7 @@ export function storedLogs(agent: string | undefined, database: string | undefin
     },
     async create({ messages }) {
       const sessionId = crypto.randomUUID();
-      await new SessionMemory(store, prefix + sessionId).adopt(recordsOf(messages));
+      await adoptRecords(new SessionMemory(store, prefix + sessionId), recordsOf(messages));
       return sessionId;
     },
   };
