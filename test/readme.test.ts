@@ -47,13 +47,6 @@ test('the code in the worker package’s README compiles against the built packa
     expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });
 
-test('the code of the page about the inspector compiles against the built packages', async () => {
-  const blocks = codeBlocks('docs/inspector.md');
-  expect(blocks.map(({ file }) => file)).toEqual(['inspect.ts', 'build-agent.ts']);
-  for (const { file } of blocks)
-    expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
-});
-
 test('the code in the edge package’s README compiles against the built packages', async () => {
   const blocks = codeBlocks('packages/edge/README.md');
   expect(blocks.map(({ file }) => file)).toEqual([
