@@ -17,8 +17,8 @@ import { textToolCalls } from '@isoloop/core/text-protocol';
 import { selectTools, toolSourcing } from '@isoloop/core/tools';
 import {
   decideBeside,
-  decidedCalls,
-} from '../packages/core/src/middleware/approval/decided-calls.ts';
+  basicApprovals,
+} from '../packages/core/src/middleware/approval/basic-approvals.ts';
 import { claimed } from '../packages/core/src/middleware/guard/claims.ts';
 import { instructions } from '../packages/core/src/middleware/guard/instructions.ts';
 import { root } from '../scripts/root.ts';
@@ -36,7 +36,7 @@ const memory = {
 
 /** One middleware for each row of the table, with all that its options can add. */
 const parts: Readonly<Record<string, UseList[number]>> = {
-  decidedCalls: decidedCalls(),
+  basicApprovals: basicApprovals(),
   steering: middleware.steering(),
   directAnswers: middleware.directAnswers(),
   lastAnswer: middleware.lastAnswer(),
@@ -130,7 +130,7 @@ test('docs/features.md has a row for each function that returns middleware', () 
     .filter((path) => !path.endsWith('.test.ts'))
     .flatMap((path) => [
       ...readFileSync(`${root}/${path}`, 'utf8').matchAll(
-        /^export function (\w+)[^{]*?\((?:[^{}]|\{\})*?\): (?:Middleware|DecidedCalls)\b/gm,
+        /^export function (\w+)[^{]*?\((?:[^{}]|\{\})*?\): (?:Middleware|BasicApprovals)\b/gm,
       ),
     ])
     .map(([, name = '']) => name);

@@ -9,7 +9,7 @@ export { judgedJsonMode } from './middleware/output/json-mode.ts';
 export { checkDecision } from './event/check-decision.ts';
 export { jsonClaim, unfitClaim, type Claim } from './middleware/guard/claims.ts';
 export { RunDriver, type RunDriverOptions } from './agent/driver/run-driver.ts';
-export { logLimit, type LogEntry, type LogLimit, type RunLog } from './agent/driver/run-log.ts';
+export { logLimit, type LogEntry, type LogLimit, type RunLog } from './event/run-log.ts';
 export { EchoMemory, echoFields } from './memory/branch/echo-memory.ts';
 export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memory.ts';
 export type { StoreFeatures } from './memory/key-value-store.ts';

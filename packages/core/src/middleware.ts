@@ -44,16 +44,16 @@ export { steering, type SteeringOptions } from './middleware/steering/steering.t
 export { checkNew, type CallInput } from './event/call-input.ts';
 export type { CheckedRequest } from './event/interrupt-request.ts';
 export type { Revised } from './agent/step/jump.ts';
-export type { Edit, EventFields, Steps, SummaryEvent } from './agent/steps.ts';
+export type { Edit, EventData, Steps, SummaryEvent } from './agent/steps.ts';
 export type { NewCall, Taker } from './agent/run/inbox.ts';
 export type {
+  InnerStep,
   OpenCall,
   OuterStep,
   Reply,
   RequestDraft,
   Round,
   SettledInput,
-  Step,
   Wrap,
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';

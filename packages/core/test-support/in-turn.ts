@@ -1,4 +1,4 @@
-import type { RequestDraft, Step } from '../src/agent/middleware.ts';
+import type { RequestDraft, InnerStep } from '../src/agent/middleware.ts';
 import type { RunContext } from '../src/agent/run-context.ts';
 import type { Steps } from '../src/agent/steps.ts';
 import {
@@ -31,7 +31,7 @@ export async function fitInTurn(
   const results: FittedContext[] = [];
   const steps = { addToResult: () => {}, emit: async () => {} } as unknown as Steps;
   let draft: RequestDraft = { messages, head, tools, beside, options: {}, isAsked: false };
-  const last: Step<RequestDraft, ModelRequest> = async (given) => {
+  const last: InnerStep<RequestDraft, ModelRequest> = async (given) => {
     draft = given;
     return given;
   };

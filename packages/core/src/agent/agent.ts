@@ -34,7 +34,7 @@ import {
 import { AgentStream } from './driver/agent-stream.ts';
 import { keepDriver } from './driver/attach.ts';
 import { RunDriver } from './driver/run-driver.ts';
-import { logLimit } from './driver/run-log.ts';
+import { logLimit } from '../event/run-log.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
 import { offerCall, type NewCall } from './run/inbox.ts';

@@ -17,7 +17,7 @@ import { bySimilarity } from '../middleware/selection/by-similarity.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
-import type { Middleware, Step } from './middleware.ts';
+import type { InnerStep, Middleware } from './middleware.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -82,7 +82,7 @@ const cases: readonly Case[] = [
     name,
     options: adding((hang) => ({
       [name]:
-        (next: Step<unknown, unknown>): Step<unknown, unknown> =>
+        (next: InnerStep<unknown, unknown>): InnerStep<unknown, unknown> =>
         async (given) => {
           await hang();
           return next(given);

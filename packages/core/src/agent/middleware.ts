@@ -15,7 +15,7 @@ import type { RunContext } from './run-context.ts';
 import type { Steps } from './steps.ts';
 
 /** The step inside a wrapper: its `next`. It rejects if the run fails. */
-export type Step<Given, Made> = (given: Given) => Promise<Made>;
+export type InnerStep<Given, Made> = (given: Given) => Promise<Made>;
 
 /** What a wrapper puts in the place of a step. `steps`: what it may do to the run. */
 export type OuterStep<Given, Made> = (
@@ -25,7 +25,7 @@ export type OuterStep<Given, Made> = (
 ) => Promise<Made>;
 
 /** Wraps one step of the loop. */
-export type Wrap<Given, Made> = (next: Step<Given, Made>) => OuterStep<Given, Made>;
+export type Wrap<Given, Made> = (next: InnerStep<Given, Made>) => OuterStep<Given, Made>;
 
 /** The next model request while `wrapRequest` of the middleware prepares it. */
 export interface RequestDraft {

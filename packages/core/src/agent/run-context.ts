@@ -48,7 +48,10 @@ export interface RunContext extends RunInfo {
   readonly generate: GenerateOptions;
   /** The tools of this run. */
   readonly tools: ToolSet;
-  /** The tools that middleware added to this run. */
+  /**
+   * The tools in `tools` that are not the agent's own: those of `addTools()`, then those in the
+   * member `tools` of middleware. A middleware that replaces the agent's tools leaves them alone.
+   */
   readonly addedTools: readonly Tool[];
   /** Schemas of the tools that the model may call now. Empty if the model does not support tools. */
   readonly toolSchemas: readonly ToolSchema[];
@@ -61,13 +64,18 @@ export interface RunContext extends RunInfo {
   /** The conversation in the log so far, without the system prompt. */
   readonly messages: readonly Msg[];
   /**
-   * Messages of the next model request before middleware changes it: system prompt, prepended
-   * messages, conversation.
+   * Messages of the next model request before `wrapRequest` changes it: the system prompt, the
+   * messages of `steps.include()`, then `messages`. Tool results have their whole length. Each use
+   * makes a new list.
    */
   readonly request: readonly Msg[];
   /** Id of the newest user message when the agent call began. */
   readonly promptId: string | undefined;
-  /** Tool calls without a result, with what the log says about them. */
+  /**
+   * Tool calls without a result, in the order of the calls. Each has its `state`: whether its tool
+   * has started, what it waits for, and the decision about it. Each use makes a new list, so a loop
+   * over tool calls should use it once.
+   */
   readonly openCalls: readonly OpenCall[];
   /** The session's state. The run's next write stores it. */
   readonly state: Record<string, JsonValue>;

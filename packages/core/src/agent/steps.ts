@@ -21,7 +21,7 @@ import { admit } from './step/settle.ts';
 type EventType = AgentEvent['type'];
 
 /** Fields of an event that the sender sets. The run sets the other fields. */
-export type EventFields<K extends EventType> = Omit<
+export type EventData<K extends EventType> = Omit<
   EventOf<K>,
   'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
 >;
@@ -79,14 +79,14 @@ export interface Steps {
   /** Sends an event to the hooks, then to the readers. `to: 'readers'` leaves out the hooks. */
   emit<K extends EventType>(
     type: K,
-    fields: EventFields<K>,
+    fields: EventData<K>,
     options?: { readonly to?: 'readers' },
   ): Promise<void>;
   /**
    * Passes an event of a last answer through the hooks, then to the readers. If the hooks change its
    * message, readers get a `step-reset` with the new message first.
    */
-  revise<K extends SummaryEvent>(type: K, fields: EventFields<K>): Promise<Revised<K>>;
+  revise<K extends SummaryEvent>(type: K, fields: EventData<K>): Promise<Revised<K>>;
   /** Waits for code that may never settle. Rejects with the signal's reason after an abort. */
   wait<T>(work: T | PromiseLike<T>): Promise<T>;
   /** Returns the value of `work`, whose time does not count toward `limits.timeoutMs`. */

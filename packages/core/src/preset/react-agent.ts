@@ -18,7 +18,7 @@ import { isMessage } from '../message/validation/is-message.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ReturnDirect } from '../middleware/answer/direct-answers.ts';
 import { approvalsFields } from '../middleware/approval/approvals.ts';
-import { decideBeside } from '../middleware/approval/decided-calls.ts';
+import { decideBeside } from '../middleware/approval/basic-approvals.ts';
 import { claimed, type Claim } from '../middleware/guard/claims.ts';
 import { instructions } from '../middleware/guard/instructions.ts';
 import type { RunLimits } from '../middleware/limits/run-limits.ts';

@@ -2,7 +2,7 @@ import type { FeatureFields } from '../agent/check-options.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
 import { directAnswers, directAnswersFields } from '../middleware/answer/direct-answers.ts';
-import { decidedCalls } from '../middleware/approval/decided-calls.ts';
+import { basicApprovals } from '../middleware/approval/basic-approvals.ts';
 import { runLimits, runLimitsFields } from '../middleware/limits/run-limits.ts';
 import { lastAnswer, lastAnswerFields } from '../middleware/limits/last-answer.ts';
 import { steering, steeringFields } from '../middleware/steering/steering.ts';
@@ -31,5 +31,5 @@ export const servingParts: ReadonlyMap<string, string> = new Map([
  * `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
-  return presetOf([decidedCalls(), steering(), directAnswers(), lastAnswer(), runLimits()]);
+  return presetOf([basicApprovals(), steering(), directAnswers(), lastAnswer(), runLimits()]);
 }

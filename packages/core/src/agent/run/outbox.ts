@@ -3,7 +3,7 @@ import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../../even
 import type { Awaitable, ControlOf } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Run } from './run.ts';
-import type { EventFields } from '../steps.ts';
+import type { EventData } from '../steps.ts';
 
 type EventType = AgentEvent['type'];
 
@@ -23,7 +23,7 @@ export class Outbox {
     this.#send = send;
   }
 
-  event<K extends EventType>(type: K, fields: EventFields<K>): EventOf<K> {
+  event<K extends EventType>(type: K, fields: EventData<K>): EventOf<K> {
     return this.stamp({ type, ...fields }, this.#run.now()) as unknown as EventOf<K>;
   }
 
@@ -49,7 +49,7 @@ export class Outbox {
   /** Sends a notification to the hooks, then to the readers. */
   async tell<K extends EventType>(
     type: K,
-    fields: EventFields<K>,
+    fields: EventData<K>,
     control?: ControlOf<K>,
   ): Promise<void> {
     const event = this.event(type, fields);
@@ -61,7 +61,7 @@ export class Outbox {
   /** Passes a modifiable event through the hooks and returns the event that they return. */
   modify<K extends EventType>(
     type: K,
-    fields: EventFields<K>,
+    fields: EventData<K>,
     control?: ControlOf<K>,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Awaitable<EventOf<K>> {
@@ -74,7 +74,7 @@ export class Outbox {
    */
   async revise<K extends EventType>(
     type: K,
-    fields: EventFields<K>,
+    fields: EventData<K>,
     control?: ControlOf<K>,
   ): Promise<EventOf<K>> {
     const { message: given } = fields as { readonly message?: Msg };

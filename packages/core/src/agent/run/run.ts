@@ -24,7 +24,7 @@ import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';
 import { kernelFields } from '../check-options.ts';
 import type { Report } from './report.ts';
-import { Conversation, keepConversation } from './conversation.ts';
+import { Conversation, keepConversation } from '../../message/conversation.ts';
 import { openCallsOf } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';

@@ -3,7 +3,7 @@ import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory
 import { withMetadata } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Edit } from '../steps.ts';
-import { openConversation } from './conversation.ts';
+import { openConversation } from '../../message/conversation.ts';
 import { takeCalls, takeNotes } from './open-calls.ts';
 import type { Run } from './run.ts';
 

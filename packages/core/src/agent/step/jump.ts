@@ -7,7 +7,7 @@ import { told } from './finish.ts';
 import { controlOf, firstOf, type EndBase, type Jump, type Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
-import type { EventFields, SummaryEvent } from '../steps.ts';
+import type { EventData, SummaryEvent } from '../steps.ts';
 
 /** Events whose hooks may ask for a jump at once. */
 type RevisedEvent = 'pre-reasoning' | 'post-reasoning' | SummaryEvent;
@@ -24,7 +24,7 @@ export interface Revised<K extends RevisedEvent> {
 export async function revise<K extends RevisedEvent>(
   run: Run,
   type: K,
-  fields: EventFields<K>,
+  fields: EventData<K>,
 ): Promise<Revised<K>> {
   const jumps: Jump[] = [];
   const event = await run.outbox.revise(type, fields, controlsAt(type, jumps) as ControlOf<K>);

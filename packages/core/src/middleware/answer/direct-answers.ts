@@ -1,5 +1,5 @@
 import type { FeatureFields } from '../../agent/check-options.ts';
-import type { Middleware, RequestDraft, Step } from '../../agent/middleware.ts';
+import type { InnerStep, Middleware, RequestDraft } from '../../agent/middleware.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
@@ -69,7 +69,7 @@ interface Answering {
 /** Ends the run with the newest results, or asks the model if it has to answer. */
 async function answerDirectly(
   draft: RequestDraft,
-  next: Step<RequestDraft, ModelRequest | Next>,
+  next: InnerStep<RequestDraft, ModelRequest | Next>,
   { context, steps }: Answering,
 ): Promise<ModelRequest | Next> {
   const { messages, tools, options } = context;

@@ -6,7 +6,7 @@ import { notStarted, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { toolNeeds, type Approving } from './approval-policy.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 import { askedAgain, askingApprover, type Decide } from './ask-approver.ts';
-import { decidedCalls } from './decided-calls.ts';
+import { basicApprovals } from './basic-approvals.ts';
 import { deferredRounds } from './deferred-rounds.ts';
 
 /** The option of an agent that `approvals()` reads. */
@@ -70,7 +70,7 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
     const own = await toolNeeds(call);
     return (await rules.needs(call, context)) || own;
   });
-  const decided = decidedCalls(deferred.needs);
+  const decided = basicApprovals(deferred.needs);
   const defers = ({ options: usual }: RunContext): boolean =>
     deferRound ?? usual.deferRound ?? false;
   const made: Approving = {

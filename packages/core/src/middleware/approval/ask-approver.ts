@@ -1,4 +1,4 @@
-import type { OpenCall, OuterStep, Round, Step } from '../../agent/middleware.ts';
+import type { InnerStep, OpenCall, OuterStep, Round } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -12,7 +12,7 @@ import { Deadline } from '../../model/deadline.ts';
 import type { ToolCall } from '../../tool/prepare-call.ts';
 import { isSuspension, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult } from '../../tool/tool-result.ts';
-import { editCall } from './decided-calls.ts';
+import { editCall } from './basic-approvals.ts';
 
 /** Answer of an approver about a tool call. */
 export type Verdict =
@@ -57,7 +57,7 @@ export function askedAgain(round: Round): Round {
  */
 export function askingApprover(
   gated: OuterStep<ToolCall, ToolOutcome>,
-  next: Step<ToolCall, ToolOutcome>,
+  next: InnerStep<ToolCall, ToolOutcome>,
   options: AskOptions,
 ): OuterStep<ToolCall, ToolOutcome> {
   return async (call, context, steps) => {

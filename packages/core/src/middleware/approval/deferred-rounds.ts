@@ -1,5 +1,5 @@
 import { isEnding, type Next } from '../../agent/next.ts';
-import type { OpenCall, Round, Step } from '../../agent/middleware.ts';
+import type { InnerStep, OpenCall, Round } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
@@ -16,7 +16,7 @@ interface Deferral {
 export interface DeferredRounds {
   readonly needs: NeedsApproval;
   /** Runs the open tool calls of a round whose tool calls wait. */
-  runRound(round: Round, next: Step<Round, Next>, context: RunContext): Promise<Next>;
+  runRound(round: Round, next: InnerStep<Round, Next>, context: RunContext): Promise<Next>;
   /** Whether tool calls may start now. */
   mayStart(context: RunContext): boolean;
 }
@@ -50,7 +50,7 @@ interface Deferring {
   readonly needs: NeedsApproval;
   readonly deferral: Deferral;
   readonly context: RunContext;
-  readonly next: Step<Round, Next>;
+  readonly next: InnerStep<Round, Next>;
 }
 
 async function runDeferred(

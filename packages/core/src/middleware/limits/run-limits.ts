@@ -1,5 +1,5 @@
 import type { FeatureFields } from '../../agent/check-options.ts';
-import type { Middleware, OpenCall, Reply, Step } from '../../agent/middleware.ts';
+import type { InnerStep, Middleware, OpenCall, Reply } from '../../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -79,7 +79,7 @@ export function runLimits(usual: RunLimits = {}): Middleware {
 async function lastReply(
   reply: Reply,
   context: RunContext,
-  next: Step<Reply, Next>,
+  next: InnerStep<Reply, Next>,
 ): Promise<Next> {
   const made = await next(reply);
   return isNewAnswer(made) ? { ...made, reason: 'limit' } : made;

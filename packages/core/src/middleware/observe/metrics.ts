@@ -10,7 +10,7 @@ import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { isResult, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { withExecute, type ToolCall } from '../../tool/prepare-call.ts';
 import type { StopReason } from '../../event/agent-result.ts';
-import type { Middleware, Step } from '../../agent/middleware.ts';
+import type { InnerStep, Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 
@@ -203,7 +203,7 @@ interface Measuring {
 
 async function measuredCall(
   call: ToolCall,
-  next: Step<ToolCall, ToolOutcome>,
+  next: InnerStep<ToolCall, ToolOutcome>,
   { context: run, recorder, now }: Measuring,
 ): Promise<ToolOutcome> {
   const { tool, toolUse } = call;

@@ -1,5 +1,5 @@
 import { withMetadata } from '../../message/metadata-keys.ts';
-import type { RequestDraft, Step } from '../../agent/middleware.ts';
+import type { InnerStep, RequestDraft } from '../../agent/middleware.ts';
 import {
   isEnding,
   isNewAnswer,
@@ -91,27 +91,27 @@ export interface ValueModeOptions {
  * it.
  */
 export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
-  const runOf = perRun(
+  const valueRun = perRun(
     (context, steps) => new ValueRun(form(context, steps), { context, steps, attempts }),
   );
   return [
     {
       name: 'output',
       wrapSettle: (next) => async (input, context) => {
-        const run = runOf(context);
+        const run = valueRun(context);
         const made = await next(input);
         const isStored = isEnding(made) && made.kind === 'stored';
         return isStored ? run.judgeStored(made) : made;
       },
-      wrapRequest: (next) => (draft, context) => runOf(context).request(draft, next),
+      wrapRequest: (next) => (draft, context) => valueRun(context).request(draft, next),
       wrapReply: (next) => async (reply, context) => {
         // The output of a tool is no value.
         if (!reply.request) return { to: 'model' };
         const made = await next(reply);
-        return isNewAnswer(made) ? runOf(context).judge(made) : made;
+        return isNewAnswer(made) ? valueRun(context).judge(made) : made;
       },
     },
-    lastAnswer({ answer: (context, steps) => runOf(context).last(steps) }),
+    lastAnswer({ answer: (context, steps) => valueRun(context).last(steps) }),
   ];
 }
 
@@ -145,7 +145,7 @@ class ValueRun {
   /** Ends the run if a tool call has given the value. Otherwise asks the model for it. */
   async request(
     draft: RequestDraft,
-    next: Step<RequestDraft, ModelRequest | Next>,
+    next: InnerStep<RequestDraft, ModelRequest | Next>,
   ): Promise<ModelRequest | Next> {
     const form = this.#form;
     const read = draft.isAsked ? undefined : form.readResults?.(this.#context.messages);

@@ -49,7 +49,7 @@ export interface SteeringOptions {
  */
 export function steering(options: SteeringOptions = {}): Middleware {
   checkOptions('steering()', options, fields);
-  const runOf = perRun((context, steps) => new SteeredRun(context, steps));
+  const steeredRun = perRun((context, steps) => new SteeredRun(context, steps));
   return {
     name: 'steering',
     defaults: options,
@@ -60,7 +60,7 @@ export function steering(options: SteeringOptions = {}): Middleware {
     // Guards judge the messages of others only after the run has accepted its own input.
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
-      const run = runOf(context);
+      const run = steeredRun(context);
       steps.onRequest({
         interrupt: (request) => inject(request, run),
         call: (call) => (mayJoin(call, context) ? joinCall(run, call) : undefined),
@@ -69,12 +69,12 @@ export function steering(options: SteeringOptions = {}): Middleware {
     },
     wrapReply: (next) => async (reply, context) => {
       const made = await next(reply);
-      const run = runOf(context);
+      const run = steeredRun(context);
       return isNewAnswer(made) ? afterAnswer(run, made) : beforeModel(run, made);
     },
     wrapRound: (next) => async (round, context) => {
       const made = await next(round);
-      return beforeModel(runOf(context), made);
+      return beforeModel(steeredRun(context), made);
     },
   };
 }

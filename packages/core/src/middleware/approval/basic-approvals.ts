@@ -1,5 +1,11 @@
 import { isSameJson } from '../../message/json/parse-json.ts';
-import type { Middleware, OpenCall, Round, SettledInput, Step } from '../../agent/middleware.ts';
+import type {
+  InnerStep,
+  Middleware,
+  OpenCall,
+  Round,
+  SettledInput,
+} from '../../agent/middleware.ts';
 import type { Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
@@ -18,7 +24,7 @@ import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts
 import { isUndecided, toolNeeds, type NeedsApproval } from './approval-policy.ts';
 
 /** The parts of the middleware `approvals`. */
-export type DecidedCalls = Required<
+export type BasicApprovals = Required<
   Pick<Middleware, 'name' | 'wrapSettle' | 'wrapRound' | 'wrapTool'>
 >;
 
@@ -26,7 +32,7 @@ export type DecidedCalls = Required<
  * Carries out decisions about tool calls, and suspends tool calls that need an approval. Default of
  * `needs`: asks the tool's `needsApproval`.
  */
-export function decidedCalls(needs: NeedsApproval = toolNeeds): DecidedCalls {
+export function basicApprovals(needs: NeedsApproval = toolNeeds): BasicApprovals {
   return {
     name: 'approvals',
     wrapSettle: (next) => async (input, context) => next(decidedInput(input, context.openCalls)),
@@ -53,7 +59,7 @@ interface Needed {
 /** Suspends a tool call that needs an approval. Runs the tool call otherwise. */
 async function runUnlessNeeded(
   call: ToolCall,
-  next: Step<ToolCall, ToolOutcome>,
+  next: InnerStep<ToolCall, ToolOutcome>,
   { isNeeded, context, steps }: Needed,
 ): Promise<ToolOutcome> {
   let reason: boolean | string;
@@ -127,7 +133,7 @@ interface Deciding {
 /** Runs a round after the decisions about its tool calls. */
 async function decideRound(
   round: Round,
-  next: Step<Round, Next>,
+  next: InnerStep<Round, Next>,
   { needs, context, steps }: Deciding,
 ): Promise<Next> {
   const calls: OpenCall[] = [];

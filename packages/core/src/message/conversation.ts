@@ -1,6 +1,6 @@
-import type { ToolUse } from '../../message/content-block.ts';
-import type { Msg } from '../../message/msg.ts';
-import { forModel, orderFrom } from '../../message/tool-pairs.ts';
+import type { ToolUse } from './content-block.ts';
+import type { Msg } from './msg.ts';
+import { forModel, orderFrom } from './tool-pairs.ts';
 
 /**
  * The conversation of an agent, without the system prompt. A step or a run looks only at new
