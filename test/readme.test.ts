@@ -41,6 +41,7 @@ test('the code in the worker package’s README compiles against the built packa
     'shared-worker.ts',
     'sessions.ts',
     'moves.ts',
+    'moving-chat.tsx',
     'inspect.ts',
   ]);
   for (const { file } of blocks)

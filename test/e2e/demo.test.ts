@@ -185,4 +185,6 @@ test('the switch moves the conversation to the edge and back, where it continues
     await expect.poll(() => answers(other).count()).toBe(index + 2);
   }
   expect(await answers(page).first().innerText()).toContain('42');
+  // The edge did not make the first answer, but the second one.
+  expect(await page.getByText('Imported').count()).toBe(1);
 });

@@ -60,9 +60,9 @@ export function App() {
       )}
       {!isFrame && (
         <Header
-          home={home}
+          home={move.chosen}
           model={model}
-          onHome={(next) => void move.go(next)}
+          onHome={move.go}
           onTheme={(next) => change({ theme: next })}
           onModel={() => setChoosing(true)}
           onNew={() => open()}
@@ -97,6 +97,7 @@ export function App() {
           first={first}
           onFirst={onFirst}
           onOpen={open}
+          onError={move.follow}
           onTabs={isFrame ? undefined : () => setHasTabs(true)}
         />
       )}

@@ -43,6 +43,7 @@ export interface ConversationProps {
   readonly onFirst: () => void;
   /** Shows another conversation. Without an id, begins a new one. */
   readonly onOpen: (sessionId?: string, first?: string) => void;
+  readonly onError: (error: Error) => void;
   /** Shows two tabs side by side. Absent in one of these tabs. */
   readonly onTabs: (() => void) | undefined;
 }
@@ -67,6 +68,7 @@ export function Conversation(props: ConversationProps) {
     sessionId,
     throttle: 40,
     listSessions: true,
+    onError: props.onError,
     ...(home === 'worker' && { options: { ...model }, page: pageParts(model) }),
   });
   const { status, error, isBusy, approvals, sendMessage, regenerate, stop } = chat;

@@ -19,6 +19,11 @@ export function toolParts(message: UIMessage): readonly ToolPart[] {
   return message.parts.filter(isToolUIPart);
 }
 
+/** Returns whether an answer came to the edge from a browser, so that only the browser knows it. */
+export function isImported({ metadata }: UIMessage): boolean {
+  return (metadata as { readonly imported?: boolean } | undefined)?.imported === true;
+}
+
 /**
  * Returns whether a message has anything to show. A run that failed at once leaves an answer
  * without parts.

@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react';
 import { languageOf } from '../offline/language.ts';
 import type { Versions } from './branches.ts';
 import { EditMessage, MessageActions } from './message-actions.tsx';
-import { textOfMessage } from './message-parts.ts';
+import { isImported, textOfMessage } from './message-parts.ts';
 import { ToolCard } from './tool-card.tsx';
 import type { LoggedAnswer } from './use-session-log.ts';
 import { VersionSwitch } from './version-switch.tsx';
@@ -67,7 +67,7 @@ export function MessageRow(props: MessageRowProps) {
         )}
         {isWriting && role === 'assistant' && <span className="writing" aria-hidden="true" />}
       </article>
-      <Captions isContinued={isContinued} logged={logged} />
+      <Captions message={message} isContinued={isContinued} logged={logged} />
       {versions && !isBusy && <VersionSwitch versions={versions} onOpen={onVersion} />}
       {!isBusy && !isEdited && text && (
         <MessageActions
@@ -80,9 +80,14 @@ export function MessageRow(props: MessageRowProps) {
 }
 
 /** Says what happened to an answer, and which model wrote it. */
-function Captions({ isContinued, logged }: Pick<MessageRowProps, 'isContinued' | 'logged'>) {
+function Captions({
+  message,
+  isContinued,
+  logged,
+}: Pick<MessageRowProps, 'message' | 'isContinued' | 'logged'>) {
   return (
     <>
+      {isImported(message) && <p className="mark">Imported: the edge has not checked this</p>}
       {isContinued && <p className="mark">Continued from the log</p>}
       {logged?.isPartial && <p className="mark">Stopped</p>}
       {logged?.model && <p className="written">{logged.model}</p>}

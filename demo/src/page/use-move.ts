@@ -1,13 +1,18 @@
-import { useEffect, useState } from 'react';
+import { useMovableSession } from '@isoloop/web-worker/react';
+import { useState } from 'react';
 import { conversations } from './places.ts';
 import type { Home, Settings } from './settings.ts';
 
 export interface Move {
   readonly isMoving: boolean;
+  /** The place that the user has chosen. During a move, the conversation is not there yet. */
+  readonly chosen: Home;
   /** Why the last move failed. The conversation then stays where it was. */
   readonly error: Error | undefined;
   /** Moves the conversation to another place, when its answer has ended. */
-  readonly go: (home: Home) => Promise<void>;
+  readonly go: (home: Home) => void;
+  /** Follows the conversation after an error that says that it has moved. */
+  readonly follow: (error: Error) => void;
 }
 
 /** Moves the conversation with the switch of the header, and follows the moves of other tabs. */
@@ -15,25 +20,17 @@ export function useMove(
   { home, sessions }: Settings,
   change: (changes: Partial<Settings>) => void,
 ): Move {
-  const [isMoving, setMoving] = useState(false);
-  const [error, setError] = useState<Error>();
   const sessionId = sessions[home];
-  const show = (next: Home): void =>
-    change({ home: next, sessions: { ...sessions, [next]: sessionId } });
-  useEffect(() => conversations.watch(sessionId, show));
-  const go = async (next: Home): Promise<void> => {
-    setMoving(true);
-    setError(undefined);
-    show(next);
-    try {
-      // A conversation without messages is nowhere yet.
-      if (await conversations.whereIs(sessionId))
-        await conversations.moveTo(sessionId, next, { running: 'wait' });
-    } catch (thrown) {
-      setError(thrown as Error);
-      change({ home, sessions });
-    }
-    setMoving(false);
+  const { isMoving, error, follow, moveTo } = useMovableSession(conversations, sessionId, {
+    initial: home,
+    // The settings say where the conversation is, and nothing has to be loaded.
+    look: false,
+    onMove: (next) => change({ home: next, sessions: { ...sessions, [next]: sessionId } }),
+  });
+  const [next, setNext] = useState(home);
+  const go = (chosen: Home): void => {
+    setNext(chosen);
+    void moveTo(chosen, { running: 'wait' });
   };
-  return { isMoving, error, go };
+  return { isMoving, chosen: isMoving ? next : home, error, go, follow };
 }

@@ -7,6 +7,8 @@ export type {
   ToolOutput,
   UseAgentChatOptions,
 } from './react/use-agent-chat.ts';
+export { useMovableSession } from './react/use-movable-session.ts';
+export type { MovableSession, UseMovableSessionOptions } from './react/use-movable-session.ts';
 export { useAgentEvents } from './react/use-agent-events.ts';
 export type { AgentTimelineEvent } from './react/agent-events.ts';
 export type { AgentApproval } from './react/approvals.ts';

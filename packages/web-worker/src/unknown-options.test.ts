@@ -60,6 +60,7 @@ const entries: Readonly<Record<string, Entry>> = {
     calls: {
       agentEndpoint: (wrong) => react.agentEndpoint('/api/chat', wrong),
       useAgentChat: link,
+      useMovableSession: (wrong) => react.useMovableSession({} as Wrong, 's', wrong),
     },
     others: ['getToolName', 'isToolUIPart', 'useAgentEvents'],
   },

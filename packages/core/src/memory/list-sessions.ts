@@ -13,6 +13,8 @@ export interface SessionInfo {
   readonly updatedAt: number;
   /** Number of writes to the session's log so far. */
   readonly version: number;
+  /** Name of the place to which the session has moved. This store then has only a copy. */
+  readonly movedTo?: string | undefined;
 }
 
 const headEnd = ':head';
@@ -45,8 +47,10 @@ function sessionInfo(key: string, text: string): SessionInfo {
   const encoded = key.slice(keyPrefix.session.length, -headEnd.length);
   const sessionId = decodeURIComponent(encoded);
   try {
-    const { title, createdAt, updatedAt, version } = parseHead(text, key);
-    return { sessionId, createdAt, updatedAt, version, ...(title && { title }) };
+    const { title, createdAt, updatedAt, version, owner } = parseHead(text, key);
+    const place = owner?.owner;
+    const movedTo = place?.includes(':') ? place : undefined;
+    return { sessionId, createdAt, updatedAt, version, title: title || undefined, movedTo };
   } catch {
     return { sessionId, createdAt: 0, updatedAt: 0, version: -1 };
   }

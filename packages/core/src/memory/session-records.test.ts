@@ -210,7 +210,7 @@ test('listSessions() returns titles and times, and times never decrease if the c
   await open('ann/a').append([message('1')]);
   expect((await listSessions(store, { startsWith: 'ann/a' }))[0]?.title).toBe('Weather 天気');
   await open('ann/a').rename('');
-  expect((await listSessions(store, { startsWith: 'ann/a' }))[0]).not.toHaveProperty('title');
+  expect((await listSessions(store, { startsWith: 'ann/a' }))[0]?.title).toBeUndefined();
 });
 
 test('replace() replaces a message in its place', async () => {

@@ -1,5 +1,6 @@
 import { hideSecrets } from '@isoloop/core/observe';
 import type { HandlerSettings } from '../handler-options.ts';
+import { sessionSecrets } from './session-secrets.ts';
 
 /** Hides the secrets of a handler in the log: the option `secrets`, and the keys of the echoes. */
 export function hideSecretsOf(
@@ -9,5 +10,5 @@ export function hideSecretsOf(
   const bindings = env as Readonly<Record<string, unknown>>;
   const values =
     typeof secrets === 'function' ? secrets(env) : secrets.map((binding) => bindings[binding]);
-  hideSecrets([...values, bindings['SESSION_SECRET'], bindings['SESSION_SECRET_OLD']]);
+  hideSecrets([...values, ...sessionSecrets(env)]);
 }

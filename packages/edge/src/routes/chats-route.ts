@@ -9,7 +9,7 @@ import { invalidField } from '../http/request-body.ts';
 import { forgetSession } from '../session/session-acts.ts';
 import { noContent } from '../session/session-answer.ts';
 import { askerOf } from '../session/session-command.ts';
-import { checkSession, openMemory } from '../turn/session.ts';
+import { checkSession, kvOf, openMemory } from '../turn/session.ts';
 
 const maxLimit = 1000;
 
@@ -27,17 +27,16 @@ export async function chatsRoute(
   const limit = count(c, 'limit') ?? 100;
   if (limit < 1 || limit > maxLimit)
     throw invalidField('limit', `must be a number from 1 to ${maxLimit}`);
-  const before = count(c, 'before');
-  const page = { limit, before };
+  const page = { limit, before: count(c, 'before') };
   const ask = askerOf(c, '');
   if (ask) return ask({ type: 'list', ...page });
-  const { kv, chats: all } = await chatsInKv(c, settings);
-  const titles = await new KvTitles(kv, c.get('user')).read();
-  const chats = pageOf(all, page).map((chat) => {
-    const title = titles.get(chat.sessionId);
-    return title === undefined ? chat : { ...chat, title };
+  const { kv, chats } = await chatsInKv(c, settings);
+  const titleOf = await new KvTitles(kv, c.get('user')).read();
+  const titled = (chat: ChatInfo): ChatInfo => ({
+    ...chat,
+    title: titleOf(chat.sessionId) ?? chat.title,
   });
-  return Response.json({ chats });
+  return Response.json({ chats: pageOf(chats, page).map(titled) });
 }
 
 /**
@@ -55,8 +54,8 @@ export async function deleteRoute(
   const setup = { env: c.env, sessionId, user };
   const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
   await forgetSession(settings, setup, memory);
-  const kv = settings.memory ? undefined : kvOf(c);
-  if (kv) await new KvTitles(kv, user).delete(sessionId);
+  const kv = kvOf(c.env);
+  if (kv && !settings.memory) await new KvTitles(kv, user).delete(sessionId);
   return noContent();
 }
 
@@ -68,17 +67,13 @@ export async function chatsInKv(
   c: Context<EdgeEnv>,
   { memory }: Pick<HandlerSettings, 'memory'>,
 ): Promise<{ readonly kv: KVNamespace; readonly chats: readonly ChatInfo[] }> {
-  const kv = kvOf(c);
+  const kv = kvOf(c.env);
   if (memory || !kv)
     throw new AgentError(
       'NEEDS_DURABLE_OBJECT',
       'Only sessions in CHAT_SESSION or CHAT_KV can be listed and renamed.',
     );
   return { kv, chats: await chatsIn(new KvStore(kv), c.get('user')) };
-}
-
-function kvOf(c: Context<EdgeEnv>): KVNamespace | undefined {
-  return (Object(c.env) as { readonly CHAT_KV?: KVNamespace }).CHAT_KV;
 }
 
 function count(c: Context<EdgeEnv>, name: string): number | undefined {

@@ -34,7 +34,7 @@ export async function interruptRoute(
   if (reason !== undefined && (mode !== 'stop' || !isReason(reason))) {
     throw invalidField(
       'reason',
-      `must be a text of at most ${maxReason} characters, and needs the mode "stop"`,
+      `must be a text of at most ${maxReason} characters, with the mode "stop"`,
     );
   }
   const ask = askerOf(c, sessionId);

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { EchoMemory } from '@isoloop/core/adapter';
-import type { Memory, Msg, PendingCall } from '@isoloop/core';
+import type { Memory, PendingCall } from '@isoloop/core';
 import type { SessionBranch } from '@isoloop/core/adapter';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
@@ -28,8 +28,8 @@ export async function messagesRoute(
   const ask = askerOf(c, checkSession(c.req.param('id')));
   if (ask) return ask({ type: 'messages' });
   const memory = await open(c, settings);
-  const messages = await memory.read();
-  return Response.json(toConversation(messages, echoOf(memory), await waitingCalls(memory)));
+  const stored = { messages: await memory.read(), echo: echoOf(memory) };
+  return Response.json(toConversation(stored, await waitingCalls(memory)));
 }
 
 /**
@@ -48,10 +48,9 @@ export async function branchesRoute(
   if (!(memory instanceof EchoMemory))
     throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
   const { yours, theirs } = await memory.branches();
-  const show = ({ messages, echo }: SessionBranch): Conversation => toConversation(messages, echo);
   return Response.json({
-    yours: yours && show(yours),
-    theirs: theirs && show(theirs),
+    yours: yours && toConversation(yours),
+    theirs: theirs && toConversation(theirs),
   });
 }
 
@@ -68,8 +67,10 @@ function open(c: Context<EdgeEnv>, settings: Pick<HandlerSettings, 'memory'>): P
 }
 
 function toConversation(
-  stored: readonly Msg[],
-  echo: string | undefined,
+  {
+    messages: stored,
+    echo,
+  }: Pick<SessionBranch, 'messages'> & { readonly echo: string | undefined },
   pending: readonly PendingCall[] = [],
 ): Conversation {
   const messages = toUiMessages(stored, { pending });

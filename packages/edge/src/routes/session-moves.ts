@@ -2,12 +2,13 @@ import { AgentError } from '@isoloop/core';
 import { checkFields, type OwnerChange, type SessionCopy } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionMoves } from '../handler-options.ts';
+import { sessionSecrets } from '../http/session-secrets.ts';
 import { readJson } from '../http/request-body.ts';
 import { moveAddress, movingSession, type MoveRequest } from '../session/move/moving-session.ts';
 import { takeKvStep } from '../session/move/kv-move.ts';
-import { secretsIn, type MoveStep } from '../session/move/moving-place.ts';
+import type { MoveStep } from '../session/move/moving-place.ts';
 import { callSession, sessionObject } from '../session/session-command.ts';
-import { checkSession, echoHeader } from '../turn/session.ts';
+import { checkSession, echoHeader, kvOf } from '../turn/session.ts';
 
 /**
  * Lets conversations move between this endpoint and other places, such as browsers, with
@@ -54,8 +55,8 @@ async function take(
   const user = c.get('user');
   const mayEdit = c.get('mayEdit');
   const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
-  const { CHAT_KV: kv } = c.env as { readonly CHAT_KV?: KVNamespace };
-  if (!object && kv && !store && !memory && secretsIn(c.env).length) {
+  const kv = kvOf(c.env);
+  if (!object && kv && !store && !memory && sessionSecrets(c.env).length) {
     const echo = c.req.header(echoHeader);
     const setup = { env: c.env, user, sessionId, mayEdit };
     return takeKvStep(step, { kv, settings, setup, echo });

@@ -93,19 +93,19 @@ interface Row extends Record<string, SqlStorageValue> {
   readonly updated_at: number;
 }
 
-/** Returns a user's conversations in a store, the most recently changed first. */
+/**
+ * Returns a user's conversations in a store, the most recently changed first, without those that
+ * have moved to another place.
+ */
 export async function chatsIn(store: KeyValueStore, user: string): Promise<readonly ChatInfo[]> {
   const prefix = `${user}/`;
-  return (
-    (await listSessions(store, { startsWith: prefix }))
-      .map(({ version: _version, sessionId, ...entry }) => ({
-        sessionId: sessionId.slice(prefix.length),
-        ...entry,
-      }))
+  return (await listSessions(store, { startsWith: prefix }))
+    .flatMap(({ version: _version, movedTo, sessionId, ...entry }) => {
+      const id = sessionId.slice(prefix.length);
       // Another user's id may begin with this user's id and a slash. A session id has no slash.
-      .filter(({ sessionId }) => !sessionId.includes('/'))
-      .toSorted((one, other) => other.updatedAt - one.updatedAt)
-  );
+      return id.includes('/') || movedTo ? [] : [{ sessionId: id, ...entry }];
+    })
+    .toSorted((one, other) => other.updatedAt - one.updatedAt);
 }
 
 /** Returns a page of sorted conversations. */

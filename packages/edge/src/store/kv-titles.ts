@@ -13,11 +13,10 @@ export class KvTitles {
     this.#prefix = `title:${encodeURIComponent(user)}/`;
   }
 
-  /** Returns the titles by session id. */
-  async read(): Promise<ReadonlyMap<string, string>> {
-    const keys = await this.#store.keys(this.#prefix);
-    const titles = await this.#store.getMany(keys);
-    return new Map([...titles].map(([key, title]) => [key.slice(this.#prefix.length), title]));
+  /** Reads all titles. Returns a function that returns the title of a session. */
+  async read(): Promise<(sessionId: string) => string | undefined> {
+    const titles = await this.#store.getMany(await this.#store.keys(this.#prefix));
+    return (sessionId) => titles.get(this.#prefix + sessionId);
   }
 
   set(sessionId: string, title: string): Promise<void> {

@@ -9,6 +9,7 @@ import type {
   AgentSetup,
   SessionAgent,
 } from '../handler-options.ts';
+import { sessionSecrets } from '../http/session-secrets.ts';
 import { KvMemory } from '../store/kv-memory.ts';
 
 /**
@@ -26,10 +27,9 @@ export function checkSession(id: unknown, param = 'id'): string {
   );
 }
 
-interface Bindings {
-  readonly CHAT_KV?: KVNamespace;
-  readonly SESSION_SECRET?: string;
-  readonly SESSION_SECRET_OLD?: string;
+/** Returns the binding with the conversations in KV, if there is one. */
+export function kvOf(env: unknown): KVNamespace | undefined {
+  return (Object(env) as { readonly CHAT_KV?: KVNamespace }).CHAT_KV;
 }
 
 /**
@@ -41,14 +41,9 @@ export async function openMemory(
   setup: MemorySetup,
 ): Promise<Memory> {
   if (settings.memory) return settings.memory(setup);
-  const {
-    CHAT_KV: kv,
-    SESSION_SECRET: secret,
-    SESSION_SECRET_OLD: old,
-  } = (setup.env ?? {}) as Bindings;
+  const kv = kvOf(setup.env);
   if (!kv) {
-    const message =
-      'No place for conversations. Bind CHAT_KV in wrangler.toml, or pass `store` or `memory` to createAgentHandler.';
+    const message = 'Conversations need a place: bind CHAT_KV, or pass `store` or `memory`.';
     throw new AgentError('CONFIGURATION', message);
   }
   // Caches stored batches in the isolate, because the next turn of a session often reaches the same
@@ -57,8 +52,9 @@ export async function openMemory(
   caches.set(kv, cache);
   // A session id has no slash, so the keys of two users are never the same.
   const { user, sessionId, echo, withoutEcho } = setup;
+  const secrets = sessionSecrets(setup.env);
   return new KvMemory(kv, `${user}/${sessionId}`, {
-    ...(secret && { secrets: old ? [secret, old] : [secret] }),
+    ...(secrets.length && { secrets }),
     ...(echo !== undefined && { echo }),
     withoutEcho,
     cache,

@@ -74,7 +74,10 @@ test('a move that was cut off is completed before the next one', async () => {
   const tab = await browserPlace({ store });
   await expect(movableSessions({ tab, edge: cut }).moveTo(sessionId, 'edge')).rejects.toThrow();
   const sessions = movableSessions({ tab, edge: place });
+  expect((await place.read(sessionId))?.owner).toMatchObject({ owner: tab.name });
   expect(await sessions.whereIs(sessionId)).toBe('edge');
+  // The endpoint has taken the conversation, so that it accepts messages.
+  expect((await place.read(sessionId))?.owner).toMatchObject({ owner: name });
   await sessions.moveTo(sessionId, 'tab');
   expect(await sessions.whereIs(sessionId)).toBe('tab');
   expect(await new IndexedDbMemory(sessionId, { store }).read()).toHaveLength(2);

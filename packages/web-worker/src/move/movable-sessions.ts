@@ -26,8 +26,9 @@ export interface MovableSessions<N extends string> {
    */
   moveTo(sessionId: string, name: N, options?: MoveToOptions): Promise<void>;
   /**
-   * Returns the place of a conversation, or `undefined` if no place has it. Works while another place
-   * cannot be reached, if its own place can. Else rejects with the error of the other place.
+   * Returns the place of a conversation, or `undefined` if no place has it. Also completes a move
+   * that was cut off. Works while another place cannot be reached, if its own place can. Else rejects
+   * with the error of the other place.
    */
   whereIs(sessionId: string): Promise<N | undefined>;
   /**
@@ -74,26 +75,34 @@ export function movableSessions<N extends string>(given: Places<N>): MovableSess
   const nameOf = (places: readonly SessionPlace[], place: string): N | undefined =>
     names[places.findIndex(({ name }) => name === place)];
 
+  /** Returns the owner of a session. Completes its last move first, if this was cut off. */
+  const ownerOf = async (
+    sessionId: string,
+    options: Omit<MoveToOptions, 'stop'> = {},
+  ): Promise<SessionPlace | undefined> => {
+    const found = await holderOf(sessionId, await placesOf());
+    if (!found) return undefined;
+    const { reader, holder } = found;
+    if (reader !== holder) await moveSession(sessionId, { ...options, from: reader, to: holder });
+    return holder;
+  };
+
   return {
     async moveTo(sessionId, name, { stop, ...options } = {}) {
       const places = await placesOf();
       const to = places[names.indexOf(name)];
       if (!to) throw new AgentError('INVALID_INPUT', `There is no place "${name}".`);
-      const from = await holderOf(sessionId, places);
+      const from = await ownerOf(sessionId, options);
       if (!from) throw new AgentError('NOT_FOUND', `There is no session "${sessionId}" to move.`);
-      // Completes the last move first, if it was cut off.
-      if (from.reader !== from.holder)
-        await moveSession(sessionId, { ...options, from: from.reader, to: from.holder });
-      if (from.holder !== to) {
-        const place = stop ? { ...from.holder, stop } : from.holder;
+      if (from !== to) {
+        const place = stop ? { ...from, stop } : from;
         await moveSession(sessionId, { ...options, from: place, to });
       }
       tell({ sessionId, movedTo: to.name });
     },
     async whereIs(sessionId) {
-      const places = await placesOf();
-      const found = await holderOf(sessionId, places);
-      return found && nameOf(places, found.holder.name);
+      const owner = await ownerOf(sessionId);
+      return owner && nameOf(await placesOf(), owner.name);
     },
     watch(sessionId, listener) {
       const channel = new BroadcastChannel(channelName);

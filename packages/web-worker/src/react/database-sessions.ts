@@ -1,7 +1,7 @@
 import { IndexedDbSessions } from '../store/indexed-db-sessions.ts';
 import type { SessionStore } from './agent-sessions.ts';
 
-/** Returns the conversations of an agent in IndexedDB. */
+/** Returns the conversations of an agent in IndexedDB, without those that have moved elsewhere. */
 export function databaseSessions(agent: string | undefined): SessionStore {
   const prefix = agent === undefined ? '' : `${agent}/`;
   const stored = new IndexedDbSessions();
@@ -9,6 +9,7 @@ export function databaseSessions(agent: string | undefined): SessionStore {
     async list() {
       const all = await stored.list({ startsWith: prefix });
       return all
+        .filter(({ movedTo }) => !movedTo)
         .map((entry) => ({ ...entry, sessionId: entry.sessionId.slice(prefix.length) }))
         .toSorted((one, other) => other.updatedAt - one.updatedAt);
     },

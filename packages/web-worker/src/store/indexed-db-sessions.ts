@@ -68,7 +68,8 @@ export class IndexedDbSessions {
   }
 
   /**
-   * Returns the sessions whose ids start with `startsWith`, ordered by id. Default: all sessions.
+   * Returns the sessions whose ids start with `startsWith`, ordered by id. Default: all sessions. A
+   * session that has moved elsewhere has `movedTo`.
    */
   list(options: { readonly startsWith?: string } = {}): Promise<readonly SessionInfo[]> {
     return listSessions(this.#store, options);

@@ -7,6 +7,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
+import { listSessions } from '../list-sessions.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { SessionMemory } from '../session-memory.ts';
 import { endpointPlace } from './endpoint-place.ts';
@@ -44,6 +45,8 @@ test('a session moves with its title and state, and the old place refuses its wr
   await expect(old.append([userMessage('late')])).rejects.toMatchObject(movedTo('b:'));
   await expect(textsIn(a)).rejects.toMatchObject(movedTo('b:'));
   await expect(new SessionMemory(a, 's').claim()).rejects.toMatchObject(movedTo('b:'));
+  expect(await listSessions(a)).toMatchObject([{ sessionId: 's', movedTo: 'b:' }]);
+  expect((await listSessions(b))[0]!.movedTo).toBeUndefined();
 });
 
 test('a session moves back over its old copy, with what both places added and removed', async () => {

@@ -1,4 +1,9 @@
-import { agentEndpoint, useAgentChat } from '@isoloop/web-worker/react';
+import {
+  agentEndpoint,
+  useAgentChat,
+  useMovableSession,
+  type MovableSession,
+} from '@isoloop/web-worker/react';
 import { useEffect, useState } from 'react';
 import { forgetToken, WithAccess, type Access } from './access.tsx';
 import { ConversationList, useSessionId } from './conversation-list.tsx';
@@ -17,7 +22,7 @@ interface PlaceProps {
   readonly access: Access;
   readonly sessionId: string;
   readonly place: Place;
-  readonly onMove: (place: Place) => void;
+  readonly moving: MovableSession<Place>;
 }
 
 export function Chat() {
@@ -34,22 +39,28 @@ function OpenChat({ access }: { readonly access: Access }) {
   return <PlacedChat key={sessionId} access={access} sessionId={sessionId} />;
 }
 
-/** Shows a conversation with the agent of its place. */
-function PlacedChat({ access, sessionId }: Omit<PlaceProps, 'place' | 'onMove'>) {
-  const [place, move, problem] = usePlace(sessionId);
-  if (!place) return <p role="status">{problem ?? 'Looking for the conversation…'}</p>;
+/** Shows a conversation with the agent of its place. All tabs follow a move. */
+function PlacedChat({ access, sessionId }: Pick<PlaceProps, 'access' | 'sessionId'>) {
+  const moving = useMovableSession(sessions, sessionId, { initial: 'tab' });
+  const { place, isMoving, error } = moving;
+  // Nobody can write or decide during a move.
+  if (!place || isMoving) return <p role="status">{error?.message ?? 'Just a moment…'}</p>;
   return (
     <>
-      {problem && <p role="alert">{problem}</p>}
-      <ChatIn key={place} place={place} onMove={move} access={access} sessionId={sessionId} />
+      {error && <p role="alert">{error.message}</p>}
+      <ChatIn key={place} moving={moving} place={place} access={access} sessionId={sessionId} />
     </>
   );
 }
 
 /** Shows the conversation with the agent of one place. */
-function ChatIn({ access, sessionId, place, onMove }: PlaceProps) {
+function ChatIn({ access, sessionId, place, moving }: PlaceProps) {
   const source = place === 'tab' ? worker : agentEndpoint(api, { headers });
-  const chat = useAgentChat<Assistant>(source, { sessionId, options: access });
+  const chat = useAgentChat<Assistant>(source, {
+    sessionId,
+    options: access,
+    onError: moving.follow,
+  });
   return (
     <>
       <ConversationList list={useConversations(chat.isBusy)} current={sessionId} />
@@ -59,7 +70,7 @@ function ChatIn({ access, sessionId, place, onMove }: PlaceProps) {
           value={place}
           // A conversation moves between two answers.
           disabled={chat.isBusy || chat.status === 'loading'}
-          onChange={({ target }) => onMove(target.value as Place)}
+          onChange={({ target }) => void moving.moveTo(target.value as Place)}
         >
           <option value="tab">this tab</option>
           <option value="edge">the edge</option>
@@ -80,36 +91,4 @@ function useConversations(isBusy: boolean) {
     listConversations().then(setList, () => {});
   }, [isBusy]);
   return list;
-}
-
-/**
- * Returns the place of a conversation, a function that moves it, and the reason if that failed. All
- * tabs follow a move.
- */
-function usePlace(sessionId: string) {
-  const [place, setPlace] = useState<Place>();
-  const [problem, setProblem] = useState<string>();
-  useEffect(() => {
-    const stop = sessions.watch(sessionId, setPlace);
-    // A new conversation begins in the tab.
-    sessions.whereIs(sessionId).then(
-      (found) => setPlace((known) => known ?? found ?? 'tab'),
-      (error: Error) => setProblem(error.message),
-    );
-    return stop;
-  }, [sessionId]);
-  const move = async (next: Place): Promise<void> => {
-    setProblem(undefined);
-    // Nobody can write or decide during the move.
-    setPlace(undefined);
-    try {
-      // A conversation without messages is nowhere yet.
-      if (await sessions.whereIs(sessionId)) await sessions.moveTo(sessionId, next);
-      setPlace(next);
-    } catch (error) {
-      setProblem((error as Error).message);
-      setPlace(place);
-    }
-  };
-  return [place, move, problem] as const;
 }

@@ -25,7 +25,6 @@ export async function listConversations(): Promise<readonly Listed[]> {
   const { chats } = (await response.json()) as { readonly chats: readonly Listed[] };
   const stored = await new IndexedDbSessions().list();
   // The browser keeps a copy of a conversation that has moved to the edge.
-  const all = new Map<string, Listed>();
-  for (const each of [...stored, ...chats]) all.set(each.sessionId, each);
-  return [...all.values()].toSorted((one, other) => other.updatedAt - one.updatedAt);
+  const here = stored.filter(({ movedTo }) => !movedTo);
+  return [...here, ...chats].toSorted((one, other) => other.updatedAt - one.updatedAt);
 }

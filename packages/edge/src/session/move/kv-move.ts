@@ -1,10 +1,11 @@
 import { changeBranchOwner, type ChooseOwner } from '@isoloop/core/adapter';
 import type { SessionSetup } from '../../handler-options.ts';
+import { sessionSecrets } from '../../http/session-secrets.ts';
 import { KvStore } from '../../store/kv-store.ts';
 import { KvTitles } from '../../store/kv-titles.ts';
 import { echoHeader } from '../../turn/session.ts';
 import { noContent } from '../session-answer.ts';
-import { secretsIn, takeStep, type MoveSettings, type MoveStep } from './moving-place.ts';
+import { takeStep, type MoveSettings, type MoveStep } from './moving-place.ts';
 
 export interface KvMove {
   readonly kv: KVNamespace;
@@ -21,7 +22,7 @@ export async function takeKvStep(step: MoveStep, move: KvMove): Promise<Response
   const titles = new KvTitles(kv, user);
   let echo: string | undefined;
   const change = async (choose: ChooseOwner): Promise<void> => {
-    const options = { secrets: secretsIn(env), echo: move.echo };
+    const options = { secrets: sessionSecrets(env), echo: move.echo };
     echo = await changeBranchOwner(new KvStore(kv), `${user}/${sessionId}`, options, choose);
   };
   const copy = await takeStep(step, { settings, setup, change });
@@ -35,7 +36,7 @@ export async function takeKvStep(step: MoveStep, move: KvMove): Promise<Response
 async function withTitle<
   C extends { readonly sessionId: string; readonly records: readonly object[] },
 >(copy: C, titles: KvTitles): Promise<C> {
-  const title = (await titles.read()).get(copy.sessionId);
+  const title = (await titles.read())(copy.sessionId);
   if (title === undefined) return copy;
   return { ...copy, records: [...copy.records, { kind: 'state', state: { title } }] };
 }

@@ -319,7 +319,10 @@ test('a conversation moves from KV to a browser and back, and KV names its place
   expect(await gone.json()).toMatchObject({
     error: { code: 'SESSION_MOVED', movedTo: 'browser:1' },
   });
+  const listed = async (): Promise<unknown> => (await get('/api/chats')).json();
+  expect(await listed()).toEqual({ chats: [] });
   await moveSession(id, { from: tab(store), to: place });
+  expect(await listed()).toMatchObject({ chats: [{ sessionId: id }] });
   const { messages } = (await (await get(`/api/chat/${id}/messages`)).json()) as {
     readonly messages: readonly { readonly parts: readonly object[] }[];
   };

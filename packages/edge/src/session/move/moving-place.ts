@@ -1,6 +1,7 @@
 import { endpointHere, placeWith, viewOf } from '@isoloop/core/adapter';
 import type { ChooseOwner, OwnerChange, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
+import { sessionSecrets } from '../../http/session-secrets.ts';
 import { CopySigner } from './copy-signature.ts';
 import { importedRecords } from './imported-records.ts';
 
@@ -54,16 +55,5 @@ function placeOf(given: PlaceSetup): SessionPlace {
 }
 
 function signerOf({ setup: { env, user, sessionId } }: PlaceSetup): CopySigner {
-  return new CopySigner(secretsIn(env), user, sessionId);
-}
-
-interface Bindings {
-  readonly SESSION_SECRET?: string;
-  readonly SESSION_SECRET_OLD?: string;
-}
-
-/** Returns the secrets for echoes and signatures. */
-export function secretsIn(env: object): readonly string[] {
-  const { SESSION_SECRET: secret, SESSION_SECRET_OLD: old } = env as Bindings;
-  return [secret, old].flatMap((each) => each ?? []);
+  return new CopySigner(sessionSecrets(env), user, sessionId);
 }
