@@ -5,6 +5,7 @@ import { sidebarOf } from '../scripts/docs/sidebar.ts';
 import { linkedFiles, linkedPages, replaceLinks, siteLink } from '../scripts/docs/site-links.ts';
 import { addressOf, bodyOf, fileOf, sitePage } from '../scripts/docs/site-page.ts';
 import { readSitePages } from '../scripts/docs/site-pages.ts';
+import { traditionalWords } from '../scripts/docs/traditional.ts';
 import { startSiteServer } from '../scripts/docs/site-server.ts';
 
 test('a page has the title of its first heading, and an address by its path', () => {
@@ -60,9 +61,18 @@ test('the sidebar has the lists of the index, the reference and what the index d
   expect(sidebarOf(index, [index, ...pages], reference)).toEqual([
     { label: 'Start', items: [{ slug: 'a' }] },
     { label: 'By task', items: [{ slug: 'guides/b' }] },
-    { label: 'API reference', collapsed: true, items: [{ slug: 'reference/core' }] },
+    {
+      label: 'API reference',
+      translations: { 'zh-CN': 'API 参考' },
+      collapsed: true,
+      items: [{ slug: 'reference/core' }],
+    },
     { label: 'More', items: [{ slug: 'c' }] },
   ]);
+});
+
+test('words that differ in traditional Chinese are found in both forms', () => {
+  expect(traditionalWords('记忆与工具：长期记忆')).toEqual(['記憶', '與', '長期']);
 });
 
 test('llms.txt lists each page as Markdown with its first paragraph', () => {

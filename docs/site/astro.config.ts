@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import starlight from '@astrojs/starlight';
 import { defineConfig, passthroughImageService } from 'astro/config';
 import { root } from '../../scripts/root.ts';
 import { chineseIndex } from '../../scripts/docs/search-index.ts';
-import { basePath, htmlFolder, publicFolder } from '../../scripts/docs/site-folders.ts';
+import { basePath, htmlFolder, publicFolder, siteFolder } from '../../scripts/docs/site-folders.ts';
 import { readSidebar } from '../../scripts/docs/sidebar-file.ts';
 
-const cache = `${root}/node_modules/.cache/docs-site`;
+// Astro keeps rendered pages even if this configuration changes, so each version of it has a cache.
+const version = createHash('sha256').update(readFileSync(`${siteFolder}/astro.config.ts`));
+const cache = `${root}/node_modules/.cache/docs-site/${version.digest('hex').slice(0, 8)}`;
 
 /** The site. `npm run docs` writes its pages before, see `scripts/docs/build.ts`. */
 export default defineConfig({
@@ -29,6 +33,8 @@ export default defineConfig({
         mergeIndex: [{ bundlePath: `${basePath}/${chineseIndex}/`, language: 'zh-cn' }],
       },
       customCss: ['./src/styles/site.css'],
+      // Long lines wrap: a reader would miss comments at their ends.
+      expressiveCode: { defaultProps: { wrap: true, preserveIndent: true } },
       lastUpdated: false,
       credits: false,
     }),

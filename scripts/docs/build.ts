@@ -7,6 +7,7 @@ import { buildSearchIndex } from './search-index.ts';
 import { sidebarOf } from './sidebar.ts';
 import { writeSidebar } from './sidebar-file.ts';
 import { siteFolder } from './site-folders.ts';
+import { isChinese } from './site-page.ts';
 import { indexPath, readSitePages } from './site-pages.ts';
 import { stageSite } from './stage-site.ts';
 
@@ -26,8 +27,7 @@ await buildLive(programs);
 await run('node', ['scripts/docs/live/check-programs.ts']);
 writeSidebar(sidebarOf(index, written, reference.pages));
 await run('astro', ['build', '--root', siteFolder]);
-const addresses = new Set(pages.map(({ address }) => address));
-await buildSearchIndex((address) => addresses.has(address));
+await buildSearchIndex(pages.filter(({ address }) => isChinese(address)));
 console.log(`${pages.length} pages in ${((Date.now() - begin) / 1000).toFixed(1)} s.`);
 
 async function run(command: string, args: readonly string[]): Promise<void> {

@@ -1,6 +1,6 @@
 import { descriptionOf, markdownCopy } from './page-text.ts';
 import { basePath } from './site-folders.ts';
-import type { SitePage } from './site-page.ts';
+import { isChinese, type SitePage } from './site-page.ts';
 
 /** Returns `llms.txt`: what the library is, and each page with its address as Markdown. */
 export function llmsText(pages: readonly SitePage[]): string {
@@ -32,7 +32,7 @@ export function llmsFullText(pages: readonly SitePage[]): string {
 
 function groupsOf(pages: readonly SitePage[]): readonly (readonly SitePage[])[] {
   const kindOf = ({ path, address }: SitePage): number => {
-    if (address === 'zh' || address.startsWith('zh/')) return 3;
+    if (isChinese(address)) return 3;
     if (address.startsWith('reference/')) return 2;
     return path.startsWith('docs/') ? 0 : 1;
   };

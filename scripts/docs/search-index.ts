@@ -1,6 +1,8 @@
 import { globSync, readFileSync, rmSync } from 'node:fs';
 import { close, createIndex } from 'pagefind';
 import { htmlFolder } from './site-folders.ts';
+import { bodyOf, type SitePage } from './site-page.ts';
+import { traditionalWords } from './traditional.ts';
 
 /** Folder of the index of the Chinese pages, below the site. */
 export const chineseIndex = 'pagefind-zh';
@@ -10,39 +12,54 @@ export const chineseIndex = 'pagefind-zh';
  * in both languages search both. With the generator's own index, an English page finds no Chinese
  * one.
  *
- * `isTranslated` tells whether an address below `zh` has a page in Chinese. The others show the
- * English text.
+ * A page in Chinese is also found by its words in traditional characters. `chinese`: the pages in
+ * Chinese. The other addresses below `zh` show the English text.
  */
-export async function buildSearchIndex(isTranslated: (address: string) => boolean): Promise<void> {
+export async function buildSearchIndex(chinese: readonly SitePage[]): Promise<void> {
+  const translated = new Set(chinese.map(({ address }) => address));
   const files = globSync('**/*.html', { cwd: htmlFolder }).map((file) =>
     file.replaceAll('\\', '/'),
   );
   const pages = files.filter((file) => file !== '404.html');
   const isChinese = (file: string): boolean =>
-    file.startsWith('zh/') && isTranslated(file.replace(/\/?index\.html$/, ''));
+    file.startsWith('zh/') && translated.has(file.replace(/\/?index\.html$/, ''));
   await indexPages(
     pages.filter((file) => !isChinese(file)),
     'pagefind',
   );
-  await indexPages(pages.filter(isChinese), chineseIndex, 'zh-cn');
+  await indexPages(pages.filter(isChinese), chineseIndex, chinese);
   await close();
 }
 
 async function indexPages(
   files: readonly string[],
   name: string,
-  language?: string,
+  chinese?: readonly SitePage[],
 ): Promise<void> {
-  const { index, errors } = await createIndex(language ? { forceLanguage: language } : {});
+  const { index, errors } = await createIndex(chinese ? { forceLanguage } : {});
   if (!index) throw new Error(`The search index failed: ${errors.join(' ')}`);
-  for (const file of files) {
-    const added = await index.addHTMLFile({
-      sourcePath: file,
-      content: readFileSync(`${htmlFolder}/${file}`, 'utf8'),
-    });
-    if (added.errors.length > 0) throw new Error(`${file}: ${added.errors.join(' ')}`);
-  }
+  for (const file of files)
+    checked(
+      await index.addHTMLFile({
+        sourcePath: file,
+        content: readFileSync(`${htmlFolder}/${file}`, 'utf8'),
+      }),
+    );
+  for (const page of chinese ?? [])
+    checked(
+      await index.addCustomRecord({
+        url: `/${page.address}/#_top`, // a record of the page's own address would replace the page
+        content: traditionalWords(bodyOf(page)).join(' '),
+        language: forceLanguage,
+        meta: { title: page.title },
+      }),
+    );
   rmSync(`${htmlFolder}/${name}`, { recursive: true, force: true });
-  const written = await index.writeFiles({ outputPath: `${htmlFolder}/${name}` });
-  if (written.errors.length > 0) throw new Error(written.errors.join(' '));
+  checked(await index.writeFiles({ outputPath: `${htmlFolder}/${name}` }));
+}
+
+const forceLanguage = 'zh-cn';
+
+function checked({ errors }: { readonly errors: readonly string[] }): void {
+  if (errors.length > 0) throw new Error(`The search index failed: ${errors.join(' ')}`);
 }

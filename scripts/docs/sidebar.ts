@@ -1,10 +1,11 @@
 import { lexer, type Token, type Tokens } from 'marked';
 import { join } from 'node:path/posix';
-import { addressOf, type SitePage } from './site-page.ts';
+import { addressOf, isChinese, type SitePage } from './site-page.ts';
 
 /** A group of the sidebar, as Starlight takes it. */
 export interface SidebarGroup {
   readonly label: string;
+  readonly translations?: Readonly<Record<string, string>>;
   readonly collapsed?: boolean;
   readonly items: readonly { readonly slug: string }[];
 }
@@ -39,12 +40,25 @@ export function sidebarOf(
 }
 
 function groupOf(label: string, addresses: readonly string[]): SidebarGroup {
-  return { label, items: addresses.map((slug) => ({ slug })) };
+  const chinese = chineseLabels[label];
+  const translations = chinese ? { translations: { 'zh-CN': chinese } } : {};
+  return { label, ...translations, items: addresses.map((slug) => ({ slug })) };
 }
 
-function isChinese(address: string): boolean {
-  return address === 'zh' || address.startsWith('zh/');
-}
+/** Labels of groups on the Chinese pages. A label without an entry stays English. */
+const chineseLabels: Readonly<Record<string, string>> = {
+  'Begin here': '从这里开始',
+  'Build an agent': '构建智能体',
+  'Control it': '控制与审批',
+  'Keep conversations': '保存对话',
+  'Run it': '上线运行',
+  'Coming from': '从其他框架转过来',
+  Recipes: '集成示例',
+  Reference: '参考',
+  'In depth': '深入了解',
+  'The packages': '各个包',
+  'API reference': 'API 参考',
+};
 
 interface List {
   readonly label: string;

@@ -42,6 +42,11 @@ export function addressOf(path: string): string {
     .toLowerCase();
 }
 
+/** Returns whether a page is in Chinese. */
+export function isChinese(address: string): boolean {
+  return address === 'zh' || address.startsWith('zh/');
+}
+
 /** Returns the name of the page's file among the files that the generator reads. */
 export function fileOf({ address }: Pick<SitePage, 'address'>): string {
   if (address === '' || address === 'zh') return `${address}/index.md`.replace(/^\//, '');

@@ -1,4 +1,5 @@
 /// <reference path="../provided-context.d.ts" />
+import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser, newContext } from './browser.ts';
@@ -32,7 +33,14 @@ async function open(path: string, options: BrowserContextOptions = {}): Promise<
 }
 
 async function search(page: Page, words: string): Promise<void> {
-  await page.keyboard.press('Control+k');
+  // The button works when the script of the search has run.
+  const opened = (): Promise<boolean> =>
+    page.evaluate(() => {
+      const dialog = document.querySelector('dialog');
+      if (!dialog?.open) document.querySelector<HTMLElement>('button[data-open-modal]')?.click();
+      return dialog?.open ?? false;
+    });
+  await expect.poll(opened).toBe(true);
   await page.getByRole('dialog').getByRole('textbox').fill(words);
 }
 
@@ -53,6 +61,45 @@ test('a search finds a page', async () => {
   await search(page, 'approval');
   await page.getByRole('link', { name: 'Ask a person for approval' }).first().waitFor();
   expect(problems).toEqual([]);
+});
+
+test.for([
+  ['/', '审批', '让人来审批'],
+  ['/', '記憶', '保存对话与恢复运行'],
+  ['/zh/', '审批', '让人来审批'],
+  ['/zh/', 'needsApproval', '让人来审批'],
+] as const)('on %s, a search for %s finds the page %s', async ([path, words, title]) => {
+  const { page, problems } = await open(path);
+  await search(page, words);
+  await page.getByRole('dialog').getByRole('link', { name: title }).first().click();
+  await page.getByRole('heading', { level: 1, name: title }).waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/docs\/zh\//);
+  expect(problems).toEqual([]);
+});
+
+test.for([
+  ['/', 'light'],
+  ['/concepts/', 'light'],
+  ['/concepts/', 'dark'],
+  ['/reference/core/guards/', 'dark'],
+  ['/reference/errors/', 'light'],
+  ['/zh/approvals/', 'light'],
+] as const)('axe finds nothing on %s, %s', async ([path, colorScheme]) => {
+  const { page } = await open(path, { colorScheme });
+  const example = page.locator('live-example').first();
+  if ((await example.count()) > 0) {
+    await example.getByRole('button', { name: 'Edit' }).click();
+    await example.getByRole('button', { name: 'Run' }).click();
+    await example.getByRole('status').getByText('done').waitFor();
+  }
+  await page.evaluate(axe.source);
+  // Starlight's button for the search has a label without the name of its key.
+  const { violations } = await page.evaluate<AxeResults>(
+    "axe.run({ exclude: ['button[data-open-modal]'] })",
+  );
+  expect(
+    violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`),
+  ).toEqual([]);
 });
 
 test('the page is dark if the reader’s system is dark', async () => {
