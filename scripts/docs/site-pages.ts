@@ -7,11 +7,11 @@ import { readSitePage, type SitePage } from './site-page.ts';
 export const indexPath = 'docs/README.md';
 
 /**
- * Reads the pages of the site: the Markdown files in `docs`, and all files to which they link. Throws
+ * Reads the pages of the site: the Markdown files in `docs`, `SKILL.md`, and all files to which they link. Throws
  * if two files have one address.
  */
 export function readSitePages(): readonly SitePage[] {
-  const found = globSync('docs/**/*.md', { cwd: root, exclude: ['docs/site/**'] });
+  const found = globSync(['docs/**/*.md', 'packages/core/SKILL.md'], { cwd: root });
   const pages = new Map<string, SitePage>();
   const waiting = found.map((path) => path.replaceAll('\\', '/')).sort();
   for (const path of waiting) {
