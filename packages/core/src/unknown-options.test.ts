@@ -241,7 +241,8 @@ const entries: Readonly<Record<string, Entry>> = {
   './state': {
     exports: states,
     calls: { stateKeys: (wrong) => states.stateKeys({}, wrong) },
-    others: 'append listCheckpoints loadState merge replace returnToCheckpoint saveState',
+    others:
+      'append listCheckpoints loadState merge repairSession replace returnToCheckpoint saveState',
   },
   './stream': {
     exports: streams,

@@ -9,6 +9,7 @@ import { EchoMemory } from './branch/echo-memory.ts';
 import { LogFold } from './log/session-view.ts';
 import { MemoryStore } from './memory-store.ts';
 import { listSessions } from './list-sessions.ts';
+import { repairSession } from './repair-session.ts';
 import { SessionMemory } from './session-memory.ts';
 
 const headKey = 's:s:head';
@@ -43,7 +44,7 @@ test('an incomplete head is rebuilt if the list of keys is current, and `onDamag
     expect(await store.get(headKey)).toBe(torn);
     await expect(new SessionMemory(weakStore(store), 's').read()).rejects.toMatchObject({
       code: 'STORAGE_FAILED',
-      message: expect.stringMatching(/s:s:head .*repair\(\)/),
+      message: expect.stringMatching(/s:s:head .*repairSession\(\)/),
     });
   }
   await new SessionMemory(store, 's').append([message('4')]);
@@ -82,7 +83,7 @@ test.for(lostWithHead)(
     expect(idsOf(await memory.read())).toEqual(rest);
     expect(keysIn(told)).toEqual(expected);
     await expect(memory.records()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-    expect(keysIn(await new SessionMemory(store, 's').repair())).toEqual(expected);
+    expect(keysIn(await repairSession(store, 's'))).toEqual(expected);
     expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(rest);
   },
 );
@@ -114,7 +115,7 @@ test('the incomplete head of a compacted session is rebuilt, starting with the s
     await new SessionMemory(stored, 's', { compactAfter: 2 }).append([message('4')]);
     await new SessionMemory(stored, 's').append([message('5')]);
     await store.set(headKey, '{');
-    const errors = await new SessionMemory(stored, 's').repair();
+    const errors = await repairSession(stored, 's');
     expect(errors).toMatchObject([{ details: { key: headKey } }]);
     const all = ['1', '2', '3', '4', '5'];
     expect(idsOf(await new SessionMemory(stored, 's').read())).toEqual(all);
@@ -122,7 +123,7 @@ test('the incomplete head of a compacted session is rebuilt, starting with the s
     const snapshot = await keyOf(store, 6);
     await store.set(snapshot, '{}');
     await store.set(headKey, '{');
-    const more = await new SessionMemory(stored, 's').repair();
+    const more = await repairSession(stored, 's');
     expect(keysIn(more)).toEqual([headKey, snapshot]);
   }
 });
@@ -160,35 +161,37 @@ test('an incomplete head is not rebuilt if two writers may have written the last
     code: 'STORAGE_FAILED',
     details: { key: headKey },
   });
-  await new SessionMemory(store, 's').repair();
+  await repairSession(store, 's');
   expect(idsOf(await new SessionMemory(store, 's').read()).toSorted()).toEqual(['1', '2', 'x']);
 });
 
-test('a session without a head reads as empty, and repair() finds its records', async () => {
+test('a session without a head reads as empty, and repairSession() finds its records', async () => {
   for (const isWeak of [false, true]) {
     const store = await storeWith('1', '2', '3');
-    const open = (): SessionMemory => new SessionMemory(isWeak ? weakStore(store) : store, 's');
+    const stored = isWeak ? weakStore(store) : store;
+    const open = (): SessionMemory => new SessionMemory(stored, 's');
     await store.delete([headKey]);
     expect(await open().read()).toEqual([]);
-    const errors = await open().repair();
+    const errors = await repairSession(stored, 's');
     expect(errors).toMatchObject([{ code: 'STORAGE_FAILED', details: { key: headKey } }]);
     expect(idsOf(await open().read())).toEqual(['1', '2', '3']);
-    expect(await open().repair()).toEqual([]);
+    expect(await repairSession(stored, 's')).toEqual([]);
   }
 });
 
-test('repair() of a complete or empty session writes nothing', async () => {
+test('repairSession() of a complete or empty session writes nothing', async () => {
   const store = await storeWith('1', '2');
   const before = await store.getMany(await store.keys(''));
-  expect(await new SessionMemory(store, 's').repair()).toEqual([]);
-  expect(await new SessionMemory(store, 'none').repair()).toEqual([]);
+  expect(await repairSession(store, 's')).toEqual([]);
+  expect(await repairSession(store, 'none')).toEqual([]);
   expect(await store.getMany(await store.keys(''))).toEqual(before);
 });
 
-test('repair() keeps the readable records and the damaged value, and rejects a newer format', async () => {
+test('repairSession() keeps the readable records and the damaged value, and rejects a newer format', async () => {
   for (const isWeak of [false, true]) {
     const store = await storeWith('1', '2', '3');
-    const open = (): SessionMemory => new SessionMemory(isWeak ? weakStore(store) : store, 's');
+    const stored = isWeak ? weakStore(store) : store;
+    const open = (): SessionMemory => new SessionMemory(stored, 's');
     const key = await keyOf(store, 2);
     const damagedText = (await store.get(key))!.replace('text of 2', 'text of 9');
     await store.set(key, damagedText);
@@ -197,14 +200,14 @@ test('repair() keeps the readable records and the damaged value, and rejects a n
       message: expect.stringContaining(key),
       details: { key },
     });
+    expect(await repairSession(stored, 's')).toMatchObject([{ details: { key } }]);
     const memory = open();
-    expect(await memory.repair()).toMatchObject([{ details: { key } }]);
     expect(idsOf(await memory.read())).toEqual(['1', '3']);
     await memory.append([message('4')]);
     expect(idsOf(await open().read())).toEqual(['1', '3', '4']);
     expect(await store.get(key)).toBe(damagedText);
     await store.set(headKey, '{"v":9}');
-    await expect(open().repair()).rejects.toMatchObject({ details: { format: 9 } });
+    await expect(repairSession(stored, 's')).rejects.toMatchObject({ details: { format: 9 } });
     expect(await store.get(headKey)).toBe('{"v":9}');
     await open().clear();
     expect(await store.keys('')).toEqual([]);
@@ -241,7 +244,7 @@ test('each tool call is closed or still open, whichever record is lost, and none
     expect(await open().read()).toEqual(view.messages);
     await open().append([message('next')]);
     expect(historyFaults(await open().read(), isLast ? [] : ['c'])).toEqual([]);
-    await new SessionMemory(store, 's').repair();
+    await repairSession(store, 's');
     expect(historyFaults(await new SessionMemory(store, 's').read(), isLast ? [] : ['c'])).toEqual(
       [],
     );
@@ -289,7 +292,7 @@ test('listSessions() lists a session with an incomplete head', async () => {
   expect(await listSessions(store)).toMatchObject([{ sessionId: 's', version: -1 }]);
 });
 
-test('repair() of an EchoMemory session without a head finds the last turn and returns a new echo', async () => {
+test('repairSession() of an EchoMemory session without a head finds the last turn', async () => {
   const { values, echoes } = await storedTurns('turns', 'bread');
   const secrets = [secret];
   for (const head of [undefined, '{']) {
@@ -306,15 +309,17 @@ test('repair() of an EchoMemory session without a head finds the last turn and r
     const whole = await open().read();
     if (head === undefined) await store.delete(['s:turns:head']);
     else await store.set('s:turns:head', head);
-    const memory = open();
-    expect(await memory.repair()).toMatchObject([{ details: { key: 's:turns:head' } }]);
-    for (const echo of [undefined, memory.echo, ...echoes.map(([, each]) => each)])
+    const stored = weakStore(store);
+    expect(await repairSession(stored, 'turns')).toMatchObject([
+      { details: { key: 's:turns:head' } },
+    ]);
+    for (const echo of [undefined, ...echoes.map(([, each]) => each)])
       expect(await open(echo).read()).toEqual(whole);
-    expect(await open().repair()).toEqual([]);
+    expect(await repairSession(stored, 'turns')).toEqual([]);
   }
 });
 
-test('repair() of an EchoMemory session omits a damaged turn', async () => {
+test('repairSession() of an EchoMemory session omits a damaged turn', async () => {
   const { values, echoes } = await storedTurns('turns', 'bread', 3);
   const store = new MemoryStore();
   await store.setMany([...values]);
@@ -330,7 +335,7 @@ test('repair() of an EchoMemory session omits a damaged turn', async () => {
   const key = [...values.keys()].find((each) => values.get(each)!.includes('"q0"'))!;
   await store.set(key, values.get(key)!.replace('question 0', 'question 7'));
   await expect(open().read()).rejects.toMatchObject({ details: { key } });
-  expect(await open().repair()).toMatchObject([{ details: { key } }]);
+  expect(await repairSession(weakStore(store), 'turns')).toMatchObject([{ details: { key } }]);
   const rest = whole.filter((id) => id !== 'q0' && id !== 'a0');
   for (const echo of [undefined, ...echoes.map(([, each]) => each)])
     expect(idsOf(await open(echo).read())).toEqual(rest);

@@ -308,18 +308,6 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Repairs a damaged session: keeps the readable records and returns the errors. Tool calls whose
-   * results may be lost get `interrupted` results. Also restores a session whose main record is
-   * missing; `read` shows such a session as empty. Writes nothing if nothing is damaged. Damaged
-   * records stay in the store, unused, until `clear`. If reads of the store may lag behind writes,
-   * call `repair` only while nobody writes. Rejects with `STORAGE_FAILED` if another version of the
-   * library wrote the session.
-   */
-  repair(): Promise<readonly AgentError[]> {
-    return this.run(() => this.#log.repair(this.#context(true)));
-  }
-
-  /**
    * Drops the messages and records in memory if there are more than `above` messages (default 0).
    * The next operation reads them again. Pending records stay.
    */
@@ -371,14 +359,13 @@ export class SessionMemory implements Memory {
     this.#values.written();
   }
 
-  /** `isRepair`: whether a snapshot may leave out lost records. */
-  #context(isRepair = false): FlushContext {
+  #context(): FlushContext {
     return {
       onReread: (records) => {
         this.#show(records);
         this.#noteState();
       },
-      compacted: () => (this.#view?.isWhole || isRepair ? this.#view?.records() : undefined),
+      compacted: () => (this.#view?.isWhole ? this.#view.records() : undefined),
       title: () => this.#view?.state[titleKey] as string | undefined,
     };
   }

@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { Awaitable } from '../event/hook.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
+import { repairSession } from '../memory/repair-session.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage } from '../message/create-message.ts';
 import { lies, lyingStore, type Lie } from './lying-store.ts';
@@ -195,7 +196,7 @@ export function keyValueStoreConformance(
         for (const operation of [
           () => memory.read(),
           () => memory.append([userMessage('Hello.')]),
-          () => memory.repair(),
+          () => repairSession(store, sessionId),
         ]) {
           const error: unknown = await operation().catch((thrown: unknown) => thrown);
           const { code, details } = AgentError.from(error);

@@ -140,20 +140,6 @@ export class BranchLog implements Log {
     await this.#write(context);
   }
 
-  /** Writes the readable records of a damaged session as one turn. See `SessionMemory.repair`. */
-  async repair(context: FlushContext): Promise<readonly AgentError[]> {
-    const errors: AgentError[] = [];
-    const { text, branch } = await this.#reader.rest(errors);
-    if (errors.length === 0) return errors;
-    this.#refusal = undefined;
-    this.#isLoaded = true;
-    this.#isAside = false;
-    await this.#continue(branch, text);
-    context.onReread(this.#records());
-    await this.#write(context, branch && standsFor(branch));
-    return errors;
-  }
-
   /** Deletes every key of the session. */
   async clear(): Promise<void> {
     await this.load().catch((error: unknown) => {
@@ -336,15 +322,13 @@ export class BranchLog implements Log {
     );
   }
 
-  /** Writes the turn. With `repairs`, writes all readable records in place of these batches. */
-  async #write(context: FlushContext, repairs?: readonly string[]): Promise<void> {
+  /** Writes the turn. */
+  async #write(context: FlushContext): Promise<void> {
     const before = this.#branch;
     const count = this.#pending.length;
     const writing = { ...this.#options, writer: this.#writer, title: context.title() };
     const made = nextHead(before?.head, writing);
-    const merged = repairs
-      ? { records: context.compacted() ?? [], replaces: repairs, index: [] }
-      : this.#content(context, made.refs);
+    const merged = this.#content(context, made.refs);
     const { ref, batch, text, entries } = this.#seal(merged, made);
     const { index, replaces } = merged;
     const taken = replaces.length > 0 ? replaces : index;
@@ -361,8 +345,7 @@ export class BranchLog implements Log {
     this.#reader.keep(ref, text);
     this.#pending.splice(0, count);
     if (!this.#isAside) this.#seen = sealed;
-    const branch = grown(before, { ref, batch, head, replaces });
-    await this.#settle(repairs ? { ...branch, unread: [] } : branch);
+    await this.#settle(grown(before, { ref, batch, head, replaces }));
   }
 
   /** Makes the turn's batch. `head`: the new head, but with the refs of the previous head. */

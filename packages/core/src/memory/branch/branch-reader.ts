@@ -65,43 +65,9 @@ export class BranchReader {
     const head = await this.#store.parseHead({ text });
     if (!head) return { text };
     const { now, staleMs } = this.#options;
-    const branch = await this.#read(head, known);
+    const branch = await this.read(head, known);
     const mayCome = branch.missing && now() - head.updatedAt <= staleMs;
     return { text, branch: { ...branch, missing: mayCome } };
-  }
-
-  /**
-   * Reads the readable part of the session for a repair, and adds all errors to `errors`. Without a
-   * readable head, looks for the last turn in the store's key list.
-   */
-  async rest(errors: AgentError[]): Promise<SeenHead> {
-    const text = await this.#store.head();
-    const headErrors: AgentError[] = [];
-    const head = await this.#store.parseHead({ text, errors: headErrors });
-    const isWhole = head && headErrors.length === 0;
-    const last = isWhole ? undefined : await this.#lastTurn(errors);
-    const branch = last ?? (head && (await this.#read(head)));
-    if (last && headErrors.length === 0) headErrors.push(damaged(this.#store.keys.head));
-    errors.push(...headErrors, ...(branch?.unread ?? []).map(({ error }) => error));
-    return { text, branch };
-  }
-
-  /** Reads the branch that ends with the newest readable turn. */
-  async #lastTurn(errors: AgentError[]): Promise<Branch | undefined> {
-    const start = this.#store.keys.turn('');
-    const keys = await this.#store.values.keys(start);
-    const firsts = keys.filter((key) => !key.slice(start.length).includes(':'));
-    let last: Branch | undefined;
-    for (const [key, value] of await this.#store.values.getMany(firsts)) {
-      try {
-        const branch = await this.#turn(key.slice(start.length), value);
-        if (branch && !(last && isNewer(last, branch))) last = branch;
-      } catch (error) {
-        if (!isDamage(error)) throw error;
-        errors.push(error);
-      }
-    }
-    return last;
   }
 
   /**
@@ -140,11 +106,11 @@ export class BranchReader {
     const firsts = new Map(ids.map((id) => [id, this.#store.keys.turn(id)]));
     const written = await this.#store.values.getMany([...firsts.values()]);
     const id = ids.findLast((each) => written.has(firsts.get(each)!));
-    return id === undefined ? undefined : this.#turn(id, written.get(firsts.get(id)!)!);
+    return id === undefined ? undefined : this.write(id, written.get(firsts.get(id)!)!);
   }
 
   /** Reads the branch that ends with one write of a turn. `value`: first value of the batch. */
-  async #turn(id: string, value: string): Promise<Branch | undefined> {
+  async write(id: string, value: string): Promise<Branch | undefined> {
     const values = [value];
     // A part of a batch is a JSON string. A whole batch is a JSON object.
     while (value.startsWith('"')) {
@@ -175,11 +141,12 @@ export class BranchReader {
       hash,
       refs: takeOver(batch.head.refs, taken, ref),
     };
-    const branch = await this.#read(head, new Map([[ref, batch]]));
+    const branch = await this.read(head, new Map([[ref, batch]]));
     return branch.missing ? undefined : branch;
   }
 
-  async #read(head: Head, known: ReadonlyMap<string, Batch> = new Map()): Promise<Branch> {
+  /** Reads the branch that this head describes. */
+  async read(head: Head, known: ReadonlyMap<string, Batch> = new Map()): Promise<Branch> {
     const refs = head.refs.flat();
     const { batches, unread } = await this.#store.readBatches(refs, this.#known(known));
     const ref = refs.reduce((last, each) => (last < each ? each : last), '');
@@ -205,10 +172,4 @@ export class BranchReader {
       add: (ref, batch, characters) => cache.set(keyOf(ref), batch, characters),
     };
   }
-}
-
-function isNewer({ head: one }: Branch, { head: other }: Branch): boolean {
-  return one.version === other.version
-    ? one.updatedAt > other.updatedAt
-    : one.version > other.version;
 }

@@ -52,7 +52,7 @@ export const levelWidth = 32;
 const maxReads = 3;
 
 /** The log of a session, as `SessionMemory` uses it. */
-export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'repair' | 'clear'> &
+export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'> &
   Partial<
     Pick<SessionLog, 'claim' | 'release' | 'hasChanged' | 'flushes' | 'readAgain' | 'unload'>
   >;
@@ -136,14 +136,12 @@ export class SessionLog {
   }
 
   /**
-   * Returns all records: first the stored records, then the pending records. With `errors`, adds
-   * the errors of damaged batches to `errors` and reads the rest of the log. Without `errors`,
-   * rejects with `SESSION_MOVED` if the session belongs to another place.
+   * Returns all records: first the stored records, then the pending records. Rejects with
+   * `SESSION_MOVED` if the session belongs to another place.
    */
-  async load(errors?: AgentError[]): Promise<Flushes> {
-    const found = await this.#reads.take(() => this.#read(errors && []));
+  async load(): Promise<Flushes> {
+    const found = await this.#reads.take(() => this.#read());
     const { text, head, known, batches, unread, wantsSnapshot } = found;
-    errors?.push(...(found.errors ?? []));
     this.#wantsSnapshot = wantsSnapshot;
     const { isSafe } = this.#store;
     const replaced = replacedBy(batches);
@@ -162,8 +160,8 @@ export class SessionLog {
     this.#head = head && rejoin(head, isSafe ? [] : lost, this.version);
     this.#seen = text;
     this.#batches = batches;
-    if (isNew) this.#report(this.#store.lostWrite(), errors);
-    if (!errors) checkHere(this.#head);
+    if (isNew) this.#report(this.#store.lostWrite());
+    checkHere(this.#head);
     return [...flushesOf(batches, unread), [...this.#pending]];
   }
 
@@ -175,20 +173,6 @@ export class SessionLog {
     const { records, gone } = this.#unsure.settle(text, isStored);
     this.#pending.splice(0, records);
     if (this.#store.isSafe) await this.#store.deleteBatches(gone);
-  }
-
-  /**
-   * Reads the readable part of a damaged log and writes it as a snapshot. Returns the errors.
-   * Writes nothing if there are no errors.
-   */
-  async repair(context: FlushContext): Promise<readonly AgentError[]> {
-    const errors: AgentError[] = [];
-    context.onReread(await this.load(errors));
-    if (errors.length > 0) {
-      this.#wantsSnapshot = true;
-      await this.flush(context, true);
-    }
-    return errors;
   }
 
   /**
@@ -244,30 +228,29 @@ export class SessionLog {
       });
   }
 
-  async #read(errors?: AgentError[]): Promise<{
+  async #read(): Promise<{
     readonly text: string | undefined;
     readonly head: Head | undefined;
     readonly known: ReadonlyMap<string, Batch>;
     readonly batches: Map<string, Batch>;
     readonly unread: readonly string[];
-    readonly errors: readonly AgentError[] | undefined;
     readonly wantsSnapshot: boolean;
   }> {
     for (let attempt = 1; ; attempt++) {
       const store = this.#store;
       const text = await store.head();
       const { onDamage } = this.#options;
-      const head = await store.parseHead({ text, errors, onDamage, without: this.#unsure.refs });
+      const head = await store.parseHead({ text, onDamage, without: this.#unsure.refs });
       const known = await this.#known(head);
       const found = await store.readBatches(head?.refs.flat() ?? [], known);
       const { batches } = found;
       const isGone = found.unread.some(({ error }) => error.retryable);
       if (isGone && attempt < maxReads && (await store.head()) !== text) continue;
       const unread = [...found.unread];
-      for (const { error } of unread) this.#report(error, errors);
+      for (const { error } of unread) this.#report(error);
       if (unread.length > 0) {
         const more = await store.findBatches([head?.hash ?? ''], found);
-        for (const { error } of more) this.#report(error, errors);
+        for (const { error } of more) this.#report(error);
         unread.push(...more);
       }
       const refs = [...batches.keys()];
@@ -276,7 +259,7 @@ export class SessionLog {
         ? unread.length === 0 && isLong
         : this.#wantsSnapshot;
       const lost = unread.map(({ ref }) => ref);
-      return { text, head, known, batches, unread: lost, errors, wantsSnapshot };
+      return { text, head, known, batches, unread: lost, wantsSnapshot };
     }
   }
 
@@ -292,10 +275,9 @@ export class SessionLog {
     return new Map([...this.#batches].filter(([ref]) => stored.has(ref)));
   }
 
-  #report(error: AgentError, errors: AgentError[] | undefined): void {
+  #report(error: AgentError): void {
     const { onDamage } = this.#options;
-    if (errors) errors.push(error);
-    else if (onDamage) onDamage(error);
+    if (onDamage) onDamage(error);
     else throw error;
   }
 

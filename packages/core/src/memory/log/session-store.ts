@@ -3,7 +3,7 @@ import type { Entry, KeyValueStore } from '../key-value-store.ts';
 import { splitValue } from '../split-value.ts';
 import { seal } from './seal.ts';
 import { isSealed, makeMissingRef, SessionKeys, suffixOf, versionOf } from './session-keys.ts';
-import { formatVersion, parseBatch, type Batch } from './stored-batch.ts';
+import { formatVersion, isDamage, isOtherFormat, parseBatch, type Batch } from './stored-batch.ts';
 import { parseHead, type Head } from './stored-head.ts';
 
 /** A batch of a log that could not be read, with the reason. */
@@ -33,10 +33,6 @@ interface HeadReading {
   readonly text: string | undefined;
   /** Receives the error of a damaged head that was rebuilt. */
   readonly onDamage?: ((error: AgentError) => void) | undefined;
-  /**
-   * Collects errors for a repair. A repair also rebuilds a missing head, and works in any store.
-   */
-  readonly errors?: AgentError[] | undefined;
   /** Names of batches that a rebuilt head leaves out, because the reader will write them again. */
   readonly without?: readonly string[];
 }
@@ -51,7 +47,7 @@ export interface SealedBatch {
 }
 
 /** A batch and the head that names it, as they are stored. */
-interface BatchWrite {
+export interface BatchWrite {
   readonly entries: readonly Entry[];
   readonly head: string;
   /** Text of the head that the write replaces. */
@@ -82,18 +78,15 @@ export class SessionStore {
    * Parses the head, which names the batches of a session. Rebuilds a damaged head from the store's
    * key list, if that list is current. Otherwise throws `STORAGE_FAILED`.
    */
-  async parseHead({ text, onDamage, errors, without }: HeadReading): Promise<Head | undefined> {
-    if (text === undefined) return errors && this.#findHead(errors);
+  async parseHead({ text, onDamage, without }: HeadReading): Promise<Head | undefined> {
+    if (text === undefined) return undefined;
     try {
       return parseHead(text, this.keys.head);
-    } catch (thrown) {
-      const error = AgentError.from(thrown);
-      const isOtherFormat = error.details?.['format'] !== undefined;
-      if (isOtherFormat || !(errors || this.isSafe)) throw error;
-      const head = await this.#rebuildHead(errors !== undefined, without);
-      if (errors) errors.push(error);
-      else if (!head) throw error;
-      else onDamage?.(error);
+    } catch (error) {
+      if (!this.isSafe || !isDamage(error) || isOtherFormat(error)) throw error;
+      const head = await this.rebuildHead(false, without);
+      if (!head) throw error;
+      onDamage?.(error);
       return head;
     }
   }
@@ -246,14 +239,6 @@ export class SessionStore {
     }
   }
 
-  /** Rebuilds a missing head. Returns `undefined` if the session is empty. */
-  async #findHead(errors: AgentError[]): Promise<Head | undefined> {
-    const head = await this.#rebuildHead(true);
-    const key = this.keys.head;
-    if (head) errors.push(notFound(key, { details: { key } }));
-    return head;
-  }
-
   /**
    * Returns a head for the batches in the store, or `undefined` if there are none. The head also
    * names batches that are missing before or between the others, so that readers report them.
@@ -261,7 +246,7 @@ export class SessionStore {
    * written. If the last version has several batches, all but one belong to failed writes. The
    * function then returns `undefined`, or with `guesses` a head of all batches.
    */
-  async #rebuildHead(guesses: boolean, without: readonly string[] = []): Promise<Head | undefined> {
+  async rebuildHead(guesses: boolean, without: readonly string[] = []): Promise<Head | undefined> {
     const refs = (await this.#listedRefs()).filter((ref) => !without.includes(ref));
     const last = refs.at(-1);
     if (last === undefined) return undefined;
@@ -292,7 +277,11 @@ export function newestSnapshot(batches: ReadonlyMap<string, Batch>): string {
   return snapshots.toSorted().at(-1) ?? '';
 }
 
-function notFound(key: string, options: ConstructorParameters<typeof AgentError>[2]): AgentError {
+/** Returns the error for a value that the store does not have. */
+export function notFound(
+  key: string,
+  options: ConstructorParameters<typeof AgentError>[2],
+): AgentError {
   const message = `The session's record ${key} is not in the store`;
   return new AgentError('STORAGE_FAILED', message, options);
 }

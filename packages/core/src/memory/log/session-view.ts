@@ -88,7 +88,7 @@ export class LogFold implements SessionView {
   /** Throws `STORAGE_FAILED` if some records could not be read. */
   checkWhole(): void {
     if (this.isWhole) return;
-    const message = 'A part of the session is damaged; repair() continues with the rest.';
+    const message = 'A part of the session is damaged; repairSession() continues with the rest.';
     throw new AgentError('STORAGE_FAILED', message);
   }
 

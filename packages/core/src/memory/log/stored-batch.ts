@@ -80,8 +80,13 @@ function otherFormat(key: string, format: unknown): AgentError {
 /** Returns the error for a damaged value. */
 export function damaged(key: string, cause?: unknown): AgentError {
   const what = `The session's record ${key} in the store is damaged`;
-  const message = `${what}; repair() continues with the rest`;
+  const message = `${what}; repairSession() continues with the rest`;
   return new AgentError('STORAGE_FAILED', message, { cause, details: { key } });
+}
+
+/** Returns whether an error reports a value of another format. */
+export function isOtherFormat({ details }: AgentError): boolean {
+  return details?.['format'] !== undefined;
 }
 
 /** Returns whether an error reports a value in the store, not a failure of the store. */

@@ -2,14 +2,11 @@ import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { LogRecord } from '../log/log-record.ts';
-import { seal } from '../log/seal.ts';
-import { makeRef } from '../log/session-keys.ts';
 import type { SessionOwner } from '../log/session-owner.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { LogFold, type SessionView } from '../log/session-view.ts';
-import { flushesOf, formatVersion, replacedBy, type Batch } from '../log/stored-batch.ts';
-import { nextHead, type Head } from '../log/stored-head.ts';
-import { titleKey } from '../storage-keys.ts';
+import { snapshot } from '../log/snapshot.ts';
+import { flushesOf, replacedBy } from '../log/stored-batch.ts';
 
 /** A session as a store has it, for a program that moves it. */
 export interface StoredSession {
@@ -61,20 +58,4 @@ export async function changeOwner(
       retryable: true,
     });
   await store.deleteBatches([...replaces, ...replacedBy(batches)]);
-}
-
-/** Returns one batch of all records, and the head that names only this batch. */
-function snapshot(
-  store: SessionStore,
-  head: Head | undefined,
-  { owner, records, replaces }: Required<StoredChange> & Pick<Batch, 'replaces'>,
-): Pick<Parameters<SessionStore['write']>[0], 'entries' | 'head'> {
-  const generateId = (): string => crypto.randomUUID().slice(0, 18);
-  const title = new LogFold().add(records).state[titleKey] as string | undefined;
-  const writing = { writer: generateId(), title, owner, generateId, now: Date.now };
-  const next = nextHead(head, writing);
-  const batch: Batch = { v: formatVersion, prev: head?.hash ?? '', records, replaces, owner };
-  const { ref, entries } = store.seal(makeRef(next.version, generateId()), batch);
-  const { text } = seal({ ...next, hash: ref, refs: [[ref]] }, store.keys.head);
-  return { entries, head: text };
 }

@@ -1,0 +1,89 @@
+import type { AgentError } from '../../error/agent-error.ts';
+import { findHead } from '../log/find-head.ts';
+import { seal } from '../log/seal.ts';
+import { makeTurnRef } from '../log/session-keys.ts';
+import type { SessionStore } from '../log/session-store.ts';
+import { LogFold } from '../log/session-view.ts';
+import { damaged, formatVersion, isDamage, type Batch } from '../log/stored-batch.ts';
+import { nextHead, takeOver } from '../log/stored-head.ts';
+import { titleKey } from '../storage-keys.ts';
+import { recordsOf, standsFor, type Branch } from './branch.ts';
+import { BranchReader } from './branch-reader.ts';
+import { digest } from './digest.ts';
+
+/**
+ * Repairs a session whose turns are batches of their own, as `EchoMemory` writes them: writes all
+ * readable records as one turn. Returns the errors.
+ */
+export async function repairTurns(store: SessionStore): Promise<readonly AgentError[]> {
+  const errors: AgentError[] = [];
+  const branch = await readableBranch(store, errors);
+  if (errors.length) await writeTurn(store, branch);
+  return errors;
+}
+
+/**
+ * Reads the readable part of the session, and adds all errors to `errors`. Without a readable head,
+ * looks for the last turn in the store's key list.
+ */
+async function readableBranch(
+  store: SessionStore,
+  errors: AgentError[],
+): Promise<Branch | undefined> {
+  const reader = new BranchReader(store, { now: Date.now, staleMs: 0 });
+  const { head, error } = await findHead(store, await store.head());
+  const last = head && !error ? undefined : await lastTurn(store, reader, errors);
+  const branch = last ?? (head && (await reader.read(head)));
+  const headError = error ?? (last && damaged(store.keys.head));
+  if (headError) errors.push(headError);
+  for (const unread of branch?.unread ?? []) errors.push(unread.error);
+  return branch;
+}
+
+/** Reads the branch that ends with the newest readable turn. */
+async function lastTurn(
+  store: SessionStore,
+  reader: BranchReader,
+  errors: AgentError[],
+): Promise<Branch | undefined> {
+  const start = store.keys.turn('');
+  const keys = await store.values.keys(start);
+  const firsts = keys.filter((key) => !key.slice(start.length).includes(':'));
+  let last: Branch | undefined;
+  for (const [key, value] of await store.values.getMany(firsts)) {
+    try {
+      const branch = await reader.write(key.slice(start.length), value);
+      if (branch && !(last && isNewer(last, branch))) last = branch;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      errors.push(error);
+    }
+  }
+  return last;
+}
+
+function isNewer({ head: one }: Branch, { head: other }: Branch): boolean {
+  return one.version === other.version
+    ? one.updatedAt > other.updatedAt
+    : one.version > other.version;
+}
+
+/** Writes the readable records as a turn that replaces all batches, and the head. */
+async function writeTurn(store: SessionStore, branch: Branch | undefined): Promise<void> {
+  const view = new LogFold().load(branch ? recordsOf(branch) : []);
+  const generateId = (): string => crypto.randomUUID().slice(0, 18);
+  const title = view.state[titleKey] as string | undefined;
+  const made = nextHead(branch?.head, { writer: generateId(), title, generateId, now: Date.now });
+  const replaces = branch ? standsFor(branch) : [];
+  const batch: Batch = {
+    v: formatVersion,
+    prev: branch?.head.hash ?? '',
+    records: view.records(),
+    replaces,
+    head: made,
+  };
+  const { ref, text, entries } = store.seal(makeTurnRef(made.version, generateId()), batch);
+  const head = { ...made, refs: takeOver(made.refs, replaces, ref), hash: await digest(text) };
+  const { head: key } = store.keys;
+  await store.values.setMany([...entries.toReversed(), [key, seal(head, key).text]]);
+}

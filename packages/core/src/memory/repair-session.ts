@@ -1,0 +1,48 @@
+import { AgentError } from '../error/agent-error.ts';
+import { repairTurns } from './branch/repair-turns.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import { findHead } from './log/find-head.ts';
+import { SessionStore } from './log/session-store.ts';
+import { LogFold } from './log/session-view.ts';
+import { snapshot } from './log/snapshot.ts';
+import { flushesOf, replacedBy } from './log/stored-batch.ts';
+
+/**
+ * Repairs a damaged session in a store: keeps the readable records and returns the errors.
+ * Tool calls whose results may be lost get `interrupted` results. Also restores a session whose main
+ * record is missing; a memory shows such a session as empty. Writes nothing if nothing is damaged.
+ * Damaged records stay in the store, unused, until `clear`. Call it before you open the session. If
+ * reads of the store may lag behind writes, call it only while nobody writes. Rejects with
+ * `STORAGE_FAILED` if another version of the library wrote the session, and with `SESSION_CONFLICT`
+ * if another writer changes it meanwhile.
+ *
+ * @example
+ * const errors = await repairSession(store, 'ann');
+ */
+export async function repairSession(
+  values: KeyValueStore,
+  sessionId: string,
+): Promise<readonly AgentError[]> {
+  const store = new SessionStore(values, sessionId);
+  const turns = await values.keys(store.keys.turn(''));
+  if (turns.length) return repairTurns(store);
+  const text = await store.head();
+  const { head, error: headError } = await findHead(store, text);
+  const found = await store.readBatches(head?.refs.flat() ?? [], new Map());
+  const { batches } = found;
+  const unread = [...found.unread];
+  if (unread.length) unread.push(...(await store.findBatches([head?.hash ?? ''], found)));
+  const errors = [...(headError ? [headError] : []), ...unread.map(({ error }) => error)];
+  if (!errors.length) return errors;
+  const lost = unread.map(({ ref }) => ref);
+  const records = new LogFold().load(flushesOf(batches, lost)).records();
+  const replaces = [...batches.keys()];
+  const written = snapshot(store, head, { records, owner: head?.owner, replaces });
+  if (!(await store.write({ ...written, expected: text })))
+    throw new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.', {
+      retryable: true,
+    });
+  // In a store without `compareAndSet`, a reader may still see the head before.
+  await store.deleteBatches([...(store.isSafe ? replaces : []), ...replacedBy(batches)]);
+  return errors;
+}
