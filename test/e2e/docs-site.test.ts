@@ -117,6 +117,8 @@ test('an example runs in the reader’s tab, and shows the events of its agent',
   const output = await example.getByRole('list', { name: 'Output of the example' }).innerText();
   expect(output).toContain('post-acting add: success, 42');
   expect(output).toContain('reasoning-chunk It is 42.');
+  await example.getByRole('button', { name: 'Inspect' }).click();
+  await example.getByText('calls add').waitFor();
   expect(problems).toEqual([]);
 });
 

@@ -1,4 +1,6 @@
+import type { IsoloopInspector } from '@isoloop/web-worker/inspector';
 import { eventLine } from './event-lines.ts';
+import { ExampleSource } from './example-source.ts';
 import type { FrameReport, FrameRequest, LiveMessage } from './live-message.ts';
 import type { LiveProgram } from './live-program.ts';
 
@@ -22,8 +24,11 @@ class LiveExample extends HTMLElement {
   readonly #runButton = button('Run');
   readonly #editButton = button('Edit');
   readonly #resetButton = button('Reset');
+  readonly #inspectButton = button('Inspect');
   readonly #status = document.createElement('span');
   readonly #output = document.createElement('ol');
+  #source = new ExampleSource();
+  #inspector: IsoloopInspector | undefined;
   #fields: { readonly code: HTMLTextAreaElement; readonly setup: HTMLTextAreaElement } | undefined;
 
   connectedCallback(): void {
@@ -35,11 +40,19 @@ class LiveExample extends HTMLElement {
     this.#output.setAttribute('aria-label', 'Output of the example');
     this.#output.hidden = true;
     this.#resetButton.hidden = true;
-    this.#bar.append(this.#runButton, this.#editButton, this.#resetButton, this.#status);
+    this.#inspectButton.hidden = true;
+    this.#bar.append(
+      this.#runButton,
+      this.#editButton,
+      this.#resetButton,
+      this.#inspectButton,
+      this.#status,
+    );
     this.append(this.#bar, this.#output);
     this.#runButton.addEventListener('click', () => void this.#toggle());
     this.#editButton.addEventListener('click', () => void this.#edit());
     this.#resetButton.addEventListener('click', () => this.#reset());
+    this.#inspectButton.addEventListener('click', () => void this.#inspect());
   }
 
   disconnectedCallback(): void {
@@ -63,7 +76,8 @@ class LiveExample extends HTMLElement {
     this.#runButton.textContent = 'Stop';
     this.#status.textContent = 'starting';
     this.#output.replaceChildren();
-    this.#output.hidden = false;
+    this.#source = new ExampleSource();
+    this.#hideInspector();
     try {
       const program = await this.#load();
       const frame = await (this.#frame ??= this.#openFrame());
@@ -120,6 +134,8 @@ class LiveExample extends HTMLElement {
     }
     if (message.type === 'done') this.#end('done');
     if (message.type !== 'event') return;
+    this.#source.add(message.event);
+    this.#inspectButton.hidden = false;
     const line = eventLine(message.event);
     const last = this.#output.lastElementChild;
     if (line?.more && last?.firstElementChild?.textContent === line.label)
@@ -169,6 +185,32 @@ class LiveExample extends HTMLElement {
         event.preventDefault();
         if (this.#run === 0) void this.#toggle();
       });
+  }
+
+  /** Shows the run in the inspector, or the list of events again. */
+  async #inspect(): Promise<void> {
+    if (this.#inspector) {
+      this.#hideInspector();
+      return;
+    }
+    const { defineInspector } = await import('@isoloop/web-worker/inspector');
+    defineInspector();
+    const inspector = document.createElement('isoloop-inspector') as IsoloopInspector;
+    inspector.className = 'not-content';
+    inspector.source = this.#source;
+    inspector.sessionId = (await this.#source.sessions()).at(-1)?.sessionId;
+    this.#inspector = inspector;
+    this.#inspectButton.setAttribute('aria-pressed', 'true');
+    this.#output.hidden = true;
+    this.append(inspector);
+  }
+
+  #hideInspector(): void {
+    this.#inspector?.remove();
+    this.#inspector = undefined;
+    this.#inspectButton.hidden = this.#source.size === 0;
+    this.#inspectButton.setAttribute('aria-pressed', 'false');
+    this.#output.hidden = false;
   }
 
   #reset(): void {
