@@ -1,6 +1,6 @@
 import { agentTool, ReActAgent } from '@isoloop/core';
 import type { AgentOptions, Msg, Tool } from '@isoloop/core';
-import { summarization } from '@isoloop/core/context';
+import { sessionSummaries, summarization } from '@isoloop/core/context';
 import { isSameButInterrupted } from '@isoloop/core/testing';
 import type { FaultScenario, MortalProcess, ScriptedReply } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
@@ -211,7 +211,7 @@ const summary: FaultScenario = {
     const memory = process.memory('s');
     const history = summarization({
       model: summarizer,
-      store: memory.summaries,
+      store: sessionSummaries(memory),
       window: 500,
       reserveOutput: 50,
       summaryTokens: 60,

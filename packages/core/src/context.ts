@@ -19,3 +19,4 @@ export type {
 } from './middleware/context/context-policy.ts';
 export type { SummaryStore } from './memory/key-value-store.ts';
 export { markImported, type MarkImportedOptions } from './middleware/context/mark-imported.ts';
+export { sessionSummaries } from './memory/session-summaries.ts';

@@ -110,7 +110,7 @@ const entries: Readonly<Record<string, Entry>> = {
       summarization: (wrong) => context.summarization(wrong),
       weightedHistory: (wrong) => context.weightedHistory(wrong),
     },
-    others: 'answersOnly contextPolicy lastTurns successfulTurns',
+    others: 'answersOnly contextPolicy lastTurns sessionSummaries successfulTurns',
   },
   './guards': {
     exports: guards,

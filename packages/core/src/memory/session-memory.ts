@@ -4,11 +4,11 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseMessages } from '../message/validation/validate-message.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
-import type { KeyValueStore, StoreFeatures, SummaryStore } from './key-value-store.ts';
+import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import { suspendedNote } from './log/call-notes.ts';
 import { KeptGroups } from './log/kept-groups.ts';
 import { recordsOf, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
-import { notedReplies, notedSummaries } from './log/noted-stores.ts';
+import { notedReplies } from './log/noted-replies.ts';
 import {
   SessionLog,
   type FlushContext,
@@ -222,13 +222,6 @@ export class SessionMemory implements Memory {
   view(): Promise<SessionView> {
     return this.run(() => this.#load());
   }
-
-  /**
-   * Store for `summarization({ store })` that keeps the summary in this session's log. The summary
-   * is valid until its first or last message is removed. Ignores keys, so use it for this session
-   * only.
-   */
-  readonly summaries: SummaryStore = notedSummaries(this);
 
   /** Absent with `durability: 'turn'`: its notes reach the store too late. */
   get replies(): ReplyStore | undefined {

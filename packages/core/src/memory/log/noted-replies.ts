@@ -2,9 +2,6 @@ import type { JsonObject } from '../../message/json/json.ts';
 import type { RunNote } from './log-record.ts';
 import type { SessionView } from './session-view.ts';
 import type { ReplyStore } from '../memory.ts';
-import type { SummaryStore } from '../key-value-store.ts';
-
-type SummaryNote = Extract<RunNote, { kind: 'summary' }>;
 
 interface NotedLog {
   view(): Promise<SessionView>;
@@ -31,20 +28,5 @@ export function notedReplies(log: NotedLog): ReplyStore {
         clear: () => set(),
       };
     },
-  };
-}
-
-/** Returns a store that keeps one summary in a session's log. The store ignores keys. */
-export function notedSummaries(log: NotedLog): SummaryStore {
-  return {
-    async get() {
-      const { summary } = await log.view();
-      return summary && JSON.stringify({ v: 1, ...summary });
-    },
-    async set(_key, value) {
-      const { first, last, count, text } = JSON.parse(value) as SummaryNote;
-      await log.note([{ kind: 'summary', first, last, count, text }], { now: true });
-    },
-    delete: () => log.note([{ kind: 'summary', first: '', last: '', count: 0, text: '' }]),
   };
 }
