@@ -1,4 +1,4 @@
-import { SessionMemory } from '@isoloop/core';
+import { listSessions, SessionMemory } from '@isoloop/core';
 import { DurableStore, type AgentSessionClass } from '@isoloop/edge';
 
 /** Counts a finished tool call, by its id. */
@@ -22,8 +22,8 @@ const path = /^\/api\/demo\/([^/]+)\/(kill|log)$/;
  *
  * - `POST /api/demo/:id/kill` ends the Durable Object of a conversation in the middle of its work.
  *   Only the page itself may send it.
- * - `GET /api/demo/:id/log` returns the records of its log, and how often each of its tool calls has
- *   finished.
+ * - `GET /api/demo/:id/log` returns the records of its log, the number of its writes, and how often
+ *   each of its tool calls has finished.
  */
 export async function answerHook(request: Request, env: Sessions): Promise<Response | undefined> {
   const url = new URL(request.url);
@@ -72,12 +72,12 @@ async function logOf(ctx: DurableObjectState, sessionId: string): Promise<Respon
   const tables = sql.exec('SELECT name FROM sqlite_master WHERE name = ?', 'isoloop_values');
   if (tables.toArray().length === 0) return undefined;
   try {
-    const records = await new SessionMemory(new DurableStore(ctx.storage), sessionId).records();
+    const store = new DurableStore(ctx.storage);
+    const records = await new SessionMemory(store, sessionId).records();
+    const [info] = await listSessions(store);
     const rows = openTable(ctx).exec<Row>('SELECT id, runs FROM demo_runs').toArray();
-    return Response.json({
-      records,
-      runs: Object.fromEntries(rows.map((row) => [row.id, row.runs])),
-    });
+    const runs = Object.fromEntries(rows.map((row) => [row.id, row.runs]));
+    return Response.json({ records, writes: info?.version, runs });
   } catch {
     return undefined;
   }

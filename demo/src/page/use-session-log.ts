@@ -9,7 +9,7 @@ export type LogRecord = SessionExport['records'][number];
 export interface SessionLog {
   /** The records, without those of middleware. */
   readonly records: readonly LogRecord[];
-  /** Number of writes to the log. `undefined` at the edge, which does not tell it. */
+  /** Number of writes to the log. `undefined` for a log without one. */
   readonly writes: number | undefined;
   /** Number of calls of this session whose tools have finished. */
   readonly toolsRun: number;
@@ -58,13 +58,14 @@ async function logHere(sessionId: string): Promise<SessionLog> {
 async function logAtEdge(sessionId: string): Promise<SessionLog> {
   const response = await fetch(`/api/demo/${encodeURIComponent(sessionId)}/log`);
   if (response.status !== 200) return empty;
-  const { records, runs } = (await response.json()) as EdgeLog;
+  const { records, writes, runs } = (await response.json()) as EdgeLog;
   // A conversation that came from this browser has calls that ran here.
-  return toLog(records, { ...(await toolRuns()), ...runs });
+  return { ...toLog(records, { ...(await toolRuns()), ...runs }), writes };
 }
 
 interface EdgeLog {
   readonly records: readonly LogRecord[];
+  readonly writes: number | undefined;
   readonly runs: ToolRuns;
 }
 

@@ -20,8 +20,10 @@ export function WithAccess({ children }: { readonly children: (access: Access) =
   if (access) return children(access);
   if (problem === undefined) return <p role="status">Checking the token…</p>;
   return (
-    <form action={(fields) => submit(String(fields.get('token')))}>
-      <input name="token" aria-label="Your token" placeholder="Token from .dev.vars" required />
+    <form className="access" action={(fields) => submit(String(fields.get('token')))}>
+      <h1>Enter your token</h1>
+      <p>Only those with the token may use the agent. It is in the file .dev.vars.</p>
+      <input name="token" aria-label="Your token" placeholder="CLIENT_TOKEN" required />
       <button>Enter</button>
       {problem && <p role="alert">{problem}</p>}
     </form>

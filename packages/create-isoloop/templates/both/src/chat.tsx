@@ -64,20 +64,22 @@ function ChatIn({ access, sessionId, place, moving }: PlaceProps) {
   return (
     <>
       <ConversationList list={useConversations(chat.isBusy)} current={sessionId} />
-      <label>
-        Answer in{' '}
-        <select
-          value={place}
-          // A conversation moves between two answers.
-          disabled={chat.isBusy || chat.status === 'loading'}
-          onChange={({ target }) => void moving.moveTo(target.value as Place)}
-        >
-          <option value="tab">this tab</option>
-          <option value="edge">the edge</option>
-        </select>{' '}
+      <div className="bar">
+        <label>
+          Answer in{' '}
+          <select
+            value={place}
+            // A conversation moves between two answers.
+            disabled={chat.isBusy || chat.status === 'loading'}
+            onChange={({ target }) => void moving.moveTo(target.value as Place)}
+          >
+            <option value="tab">this tab</option>
+            <option value="edge">the edge</option>
+          </select>
+        </label>
+        <button onClick={forgetToken}>Other token</button>
         {chat.isBusy && <small>You can change this when the answer has ended.</small>}
-      </label>{' '}
-      <button onClick={forgetToken}>Other token</button>
+      </div>
       <Conversation chat={chat} hint={hint} />
     </>
   );

@@ -8,6 +8,9 @@ const calls = [
   { pattern: /fail/i, name: 'time_in', input: { zone: 'Mars/Olympus' } },
 ];
 
+/** Time between two words, in milliseconds: about the pace of a model. */
+const wordMs = 30;
+
 const examples = 'Ask for “the time”, “lots” (you have to approve it), or a call that “fails”.';
 
 /**
@@ -32,7 +35,10 @@ export function standIn(nextStep: string): ChatModel {
       }
       const said = results.map(({ output }) => `The tool says: ${outputText(output)}\n\n`).join('');
       const answer = `${said}This is a scripted stand-in, not a model. ${examples} ${nextStep}`;
-      for (const delta of answer.split(/(?<=\s)/)) yield [{ type: 'text', id: 'text', delta }];
+      for (const delta of answer.split(/(?<=\s)/)) {
+        await new Promise((resolve) => setTimeout(resolve, wordMs));
+        yield [{ type: 'text', id: 'text', delta }];
+      }
       yield [{ type: 'finish', reason: 'stop' }];
     },
   };

@@ -19,6 +19,9 @@ const statusTexts = {
   error: '',
 };
 
+/** Questions for a new conversation. The second one needs an approval. */
+const suggestions = ['What time is it in Tokyo?', 'Draw lots: Ann, Bob or Cem?'];
+
 /** Shows the messages of a conversation, its error, and a form for the next message. */
 export function Conversation({ chat, hint }: ConversationProps) {
   const [text, setText] = useState('');
@@ -26,6 +29,18 @@ export function Conversation({ chat, hint }: ConversationProps) {
   const isUnanswered = status === 'ready' && messages.at(-1)?.role === 'user';
   return (
     <>
+      {status === 'ready' && messages.length === 0 && (
+        <div className="welcome">
+          <h1>Ask the agent</h1>
+          <p>It looks up the time, and draws lots if you allow it.</p>
+          {suggestions.map((suggestion) => (
+            <button key={suggestion} onClick={() => sendMessage({ text: suggestion })}>
+              {suggestion}
+            </button>
+          ))}
+          <small>Load the page again while it answers: the answer continues.</small>
+        </div>
+      )}
       {messages.map((message) => (
         <section key={message.id} className={message.role}>
           {message.parts.map((part, index) => (
@@ -46,6 +61,7 @@ export function Conversation({ chat, hint }: ConversationProps) {
         </p>
       )}
       <form
+        className="message"
         onSubmit={(event) => {
           event.preventDefault();
           void sendMessage({ text });
