@@ -268,8 +268,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
     run.begin();
     try {
       if (this.#isRefusing) run.refuse(busy(this.name));
-      if (run.failure && run.callOptions.throwOnError !== false) throw run.failure;
-      if (run.failure) return await runAgentCall(run, undefined);
+      const { failure } = run;
+      if (failure && run.callOptions.throwOnError !== false) throw failure;
+      if (failure) return await runAgentCall(run, undefined);
       const running = this.#running;
       const earlier = [...this.#line];
       this.#line.add(driver.result);

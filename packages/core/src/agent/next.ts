@@ -103,5 +103,9 @@ export function controlOf(
 
 /** Returns the first `stop` that hooks asked for, or else the first jump. */
 export function firstOf(jumps: readonly Jump[]): Jump | undefined {
-  return jumps.find(({ to }) => to === 'stop') ?? jumps[0];
+  return jumps.find(isStop) ?? jumps[0];
+}
+
+export function isStop({ to }: Jump): boolean {
+  return to === 'stop';
 }

@@ -1,5 +1,5 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
-import type { AgentEvent, EventOf } from '../event/agent-event.ts';
+import type { AgentEvent, EventData } from '../event/agent-event.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json/json.ts';
@@ -17,14 +17,6 @@ import type { Run } from './run/run.ts';
 import { edit, note } from './run/session.ts';
 import { afterReply } from './step/reply.ts';
 import { admit } from './step/settle.ts';
-
-type EventType = AgentEvent['type'];
-
-/** Fields of an event that the sender sets. The run sets the other fields. */
-export type EventData<K extends EventType> = Omit<
-  EventOf<K>,
-  'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
->;
 
 /** A change of the conversation. Messages are replaced first, and appended last. */
 export interface Edit {
@@ -77,7 +69,7 @@ export interface Steps {
   /** Ends an open tool call with this result, after the `post-acting` hooks. */
   conclude(toolUse: ToolUse, result: ToolResult): Promise<void>;
   /** Sends an event to the hooks, then to the readers. `to: 'readers'` leaves out the hooks. */
-  emit<K extends EventType>(
+  emit<K extends AgentEvent['type']>(
     type: K,
     fields: EventData<K>,
     options?: { readonly to?: 'readers' },

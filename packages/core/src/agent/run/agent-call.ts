@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { CallInput } from '../../event/call-input.ts';
 import { resultOf } from './report.ts';
@@ -78,20 +78,19 @@ async function resumedRun(run: Run, input: CallInput | undefined): Promise<strin
  * `isFailure`: a hook or `mapEvent` that fails must not hide the failure that the event reports.
  */
 async function tellLast(run: Run, event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
-  let shown: EventBatch = [event];
-  const steps = [
-    () => run.hooks.notify<AgentEvent['type']>(event),
-    () => void (shown = run.outbox.shown(shown)),
-  ];
-  for (const step of steps) {
-    try {
-      await step();
-    } catch (error) {
-      if (!isFailure) throw error;
-    }
+  let shown = event;
+  try {
+    await run.hooks.notify<AgentEvent['type']>(event);
+  } catch (error) {
+    if (!isFailure) throw error;
   }
-  await run.outbox.send(shown);
-  return shown[0] ?? event;
+  try {
+    shown = run.outbox.shown([event])[0]!;
+  } catch (error) {
+    if (!isFailure) throw error;
+  }
+  await run.outbox.send([shown]);
+  return shown;
 }
 
 /** Sends `run-end`. Returns the result that readers see. */

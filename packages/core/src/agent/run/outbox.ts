@@ -1,9 +1,16 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
-import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../../event/agent-event.ts';
+import type {
+  AgentEvent,
+  AgentEventBase,
+  EventBatch,
+  EventData,
+  EventOf,
+} from '../../event/agent-event.ts';
 import type { Awaitable, ControlOf } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
+import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
-import type { EventData } from '../steps.ts';
+import { partsWith } from './run-setup.ts';
 
 type EventType = AgentEvent['type'];
 
@@ -108,18 +115,19 @@ export class Outbox {
   /** Returns the events that readers get, after the `mapEvent` of all middleware. */
   shown(events: EventBatch): EventBatch {
     const run = this.#run;
-    if (!run.setup.mappers.length) return events;
+    const parts = partsWith(run.setup, 'mapEvent');
+    if (!parts.length) return events;
     const shown: AgentEvent[] = [];
     // No call per delta, because there are thousands of them.
-    for (const event of events) shown.push('delta' in event ? event : mapped(run, event));
+    for (const event of events) shown.push('delta' in event ? event : mapped(run, parts, event));
     return shown;
   }
 }
 
-function mapped(run: Run, given: AgentEvent): AgentEvent {
+function mapped(run: Run, parts: readonly Middleware[], given: AgentEvent): AgentEvent {
   // A child agent has mapped its own events already.
   if (given.runId !== run.runId) return given;
-  return run.setup.mappers.reduceRight((event, part) => {
+  return parts.reduceRight((event, part) => {
     try {
       return part.mapEvent!(event, run);
     } catch (cause) {

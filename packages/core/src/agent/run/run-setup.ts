@@ -8,7 +8,6 @@ import { ToolList } from '../../tool/set/tool-list.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
 import type { AgentSettings } from '../kernel-options.ts';
 import type { Middleware } from '../middleware.ts';
-import type { StepWrapper } from './wrapped-step.ts';
 
 /** What all runs of an agent share. */
 export interface AgentParts {
@@ -32,12 +31,10 @@ export interface RunSetup extends AgentParts {
   readonly use: readonly Middleware[];
   /** The tools of the middleware, then the agent's own. */
   readonly tools: ToolSet;
-  /** The middleware with `mapEvent`. */
-  readonly mappers: readonly Middleware[];
   /** The model inside the wrappers of all middleware. */
   readonly model: ChatModel;
-  /** The middleware with each wrapper, once a run has needed it. */
-  readonly wrappers: Partial<Record<StepWrapper, readonly Middleware[]>>;
+  /** The middleware with each of these members, once a run has needed it. */
+  readonly members: Partial<Record<keyof Middleware, readonly Middleware[]>>;
 }
 
 /** Throws `CONFIGURATION` if a `wrapModel` does not return a model. */
@@ -47,10 +44,17 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
     ...parts,
     use,
     tools: added.length ? new ToolList(added, parts.ownTools) : parts.ownTools,
-    mappers: use.filter(({ mapEvent }) => mapEvent),
     model: wrappedModel(parts.options, use),
-    wrappers: {},
+    members: {},
   };
+}
+
+/** Returns the middleware that has this member. */
+export function partsWith(
+  { members, use }: RunSetup,
+  key: keyof Middleware,
+): readonly Middleware[] {
+  return (members[key] ??= use.filter((part) => part[key]));
 }
 
 function wrappedModel(

@@ -1,12 +1,17 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { ToolCall } from '../../tool/prepare-call.ts';
-import { isNotStarted, isSuspension, notStarted } from '../../tool/tool-outcome.ts';
-import type { ToolOutcome } from '../../tool/tool-outcome.ts';
+import {
+  isNotStarted,
+  isSuspension,
+  notStarted,
+  type ToolOutcome,
+} from '../../tool/tool-outcome.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
 import type { Middleware, OuterStep } from '../middleware.ts';
 import { callState } from './open-calls.ts';
 import type { Run } from './run.ts';
+import { partsWith } from './run-setup.ts';
 
 /** The wrappers of steps. `wrapModel` is not one of them, because it wraps an object. */
 export type StepWrapper = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
@@ -26,8 +31,7 @@ export function runWrapped<K extends StepWrapper>(
   inner: (run: Run, given: GivenTo<K>) => Promise<MadeBy<K>>,
 ): Promise<MadeBy<K>> {
   type Next = (value: GivenTo<K>) => Promise<MadeBy<K>>;
-  const { use, wrappers } = run.setup;
-  const parts: readonly Middleware[] = (wrappers[key] ??= use.filter((part) => part[key]));
+  const parts = partsWith(run.setup, key);
   if (!parts.length) return inner(run, given);
   const isTool = key === 'wrapTool';
   const innermost: Next = (value) =>

@@ -1,8 +1,9 @@
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import { isResult, isSuspension, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { errorResult, interruptedResult } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../next.ts';
-import { callState } from '../run/open-calls.ts';
+import { callState, suspendCall } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 
@@ -14,6 +15,17 @@ interface ConcludeOptions {
   readonly jumps?: Jump[];
   /** Whether the next write may store the result. */
   readonly later?: boolean;
+}
+
+/** Ends or suspends a tool call, or leaves it open. */
+export async function endCall(
+  run: Run,
+  toolUse: ToolUse,
+  outcome: ToolOutcome,
+  options: ConcludeOptions,
+): Promise<void> {
+  if (isSuspension(outcome)) suspendCall(run, toolUse, outcome);
+  else if (isResult(outcome)) await conclude(run, toolUse, outcome, options);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { EventOf } from '../../event/agent-event.ts';
+import type { EventData, EventOf } from '../../event/agent-event.ts';
 import { toCallInput } from '../../event/call-input.ts';
 import type { ControlOf, JumpReason } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -7,7 +7,7 @@ import { told } from './finish.ts';
 import { controlOf, firstOf, type EndBase, type Jump, type Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
-import type { EventData, SummaryEvent } from '../steps.ts';
+import type { SummaryEvent } from '../steps.ts';
 
 /** Events whose hooks may ask for a jump at once. */
 type RevisedEvent = 'pre-reasoning' | 'post-reasoning' | SummaryEvent;

@@ -1,6 +1,7 @@
 import { isQuestion } from '../../message/title-of.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkNew, type CallInput } from '../../event/call-input.ts';
+import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { endStopped, tellText } from './finish.ts';
@@ -34,9 +35,7 @@ export function admit(run: Run, given: CallInput): Promise<CallInput> {
 async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   const { messages, decisions } = input;
   checkNew(messages, run.messages);
-  const open = run.openCalls;
-  const decided = new Set(decisions.map(({ toolUseId }) => toolUseId));
-  if (messages.length) checkOpenCalls(open, decided);
+  if (messages.length) checkOpenCalls(run.openCalls, decisions);
   const left = messages.length || decisions.length ? undefined : resumption(run);
   if (left && !run.stopped) await removeLeftovers(run, left);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
@@ -78,10 +77,11 @@ async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<
  * Throws `PENDING_TOOL_CALLS` if a new message arrives while tool calls wait. A call needs no
  * decision if it has not started and only waits for other calls.
  */
-function checkOpenCalls(open: readonly OpenCall[], decided: ReadonlySet<string>): void {
+function checkOpenCalls(open: readonly OpenCall[], decisions: readonly Decision[]): void {
+  const decided = decisions.map(({ toolUseId }) => toolUseId);
   const isLeft = open.some(({ toolUse, state: { started, pending } }) => {
-    const isDeferred = decided.size > 0 && !started && !pending;
-    return !isDeferred && !decided.has(toolUse.id);
+    const isDeferred = decided.length > 0 && !started && !pending;
+    return !isDeferred && !decided.includes(toolUse.id);
   });
   if (!isLeft) return;
   const names = open.map(
