@@ -24,7 +24,7 @@ test('the page applies a theme of the theme tool once: after a reload, the userâ
 });
 
 test.for([
-  ['a wrong key', '/fault/401/v1', 'refused the key'],
+  ['a wrong key', '/fault/401/v1', 'refused the key. Check the key.'],
   ['a reply that is no event stream', '/fault/html/v1', 'is not a chat completion'],
   ['a reply that is no JSON', '/fault/bad-json/v1', 'is not a chat completion'],
   ['a server that fails', '/fault/500/v1', 'The endpoint failed'],
@@ -42,7 +42,11 @@ test.for([
     const alert = page.getByRole('alert');
     await expect.poll(() => alert.innerText()).toContain(words);
     expect(await alert.innerText()).toContain('Your conversation is kept.');
+    const address = path === 'down' ? 'http://127.0.0.1:1/v1' : path;
+    expect(await alert.getByText(/^Address: /).innerText()).toContain(address);
     expect(await page.content()).not.toContain('sk-secret');
+    await alert.getByRole('button', { name: 'Choose the model' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
 
     await chooseEndpoint(page, `${inject('providerUrl')}/deltas/3/v1`);
     await ask(page, 'And now?');

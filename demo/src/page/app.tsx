@@ -94,6 +94,7 @@ export function App() {
           agentWorker={agentWorker}
           onTheme={(next) => change({ theme: next })}
           onModel={setModel}
+          onDialog={() => setChoosing(true)}
           first={first}
           onFirst={onFirst}
           onOpen={open}

@@ -37,6 +37,8 @@ export interface ConversationProps {
   readonly agentWorker: AgentWorker;
   readonly onTheme: (theme: Theme) => void;
   readonly onModel: (model: ModelChoice) => void;
+  /** Opens the dialog in which the user chooses the model. */
+  readonly onDialog: () => void;
   /** A question to ask as soon as the conversation is loaded. */
   readonly first: string | undefined;
   /** Called when the first question is sent. */
@@ -57,7 +59,7 @@ const views = { chat: 'Chat', timeline: 'Timeline', log: 'Log' } as const;
 
 export function Conversation(props: ConversationProps) {
   const { home, sessionId, model, draft, agentWorker, first } = props;
-  const { onTheme, onModel, onFirst, onOpen, onTabs } = props;
+  const { onTheme, onModel, onDialog, onFirst, onOpen, onTabs } = props;
   const { worker } = agentWorker;
   const killing = useKill(home, sessionId, agentWorker);
   const kills = killing?.kills ?? 0;
@@ -128,7 +130,9 @@ export function Conversation(props: ConversationProps) {
         <p>Loading the conversation …</p>
       </main>
     );
-  const notice = error && <ErrorNotice error={error} onRetry={retry} />;
+  const notice = error && (
+    <ErrorNotice error={error} address={addressOf(model)} onRetry={retry} onModel={onDialog} />
+  );
   if (notice && messages.length === 0) return <main className="loading">{notice}</main>;
   return (
     <>
@@ -216,6 +220,10 @@ export function Conversation(props: ConversationProps) {
       />
     </>
   );
+}
+
+function addressOf(model: ModelChoice): string | undefined {
+  return model.kind === 'endpoint' ? model.baseURL : undefined;
 }
 
 function windowOf({ kind }: ModelChoice): number {

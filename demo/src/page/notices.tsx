@@ -23,25 +23,42 @@ export function KeyNotice({ model, onModel }: KeyNoticeProps) {
 
 export interface ErrorNoticeProps {
   readonly error: unknown;
+  /** Address of the model's server, if the page knows it. */
+  readonly address: string | undefined;
   readonly onRetry: () => void;
+  /** Opens the dialog in which the user chooses the model. */
+  readonly onModel: () => void;
 }
 
-export function ErrorNotice({ error, onRetry }: ErrorNoticeProps) {
-  const { title, detail, code } = readableError(error);
+export function ErrorNotice({ error, address, onRetry, onModel }: ErrorNoticeProps) {
+  const { title, fix, detail, code } = readableError(error);
+  const isOfModel = code.startsWith('MODEL_');
   return (
     <div className="notice" role="alert">
       <p>
-        <strong>{title}</strong> Your conversation is kept.
+        <strong>{title}</strong> {fix} Your conversation is kept.
       </p>
+      {isOfModel && address && (
+        <p className="muted">
+          Address: <code>{address}</code>
+        </p>
+      )}
       <details>
         <summary>
           Details <code>{code}</code>
         </summary>
         <p>{detail}</p>
       </details>
-      <button type="button" onClick={onRetry}>
-        Try again
-      </button>
+      <div className="buttons">
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+        {isOfModel && (
+          <button type="button" onClick={onModel}>
+            Choose the model
+          </button>
+        )}
+      </div>
     </div>
   );
 }

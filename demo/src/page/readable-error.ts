@@ -3,13 +3,15 @@ import { parseErrorText } from '@isoloop/core/ai-sdk';
 
 export interface ReadableError {
   readonly title: string;
+  /** What the user can do. */
+  readonly fix: string | undefined;
   readonly detail: string;
   readonly code: string;
 }
 
 const titles: Readonly<Record<string, string>> = {
   MODEL_AUTH: 'The endpoint refused the key.',
-  MODEL_RATE_LIMITED: 'The endpoint is busy. Wait a moment, then try again.',
+  MODEL_RATE_LIMITED: 'The endpoint is busy.',
   MODEL_REQUEST: 'The endpoint refused the request.',
   MODEL_CONTEXT_LENGTH: 'The conversation is too long for this model.',
   MODEL_SERVER: 'The endpoint failed.',
@@ -29,13 +31,30 @@ const titles: Readonly<Record<string, string>> = {
   OFFLINE: 'The edge can’t be reached.',
 };
 
+const fixes: Readonly<Record<string, string>> = {
+  MODEL_AUTH: 'Check the key.',
+  MODEL_RATE_LIMITED: 'Wait a moment, then try again.',
+  MODEL_REQUEST: 'Check the name of the model and the base URL.',
+  MODEL_CONTEXT_LENGTH: 'Begin a new conversation.',
+  MODEL_SERVER: 'Try again later, or choose another model.',
+  MODEL_UNREACHABLE: 'Start the server, and let it allow requests from this page (CORS).',
+  MODEL_BAD_RESPONSE: 'Check the base URL; most end with /v1.',
+  STORAGE_QUOTA: 'Delete old conversations.',
+  OFFLINE: 'Start the edge with npm start.',
+};
+
 /**
  * Returns the text that users see for a failure of the worker, of the stream, or of a refused
  * request.
  */
 export function readableError(error: unknown): ReadableError {
   const { code, message } = codeAndMessage(error);
-  return { title: titles[code] ?? 'Something went wrong.', detail: message, code };
+  return {
+    title: titles[code] ?? 'Something went wrong.',
+    fix: fixes[code],
+    detail: message,
+    code,
+  };
 }
 
 function codeAndMessage(error: unknown): { readonly code: string; readonly message: string } {
