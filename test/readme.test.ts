@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { codeBlocks, type Block } from '../scripts/code-blocks.ts';
 import { root } from '../scripts/root.ts';
@@ -74,6 +74,15 @@ test.for(['vue', 'svelte'])('the recipe for %s has at most 15 lines', (language)
   const [block] = codeBlocks('packages/web-worker/README.md', language);
   expect(block?.source.trimEnd().split('\n').length).toBeLessThanOrEqual(15);
 });
+
+test.for(['docs/start.md', 'docs/zh/start.md'])(
+  '%s installs the packages with the line of the README',
+  (page) => {
+    const lineOf = (path: string) =>
+      /^npm pack .*$/m.exec(readFileSync(`${root}/${path}`, 'utf8'))?.[0];
+    expect(lineOf(page)).toBe(lineOf('README.md'));
+  },
+);
 
 test('the compilation of a README reports a mistake in a code block', async () => {
   const { ok, output } = await compile('agent.ts', [
