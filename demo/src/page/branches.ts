@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { conversations, placeOf } from './places.ts';
 import type { Home } from './settings.ts';
 

@@ -5,7 +5,7 @@ import {
   type ToolUIPart,
   type UIMessage,
 } from '@isoloop/web-worker/react';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { Theme } from './theme.ts';
 
 /** Call of a tool. */

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 
 /** The place where the agent runs. */
 export type Home = 'worker' | 'edge';
@@ -51,7 +51,7 @@ const schema = z.object({
 });
 
 /** The settings that belong to one tab. */
-const place = schema.pick({ home: true, sessions: true, models: true });
+const place = z.pick(schema, { home: true, sessions: true, models: true });
 
 export type Settings = z.infer<typeof schema>;
 

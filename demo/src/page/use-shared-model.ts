@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { modelChoice, type ModelChoice } from './settings.ts';
 
 const note = z.discriminatedUnion('type', [
