@@ -78,14 +78,25 @@ export async function liveResponse(
     // A client that reconnects may have seen all events, so no opening batch may come.
     batches: waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
     encode: (batch) => encode(batch),
-    // Events of agents that run as tools have another run id, but their `seq` counts within this
-    // run.
-    place: (batch) =>
-      live && !isOpenAiFace(face) ? `${live.stream.runId}:${batch.at(-1)!.seq}` : undefined,
+    place: (batch) => (live && !isOpenAiFace(face) ? placeOf(live.stream, batch) : undefined),
     keepAliveMs: settings.limits.keepAliveMs,
     // A disconnected client does not stop the turn, because other clients may still read it.
     onCancel: () => {},
   });
+}
+
+/**
+ * Returns the id of the stream position after a batch: the end of the run's id, and the number of
+ * the last event. Events of agents that run as tools have another run id, but their `seq` counts
+ * within this run.
+ */
+export function placeOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch): string {
+  return `${endOf(runId)}:${batch.at(-1)!.seq}`;
+}
+
+/** Returns enough of a run's id to tell it from the other runs of its session. */
+function endOf(runId: string): string {
+  return runId.slice(-8);
 }
 
 async function encoderOf(
@@ -140,5 +151,5 @@ async function faceOfLive(face: OpenAiFace, live: LiveTurn): Promise<OpenAiFace>
  */
 function seqIn(lastEventId: string | undefined, runId: string): number | undefined {
   const [run, seq] = lastEventId?.split(':') ?? [];
-  return run === runId && /^\d{1,15}$/.test(seq ?? '') ? Number(seq) : undefined;
+  return run === endOf(runId) && /^\d{1,15}$/.test(seq ?? '') ? Number(seq) : undefined;
 }

@@ -294,6 +294,15 @@ test('an abort ends the stream with an abort chunk', async () => {
   await read(chunks);
 });
 
+test('the ids of blocks are short, and tell messages apart', async () => {
+  const chunks = await chunksOf([
+    [{ thinking: 'Hm.' }, { text: 'I ask.' }, { toolCalls: [{ name: 'weather', input: {} }] }],
+    'Mild.',
+  ]);
+  const ids = chunks.flatMap((chunk) => ('delta' in chunk ? chunk.id : []));
+  expect([...new Set(ids)]).toEqual(['1:0', '1:1', '2:0']);
+});
+
 test('the deltas of a batch are joined into one chunk', async () => {
   const deltas = [
     ['a', 'b', 'c'].map((delta) => ({ type: 'text' as const, id: 't', delta })),

@@ -9,6 +9,7 @@ import type { JsonValue } from '../../message/json/json.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { endingOf, type Ending } from '../ending.ts';
+import { messageIdOf } from '../text-stream.ts';
 import { toTimelineEvent } from '../timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import {
@@ -86,7 +87,10 @@ class Encoder implements UiMessageEncoder {
   #inStep = false;
   /** The chunks of the current batch. */
   #chunks: UiChunk[] = [];
-  #block: { readonly id: string; readonly kind: 'text' | 'reasoning' } | undefined;
+  /** End of the open block. */
+  #block: { readonly type: 'text-end' | 'reasoning-end'; readonly id: string } | undefined;
+  /** Ids of the messages with text so far. Their numbers are shorter, which saves bytes. */
+  readonly #messages: string[] = [];
 
   constructor(options: UiMessageEncoderOptions) {
     this.#options = options;
@@ -202,21 +206,24 @@ class Encoder implements UiMessageEncoder {
     this.#inStep = false;
   }
 
-  #text(kind: 'text' | 'reasoning', id: string, delta: string): void {
+  #text(kind: 'text' | 'reasoning', blockId: string, delta: string): void {
+    const message = messageIdOf(blockId);
+    if (message !== this.#messages.at(-1)) this.#messages.push(message);
+    const id = this.#messages.length + blockId.slice(message.length);
     if (this.#block?.id !== id) {
       if (!this.#inStep) this.#beginStep();
       this.#endBlock();
-      this.#block = { id, kind };
+      this.#block = { type: `${kind}-end`, id };
       this.#chunks.push({ type: `${kind}-start`, id });
     }
     const last = this.#chunks.at(-1);
-    if (last && 'delta' in last && last.id === id)
-      this.#chunks[this.#chunks.length - 1] = { ...last, delta: last.delta + delta };
+    // Nobody else has a chunk of this batch yet.
+    if (last && 'delta' in last && last.id === id) (last as { delta: string }).delta += delta;
     else this.#chunks.push({ type: `${kind}-delta`, id, delta });
   }
 
   #endBlock(): void {
-    if (this.#block) this.#chunks.push({ type: `${this.#block.kind}-end`, id: this.#block.id });
+    if (this.#block) this.#chunks.push(this.#block);
     this.#block = undefined;
   }
 
@@ -227,12 +234,9 @@ class Encoder implements UiMessageEncoder {
       this.#chunks.push({ type: 'tool-input-start', toolCallId, toolName, dynamic: true });
     }
     const last = this.#chunks.at(-1);
-    if (last?.type === 'tool-input-delta' && last.toolCallId === toolCallId) {
-      this.#chunks[this.#chunks.length - 1] = {
-        ...last,
-        inputTextDelta: last.inputTextDelta + inputTextDelta,
-      };
-    } else if (inputTextDelta)
+    if (last?.type === 'tool-input-delta' && last.toolCallId === toolCallId)
+      (last as { inputTextDelta: string }).inputTextDelta += inputTextDelta;
+    else if (inputTextDelta)
       this.#chunks.push({ type: 'tool-input-delta', toolCallId, inputTextDelta });
   }
 
@@ -284,7 +288,7 @@ class Encoder implements UiMessageEncoder {
       if (!this.#shownData.has(dataPartKey(part))) this.#data(part);
   }
 
-  #reset({ replacement, runId, seq }: Extract<AgentEvent, { type: 'step-reset' }>): void {
+  #reset({ replacement, seq }: Extract<AgentEvent, { type: 'step-reset' }>): void {
     this.#endBlock();
     this.#open.clear();
     if (this.#inStep) this.#chunks.push({ type: 'reset-step' });
@@ -294,8 +298,7 @@ class Encoder implements UiMessageEncoder {
     for (const [index, block] of (replacement?.content ?? []).entries()) {
       const hostedTool = hostedToolOf(block);
       if (hostedTool) this.#hosted(hostedTool);
-      const id = `${runId}:${seq}:${index}`;
-      if (block.type === 'text' && block.text) this.#text('text', id, block.text);
+      if (block.type === 'text' && block.text) this.#text('text', `${seq}:${index}`, block.text);
     }
     this.#endBlock();
   }

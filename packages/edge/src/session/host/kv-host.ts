@@ -1,4 +1,4 @@
-import type { AgentStream, EventBatch, Memory, ReActAgent } from '@isoloop/core';
+import type { EventBatch, Memory, ReActAgent } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
@@ -8,6 +8,7 @@ import { awaitOpening, streamResponse } from '../../turn/event-stream.ts';
 import { keepTurn } from '../../turn/keep-turn.ts';
 import { toPublicEvents } from '../../turn/public-events.ts';
 import { makeAgent, echoHeader, echoOf, openMemory } from '../../turn/session.ts';
+import { placeOf } from '../live-turn.ts';
 import { faceOfTurn } from '../response-id.ts';
 import { noContent } from '../session-answer.ts';
 import { opens } from '../turn-face.ts';
@@ -79,10 +80,6 @@ async function encoderOf(
   if (isOpenAiFace(face)) return answerEncoder(await faceOfTurn(face, turn.turn, memory), call);
   const encoder = createUiMessageEncoder({ events: face.events, messageId: turn.messageId });
   return (batch) => encoder.encode(batch).map((chunk) => addEcho(chunk, echoOf(memory)));
-}
-
-function placeOf({ runId }: AgentStream, batch: EventBatch): string {
-  return `${runId}:${batch.at(-1)!.seq}`;
 }
 
 /**
