@@ -91,12 +91,7 @@ export async function liveResponse(
  * within this run.
  */
 export function placeOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch): string {
-  return `${endOf(runId)}:${batch.at(-1)!.seq}`;
-}
-
-/** Returns enough of a run's id to tell it from the other runs of its session. */
-function endOf(runId: string): string {
-  return runId.slice(-8);
+  return `${runId.slice(-8)}:${batch.at(-1)!.seq}`;
 }
 
 async function encoderOf(
@@ -151,5 +146,5 @@ async function faceOfLive(face: OpenAiFace, live: LiveTurn): Promise<OpenAiFace>
  */
 function seqIn(lastEventId: string | undefined, runId: string): number | undefined {
   const [run, seq] = lastEventId?.split(':') ?? [];
-  return run === endOf(runId) && /^\d{1,15}$/.test(seq ?? '') ? Number(seq) : undefined;
+  return run === runId.slice(-8) && /^\d{1,15}$/.test(seq ?? '') ? Number(seq) : undefined;
 }

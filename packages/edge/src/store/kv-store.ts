@@ -106,7 +106,7 @@ export class KvStore implements KeyValueStore {
     const names: string[] = [];
     for (let cursor: string | undefined; ;) {
       const page = await request('list', () =>
-        this.#kv.list({ prefix, ...(cursor === undefined ? {} : { cursor }) }),
+        this.#kv.list({ prefix, ...(cursor !== undefined && { cursor }) }),
       );
       names.push(...page.keys.map(({ name }) => name));
       if (page.list_complete) return names;

@@ -41,7 +41,7 @@ export function readClientTools(body: RequestBody, api: OpenAiApi): ClientTools 
     );
   if (choice === 'none') return { tools: [] };
   const toolChoice = readChoice(choice, names, api);
-  return { tools, ...(toolChoice === undefined ? {} : { toolChoice }) };
+  return { tools, ...(toolChoice !== undefined && { toolChoice }) };
 }
 
 /**

@@ -39,8 +39,8 @@ export interface Served {
 }
 
 interface Encoding<T> {
-  readonly encode: (events: EventBatch) => readonly T[];
-  readonly begin?: (turn: ShownTurn) => void;
+  encode(events: EventBatch): readonly T[];
+  begin?(turn: ShownTurn): void;
 }
 
 /**
@@ -80,11 +80,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       const { trigger, events } = request;
       const replays = trigger === 'resume-stream';
       const encoder = new ChatEncoder({ events, replays });
-      const encoding = {
-        encode: (batch: EventBatch) => encoder.encode(batch),
-        begin: (turn: ShownTurn) => encoder.begin(turn),
-      };
-      runs.begin(request, port, encoding, (controller, reader) => {
+      runs.begin(request, port, encoder, (controller, reader) => {
         if (!replays)
           return session.run({ type: 'chat', ...messageOf(request), asker }, controller, reader);
         return runs.read(controller.signal, request.aborted, (own, left) =>
@@ -152,12 +148,13 @@ class PageRuns {
 
   async #send<T>(
     port: MessagePort,
-    { encode, begin = () => {} }: Encoding<T>,
+    encoding: Encoding<T>,
     job: (reader: RunReader) => Promise<AgentResult | undefined>,
   ): Promise<void> {
+    const encode = (events: EventBatch): readonly T[] => encoding.encode(events);
     const outbox = new Outbox<T>({ port, encode, later: this.#later });
     const reader: RunReader = {
-      begin,
+      begin: (turn) => encoding.begin?.(turn),
       add: (events) => outbox.add(events),
       get isReady() {
         return outbox.isReady;

@@ -22,7 +22,7 @@ export function toFilePart({ type, source, name }: MediaBlock): UiFile {
     type: 'file',
     mediaType,
     url: toUrl(source),
-    ...(name === undefined ? {} : { filename: name }),
+    ...(name !== undefined && { filename: name }),
   };
 }
 

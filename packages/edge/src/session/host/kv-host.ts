@@ -88,9 +88,7 @@ async function encoderOf(
  * echo.
  */
 function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
-  if (echo === undefined) return chunk;
-  if (chunk.type !== 'start' && chunk.type !== 'finish' && chunk.type !== 'message-metadata')
-    return chunk;
+  if (echo === undefined || !('messageMetadata' in chunk)) return chunk;
   return { ...chunk, messageMetadata: { ...chunk.messageMetadata, echo } };
 }
 
