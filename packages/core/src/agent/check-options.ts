@@ -7,7 +7,7 @@ import type { Tool } from '../tool/tool.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import { eventNames } from '../event/event-names.ts';
 import type { AgentHook, Middleware, UseList } from './middleware.ts';
-import { withDefaults } from './use-list.ts';
+import { setFields, withDefaults } from './use-list.ts';
 
 /** The options that a class of agents takes, for `checkOptions`. */
 export interface OptionFields {
@@ -73,6 +73,22 @@ function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
     const message = `The middleware "${name}" sets \`${key}\`, which ${fields.of} does not have.${advice}`;
     throw misconfigured(message);
   }
+}
+
+/**
+ * Returns the options of a run. The agent call overrides the options that middleware reads, and
+ * the settings of model requests.
+ */
+export function runOptions(options: AgentSettings, call: KernelCallOptions): AgentSettings {
+  const given = Object.entries(setFields(call));
+  const pick = (isPicked: (key: string) => boolean): object =>
+    Object.fromEntries(given.filter(([key]) => isPicked(key)));
+  const ofKernel = fieldsIn(kernelFields.call);
+  return {
+    ...options,
+    ...pick((key) => key === 'allowTools' || !ofKernel.has(key)),
+    generate: { ...options.generate, ...pick((key) => fieldsIn(generateFields).has(key)) },
+  };
 }
 
 /**

@@ -22,8 +22,8 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
   let next: Next | undefined;
   for (;;) {
     try {
-      const turn = run.pace.tick(run.now(), ticksOfStep);
-      if (turn) await turn;
+      const pause = run.pace.tick(run.now(), ticksOfStep);
+      if (pause) await pause;
       if (!next && input) next = await settle(run, input);
       else if (!next) next = await endStopped(run);
       else if (isEnding(next)) return await finish(run, next);

@@ -128,7 +128,7 @@ export function stepsOf(run: Run): Steps {
     untimed: async (work) => run.alive().timeout.untimed(work),
     pause: () => run.alive().stopWith({ how: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),
-    onRequest: (taker) => run.alive().inbox.open(taker),
+    onRequest: (taker) => run.alive().inbox.add(taker),
     beforeEnd: (work) => void run.alive().lastWork.push(work),
     addToResult: ({ warning, failureMessage }) => {
       const { report } = run.alive();

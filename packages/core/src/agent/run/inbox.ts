@@ -46,7 +46,8 @@ export class Inbox {
     this.#offers.push(offer);
   }
 
-  open(taker: Taker): void {
+  /** Adds a taker, which also gets the earlier offers. */
+  add(taker: Taker): void {
     this.#takers.push(taker);
     for (const offer of this.#offers) offer(taker);
   }

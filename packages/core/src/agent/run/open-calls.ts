@@ -20,8 +20,7 @@ import type { Run } from './run.ts';
 export function openCallsOf(run: Run): readonly OpenCall[] {
   const { replyCalls } = run.options.limits;
   const reply = run.messages.findLast(({ role }) => role === 'assistant');
-  const isLong = reply && reply.content.length > replyCalls;
-  const late = new Set(isLong ? toolUsesOf(reply).slice(replyCalls) : []);
+  const late = new Set(reply && toolUsesOf(reply).slice(replyCalls));
   const output = `Error: A reply may have ${replyCalls} tool calls. Make this call again later.`;
   return run.conversation.openCalls().map((asked): OpenCall => {
     const known = callState(run, asked);
@@ -63,7 +62,7 @@ export function takeNotes(run: Run, notes: readonly RunNote[]): void {
 }
 
 /** Keeps a tool call as the hooks left it. Its tool may start now, so it waits for nobody. */
-export function admitCall(run: Run, { state }: OpenCall, toolUse: ToolUse): void {
+export function markReady(run: Run, { state }: OpenCall, toolUse: ToolUse): void {
   const { pending: _pending, ...left } = callState(run, toolUse) ?? state;
   run.status.calls.set(toolUse.id, { ...left, toolUse, started: false });
 }

@@ -1,6 +1,5 @@
 import { asOwn } from '../../message/metadata-keys.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { fieldsIn } from '../../error/check-fields.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
@@ -9,8 +8,13 @@ import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { CallTimeout } from '../../model/call-timeout.ts';
-import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
-import { generateFields, runInfo } from '../../model/chat-model.ts';
+import {
+  runInfo,
+  type ChatModel,
+  type GenerateOptions,
+  type RunInfo,
+  type ToolSchema,
+} from '../../model/chat-model.ts';
 import { Pace } from '../../model/pace.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { Waits } from '../../model/waits.ts';
@@ -22,7 +26,7 @@ import { Haltable } from './halt.ts';
 import { Inbox, interruptRun } from './inbox.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';
-import { kernelFields } from '../check-options.ts';
+import { runOptions } from '../check-options.ts';
 import type { Report } from './report.ts';
 import { Conversation, keepConversation } from '../../message/conversation.ts';
 import { openCallsOf } from './open-calls.ts';
@@ -30,7 +34,6 @@ import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { stepsOf, type Steps } from '../steps.ts';
-import { setFields } from '../use-list.ts';
 
 /** Events whose hooks may reject the agent call. */
 const rejecting: readonly AgentEvent['type'][] = ['run-start', 'pre-call'];
@@ -103,13 +106,8 @@ export class Run extends Haltable implements RunContext {
     this.model = setup.model;
     this.now = options.now;
     this.startedAt = this.now();
-    const given = Object.entries(setFields(call));
-    const pick = (isPicked: (key: string) => boolean): object =>
-      Object.fromEntries(given.filter(([key]) => isPicked(key)));
-    const ofKernel = fieldsIn(kernelFields.call);
-    // Middleware reads the options of features, and this one of the kernel.
-    this.options = { ...options, ...pick((key) => key === 'allowTools' || !ofKernel.has(key)) };
-    this.generate = { ...options.generate, ...pick((key) => fieldsIn(generateFields).has(key)) };
+    this.options = runOptions(options, call);
+    this.generate = this.options.generate;
     this.runId = options.generateId();
     this.sessionId = setup.sessionId;
     this.userId = options.userId;

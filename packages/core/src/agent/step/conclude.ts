@@ -37,8 +37,8 @@ export async function conclude(
   result: ToolResult,
   { jumps = [], later = false }: ConcludeOptions = {},
 ): Promise<void> {
-  const turn = run.pace.tick(run.now(), ticksOfCall);
-  if (turn) await turn;
+  const pause = run.pace.tick(run.now(), ticksOfCall);
+  if (pause) await pause;
   const event = await reviewResult(run, { toolUse, result }, jumps);
   const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);
   try {

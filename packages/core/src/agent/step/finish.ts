@@ -78,10 +78,8 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
     await run.outbox.tell('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
   if (ending.kind === 'stored') await run.outbox.tell('post-call', { message });
-  else if (!withoutAnswer.includes(ending.reason)) {
-    const event = await run.outbox.revise('post-call', { message });
-    message = event.message;
-  }
+  else if (!withoutAnswer.includes(ending.reason))
+    ({ message } = await run.outbox.revise('post-call', { message }));
   // If the agent call was aborted before its answer, the message is empty.
   const isInLog = run.conversation.has(message.id);
   if (message.content.length && ending.reason !== 'rejected' && !isInLog) {

@@ -11,7 +11,7 @@ import { firstOf, type Jump, type Next } from '../next.ts';
 import { callState, pendingCallsOf, takeNotes } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
-import { admitCalls, check, mayStart, type AdmittedCall } from './admit-calls.ts';
+import { checkCalls, mayStart, prepare, type CheckedCall } from './check-calls.ts';
 import { endCall, failCall } from './conclude.ts';
 import { endStopped } from './finish.ts';
 import { carryOut } from './jump.ts';
@@ -22,16 +22,16 @@ export function runRound(run: Run): Promise<Next> {
 }
 
 /**
- * Admits the calls in order: checks each one, and passes it through the `pre-acting` hooks. Then
- * starts their tools at the same time. Results enter the log as they arrive.
+ * Checks the calls in order, with the `pre-acting` hooks. Then starts their tools at the same time.
+ * Results enter the log as they arrive.
  */
 async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Next> {
   // What hooks ask for takes effect after the round, but a `stop` prevents the start of tools.
   const jumps: Jump[] = [];
-  const admitted = await admitCalls(run, calls, jumps);
+  const checked = await checkCalls(run, calls, jumps);
   const queue = toolQueue(parallelTools ?? run.options.limits.parallelTools);
   const running = { run, jumps, messages: run.request };
-  for (const one of admitted) queue.start(one.checked.toolUse, (sink) => start(running, one, sink));
+  for (const one of checked) queue.start(one.checked.toolUse, (sink) => start(running, one, sink));
   for (let items = await queue.next(); items; items = await queue.next()) {
     for (const item of items) {
       // After a failure, such as a full store, the other tools stop. Their results still count.
@@ -67,12 +67,12 @@ interface Running {
   readonly messages: readonly Msg[];
 }
 
-/** Starts the tool of an admitted call, and returns the outcome. Never rejects. */
-async function start(round: Running, admitted: AdmittedCall, sink: ToolSink): Promise<ToolOutcome> {
+/** Starts the tool of a checked call, and returns the outcome. Never rejects. */
+async function start(round: Running, one: CheckedCall, sink: ToolSink): Promise<ToolOutcome> {
   const { run } = round;
-  const { toolUse } = admitted.checked;
+  const { toolUse } = one.checked;
   try {
-    return await runTool(round, admitted, sink);
+    return await runTool(round, one, sink);
   } catch (error) {
     const { started, pending } = callState(run, toolUse) ?? {};
     const staysOpen = !started && (run.signal.aborted || pending);
@@ -84,14 +84,14 @@ async function start(round: Running, admitted: AdmittedCall, sink: ToolSink): Pr
 
 async function runTool(
   round: Running,
-  { call, checked }: AdmittedCall,
+  { call, checked }: CheckedCall,
   sink: ToolSink,
 ): Promise<ToolOutcome> {
   const { run, messages } = round;
   if (!mayStart(run, round.jumps)) return notStarted;
   // An earlier call may have changed the tools, for example their groups.
   const isSame = checked.ok && run.tools.find(checked.toolUse.name) === checked.tool;
-  const ready = isSame ? checked : await check(run, checked.toolUse);
+  const ready = isSame ? checked : await prepare(run, checked.toolUse);
   if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
   const { state } = call;
   const given: ToolCall = {
@@ -99,7 +99,7 @@ async function runTool(
     state,
     decision: state.decision,
     pending: state.pending ?? state.waited,
-    prepare: (toolUse) => check(run, toolUse),
+    prepare: (toolUse) => prepare(run, toolUse),
   };
   const isExternal = !ready.tool.execute;
   const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(round, ready, toolUse);

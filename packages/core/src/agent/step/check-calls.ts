@@ -8,43 +8,44 @@ import { deniedResult, errorResult, interruptedResult } from '../../tool/tool-re
 import { requireParts } from '../check-options.ts';
 import type { OpenCall } from '../middleware.ts';
 import { controlOf, isStop, type Jump } from '../next.ts';
-import { admitCall } from '../run/open-calls.ts';
+import { markReady } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { endCall, failCall } from './conclude.ts';
 
 /** A tool call whose tool may start. */
-export interface AdmittedCall {
+export interface CheckedCall {
   readonly call: OpenCall;
   readonly checked: Prepared;
 }
 
 /**
- * Returns the calls whose tools may start. The others get their results or stay open. After a
- * `stop`, which a hook adds to `jumps`, no call is admitted.
+ * Checks the calls of a round in order, and passes each one through the `pre-acting` hooks. Returns
+ * the calls whose tools may start. The others get their results or stay open. Hooks add what they
+ * ask for to `jumps`. After a `stop`, the remaining calls stay open.
  */
-export async function admitCalls(
+export async function checkCalls(
   run: Run,
   calls: readonly OpenCall[],
   jumps: Jump[],
-): Promise<readonly AdmittedCall[]> {
-  const admitted: AdmittedCall[] = [];
+): Promise<readonly CheckedCall[]> {
+  const ready: CheckedCall[] = [];
   for (const [index, call] of calls.entries()) {
     if (jumps.some(isStop)) break;
-    const made = await admit(run, call, jumps);
+    const made = await checkCall(run, call, jumps);
     // Given results enter the log in one write.
     const later = calls[index + 1]?.result !== undefined;
-    if ('ok' in made) admitted.push({ call, checked: made });
+    if ('ok' in made) ready.push({ call, checked: made });
     else await endCall(run, call.toolUse, made, { jumps, later });
   }
-  return admitted;
+  return ready;
 }
 
 /** Returns the checked call if its tool may start, or else the outcome of the call. */
-async function admit(run: Run, call: OpenCall, jumps: Jump[]): Promise<Prepared | ToolOutcome> {
+async function checkCall(run: Run, call: OpenCall, jumps: Jump[]): Promise<Prepared | ToolOutcome> {
   const { toolUse, state, result } = call;
   if (result) return result;
   if ((state.pending && !state.decision) || !mayStart(run, jumps)) return notStarted;
-  let checked = await check(run, toolUse);
+  let checked = await prepare(run, toolUse);
   const ended = state.started && afterStart(call, checked);
   if (ended) return ended;
   // An earlier run has passed the call through the hooks.
@@ -53,7 +54,7 @@ async function admit(run: Run, call: OpenCall, jumps: Jump[]): Promise<Prepared 
     if (!('ok' in reviewed)) return reviewed;
     checked = reviewed;
   }
-  admitCall(run, call, checked.toolUse);
+  markReady(run, call, checked.toolUse);
   return checked;
 }
 
@@ -66,7 +67,7 @@ export function mayStart({ stopped }: Run, jumps: readonly Jump[]): boolean {
 }
 
 /** Finds the tool and validates the input. */
-export async function check(run: Run, toolUse: ToolUse): Promise<Prepared> {
+export async function prepare(run: Run, toolUse: ToolUse): Promise<Prepared> {
   try {
     const prepared = await run.waits.code(prepareCall(run.tools, toolUse));
     if (prepared.ok) requireParts(run.setup.use, prepared.tool);
@@ -106,7 +107,7 @@ async function review(run: Run, first: Prepared, jumps: Jump[]): Promise<Prepare
     if (given.toolUse === checked.toolUse) return given;
     // The tool call keeps its id, because the result must name the id that the model chose.
     const toolUse = { ...given.toolUse, id: first.toolUse.id };
-    checked = await check(run, toolUse);
+    checked = await prepare(run, toolUse);
     const { problem: _before, ...event } = given;
     return { ...event, toolUse, ...problemOf(checked) };
   };
