@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { markdownProse } from './prose/markdown-prose.ts';
 import { checkProse, type Prose } from './prose/rules.ts';
 import { sourceProse } from './prose/source-prose.ts';
+import { misspellings } from './prose/spelling.ts';
 import { root } from './root.ts';
 
 const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
@@ -19,6 +20,9 @@ const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
   ['Markdown', prose(['*.md', '{bench,docs,packages,test}/**/*.md'], markdownProse)],
 ];
 
+/** Groups whose spelling is checked: what users read. */
+const spelled: ReadonlySet<string> = new Set(['Markdown']);
+
 let failed = 0;
 for (const [name, files] of groups) {
   const { violations, sentences, words } = checkProse(files);
@@ -26,6 +30,14 @@ for (const [name, files] of groups) {
   failed += violations.length;
   const average = (words / sentences).toFixed(1);
   console.log(`${name}: ${sentences} sentences of ${average} words on average.`);
+}
+const misspelled = misspellings(
+  groups.flatMap(([name, files]) => (spelled.has(name) ? files : [])),
+);
+for (const line of misspelled) console.error(line);
+if (misspelled.length > 0) {
+  console.error(`${misspelled.length} words are misspelled.`);
+  process.exitCode = 1;
 }
 if (failed > 0) {
   console.error(`${failed} sentences are hard to read (CONTRIBUTING.md, "Comments").`);

@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { brokenSiteLinks } from '../scripts/docs/broken-links.ts';
 import { llmsText } from '../scripts/docs/llms-text.ts';
 import { descriptionOf, markdownCopy, withFileNames } from '../scripts/docs/page-text.ts';
 import { sidebarOf } from '../scripts/docs/sidebar.ts';
@@ -110,4 +114,24 @@ test('the server builds the site at the first request, and says so until it is b
   } finally {
     await site.stop();
   }
+});
+
+test('a link of the built site to a missing file or element is found', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'isoloop-site-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(`${folder}/a`);
+  writeFileSync(
+    `${folder}/a/index.html`,
+    '<a href="/docs/b.txt"></a><a href="#c&amp;d"></a><h2 id="c&#38;d"></h2><a href="../"></a><a href="https://x.y">',
+  );
+  writeFileSync(
+    `${folder}/index.html`,
+    '<a href="/docs/a/#c%26d"></a><a href="/docs/a/#e"></a><img src="/f.png"><a class="g" href="a/h/">',
+  );
+  writeFileSync(`${folder}/b.txt`, '');
+  expect(brokenSiteLinks(folder)).toEqual([
+    'index.html: /docs/a/#e',
+    'index.html: /f.png',
+    'index.html: a/h/',
+  ]);
 });

@@ -1,4 +1,5 @@
 import { runCommand } from '../run-command.ts';
+import { brokenSiteLinks } from './broken-links.ts';
 import { buildLive } from './live/build-live.ts';
 import { readLivePrograms } from './live/read-programs.ts';
 import { NameLinks } from './reference/name-links.ts';
@@ -6,7 +7,7 @@ import { readReference } from './reference/reference-pages.ts';
 import { buildSearchIndex } from './search-index.ts';
 import { sidebarOf } from './sidebar.ts';
 import { writeSidebar } from './sidebar-file.ts';
-import { siteFolder } from './site-folders.ts';
+import { htmlFolder, siteFolder } from './site-folders.ts';
 import { isChinese } from './site-page.ts';
 import { indexPath, readSitePages } from './site-pages.ts';
 import { stageSite } from './stage-site.ts';
@@ -27,6 +28,8 @@ await buildLive(programs);
 await run('node', ['scripts/docs/live/check-programs.ts']);
 writeSidebar(sidebarOf(index, written, reference.pages));
 await run('astro', ['build', '--root', siteFolder]);
+const broken = brokenSiteLinks(htmlFolder);
+if (broken.length > 0) fail(`Links of the site lead nowhere:\n${broken.join('\n')}`);
 await buildSearchIndex(pages.filter(({ address }) => isChinese(address)));
 console.log(`${pages.length} pages in ${((Date.now() - begin) / 1000).toFixed(1)} s.`);
 
@@ -35,6 +38,10 @@ async function run(command: string, args: readonly string[]): Promise<void> {
     env: { ASTRO_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' },
   });
   if (ok) return;
-  console.error(`${output}\n${command} failed.`);
+  fail(`${output}\n${command} failed.`);
+}
+
+function fail(message: string): never {
+  console.error(message);
   process.exit(1);
 }

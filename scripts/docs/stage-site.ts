@@ -1,10 +1,11 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { stringify } from 'yaml';
+import { slugOf } from '../packed-files.ts';
 import { root } from '../root.ts';
 import { llmsFullText, llmsText } from './llms-text.ts';
 import type { NameLinks } from './reference/name-links.ts';
-import { basePath, contentFolder, publicFolder } from './site-folders.ts';
+import { basePath, contentFolder, publicFolder, siteFolder } from './site-folders.ts';
 import { descriptionOf, markdownCopy, withFileNames } from './page-text.ts';
 import { linkedFiles, replaceLinks, siteLink } from './site-links.ts';
 import { bodyOf, fileOf, type SitePage } from './site-page.ts';
@@ -21,23 +22,28 @@ export function stageSite(
 ): void {
   rmSync(contentFolder, { recursive: true, force: true });
   rmSync(publicFolder, { recursive: true, force: true });
+  const titles = new Map(pages.map(({ path, title }) => [path, `#${slugOf(title)}`]));
   for (const page of pages) {
-    write(`${contentFolder}/${fileOf(page)}`, stagedPage(page, names, isLive));
+    write(`${contentFolder}/${fileOf(page)}`, stagedPage(page, titles, names, isLive));
     write(`${publicFolder}/${page.address || 'index'}.md`, markdownCopy(page));
     for (const file of linkedFiles(page.markdown, page.path)) copy(file);
   }
+  copyFileSync(`${siteFolder}/favicon.svg`, `${publicFolder}/favicon.svg`);
   write(`${publicFolder}/llms.txt`, llmsText(pages));
   write(`${publicFolder}/llms-full.txt`, llmsFullText(pages));
 }
 
 function stagedPage(
   page: SitePage,
+  titles: ReadonlyMap<string, string>,
   names: NameLinks,
   isLive: (example: string) => boolean,
 ): string {
-  const linked = replaceLinks(withFileNames(bodyOf(page)), page.path, (link) =>
-    siteLink(link, '/'),
-  );
+  const linked = replaceLinks(withFileNames(bodyOf(page)), page.path, ({ path, anchor }) => {
+    // Starlight shows the title itself, with an anchor of its own.
+    const isTitle = anchor !== '' && titles.get(path || page.path) === anchor;
+    return siteLink({ path, anchor: isTitle ? '#_top' : anchor }, '/');
+  });
   const body = withLiveExamples(names.addTo(linked, page.address), isLive);
   const head = [markdownLink(page), ...(body.includes('<live-example ') ? [liveScript] : [])];
   return `---\n${stringify({ title: page.title, description: descriptionOf(page), head })}---\n\n${body}`;
