@@ -22,7 +22,7 @@ const words: Readonly<Record<Language, Words>> = {
   en: {
     help: 'I am the offline model: a rule-based stand-in for a language model. Everything around me is real: the loop, the worker, the tools, the approvals and the log. I can calculate (17 * 23) and tell the time in a city (Tokyo, Paris, …). I can also pay play money (“pay 30 to Alice”) and keep notes (“note: buy milk”, “show my notes”, “delete note 1”). And I switch the page’s theme (“dark mode”). For anything else, choose a real model at the top of the page.',
     survival:
-      'Before a tool starts, its call is in the session log, and its result follows as soon as the tool has finished. The log lies in this browser’s IndexedDB, outside the worker. If the worker dies while I write, a new one reads the log and continues this run. It asks the model once more for the reply that broke off. It takes every finished result from the log. So no finished tool runs twice. The same holds if this tab closes while another tab shows the conversation: that tab takes over. A tool that was in the middle of its work runs again only if its author has called that safe. Otherwise a person decides.',
+      'Before a tool starts, its call is in the session log, and its result follows as soon as the tool has finished. The log lies outside the worker: in this browser’s IndexedDB, or at the edge in the database of a Durable Object. If the worker dies while I write, a new one reads the log and continues this run. It asks the model once more for the reply that broke off. It takes every finished result from the log. So no finished tool runs twice. The same holds if this tab closes while another tab shows the conversation: that tab takes over. A tool that was in the middle of its work runs again only if its author has called that safe. Otherwise a person decides.',
     calculated: (expression, result) => `${expression} = ${result}.`,
     time: (city, time, weekday) => `In ${city} it is ${time} on ${weekdayName('en', weekday)}.`,
     paid: (to, coins, left) => `Paid ${coins} coins to ${to}. ${left} are left.`,
@@ -38,7 +38,7 @@ const words: Readonly<Record<Language, Words>> = {
   ja: {
     help: '私はオフラインモデルです。言語モデルの代わりに、決まった規則で答えます。ループ、ワーカー、ツール、承認、ログは本物です。計算（17 * 23）、都市の時刻（東京、パリなど）、おもちゃのお金の支払い（「アリスに30コイン払って」）、メモ（「メモ: 牛乳を買う」「メモを見せて」）、ページの配色（「ダークモード」）ができます。それ以外は、ページ上部で本物のモデルを選んでください。',
     survival:
-      'ツールが始まる前にその呼び出しを、終わるとすぐに結果を、セッションログに書きます。ログはワーカーの外、このブラウザの IndexedDB にあります。回答の途中でワーカーが落ちても、新しいワーカーがログを読んでこの実行を続けます。途切れた回答だけをモデルにもう一度たずね、終わったツールの結果はログから取ります。ですから、終わったツールが二度動くことはありません。',
+      'ツールが始まる前にその呼び出しを、終わるとすぐに結果を、セッションログに書きます。ログはワーカーの外にあります。このブラウザでは IndexedDB、エッジでは Durable Object のデータベースです。回答の途中でワーカーが落ちても、新しいワーカーがログを読んでこの実行を続けます。途切れた回答だけをモデルにもう一度たずね、終わったツールの結果はログから取ります。ですから、終わったツールが二度動くことはありません。',
     calculated: (expression, result) => `${expression} = ${result} です。`,
     time: (city, time, weekday) => `${city}は${weekdayName('ja', weekday)}の${time}です。`,
     paid: (to, coins, left) => `${to}に${coins}コインを払いました。残りは${left}コインです。`,
@@ -54,7 +54,7 @@ const words: Readonly<Record<Language, Words>> = {
   zh: {
     help: '我是离线模型：用规则代替语言模型，其余都是真的：循环、Worker、工具、审批和日志。我会计算（17 * 23）、报城市时间（东京、巴黎等）、支付游戏币（“付给小王30个游戏币”）、记笔记（“记一下：买牛奶”“显示我的笔记”）、切换页面主题（“深色模式”）。其他问题请在页面上方选择真正的模型。',
     survival:
-      '工具开始之前，这次调用已经写进会话日志；工具一结束，结果也写进去。日志在 Worker 之外，就在这个浏览器的 IndexedDB 里。回答到一半时 Worker 死掉，新的 Worker 会读取日志，把这次运行接着做完：只重新请求中断的那段回复，已经完成的工具结果直接取自日志。所以完成过的工具不会运行第二次。',
+      '工具开始之前，这次调用已经写进会话日志；工具一结束，结果也写进去。日志在 Worker 之外：在浏览器里是 IndexedDB，在边缘是 Durable Object 的数据库。回答到一半时 Worker 死掉，新的 Worker 会读取日志，把这次运行接着做完：只重新请求中断的那段回复，已经完成的工具结果直接取自日志。所以完成过的工具不会运行第二次。',
     calculated: (expression, result) => `${expression} = ${result}。`,
     time: (city, time, weekday) => `${city}现在是${weekdayName('zh', weekday)} ${time}。`,
     paid: (to, coins, left) => `已付给${to} ${coins} 个游戏币，还剩 ${left} 个。`,
@@ -70,7 +70,7 @@ const words: Readonly<Record<Language, Words>> = {
   ko: {
     help: '저는 오프라인 모델입니다. 언어 모델 대신 정해진 규칙으로 답합니다. 루프, 워커, 도구, 승인, 로그는 모두 진짜입니다. 계산(17 * 23), 도시 시각(도쿄, 파리 등), 놀이 돈 보내기(“민수에게 30코인 보내 줘”), 메모(“메모: 우유 사기”, “메모 보여 줘”), 페이지 테마(“다크 모드”)를 할 수 있습니다. 다른 질문은 페이지 위에서 실제 모델을 골라 주세요.',
     survival:
-      '도구가 시작되기 전에 호출이 세션 로그에 적히고, 도구가 끝나면 바로 결과가 적힙니다. 로그는 워커 밖, 이 브라우저의 IndexedDB에 있습니다. 답하는 도중에 워커가 죽어도 새 워커가 로그를 읽고 이 실행을 이어 갑니다. 끊긴 답만 모델에 다시 묻고, 끝난 도구의 결과는 로그에서 가져옵니다. 그래서 끝난 도구가 두 번 실행되지 않습니다.',
+      '도구가 시작되기 전에 호출이 세션 로그에 적히고, 도구가 끝나면 바로 결과가 적힙니다. 로그는 워커 밖에 있습니다. 브라우저에서는 IndexedDB에, 엣지에서는 Durable Object의 데이터베이스에 있습니다. 답하는 도중에 워커가 죽어도 새 워커가 로그를 읽고 이 실행을 이어 갑니다. 끊긴 답만 모델에 다시 묻고, 끝난 도구의 결과는 로그에서 가져옵니다. 그래서 끝난 도구가 두 번 실행되지 않습니다.',
     calculated: (expression, result) => `${expression} = ${result}입니다.`,
     time: (city, time, weekday) =>
       `${city}은(는) 지금 ${weekdayName('ko', weekday)} ${time}입니다.`,

@@ -154,6 +154,7 @@ export function Conversation(props: ConversationProps) {
             home={home}
             model={model}
             kills={kills}
+            isBusy={isBusy}
             onKill={killing && onKill}
             onTabs={isInTab ? onTabs : undefined}
             onModel={onModel}

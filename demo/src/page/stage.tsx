@@ -5,6 +5,8 @@ export interface StageProps {
   readonly home: Home;
   readonly model: ModelChoice;
   readonly kills: AgentWorker['kills'];
+  /** Whether an answer is on its way, so that there is something to kill. */
+  readonly isBusy: boolean;
   /** Kills the worker, or the Durable Object. Absent where the page may not kill it. */
   readonly onKill: (() => void) | undefined;
   /** Shows two tabs side by side. Absent in one of these tabs, and at the edge. */
@@ -16,7 +18,7 @@ export interface StageProps {
 
 /** Says where the agent runs and which model answers, and has the buttons that disturb it. */
 export function Stage(props: StageProps) {
-  const { home, model, kills, onKill, onTabs, onModel, onConversations } = props;
+  const { home, model, kills, isBusy, onKill, onTabs, onModel, onConversations } = props;
   return (
     <div className="stage">
       <p>
@@ -51,7 +53,11 @@ export function Stage(props: StageProps) {
         </button>
       )}
       {onKill && (
-        <button type="button" className="danger" onClick={onKill}>
+        <button
+          type="button"
+          className={isBusy && !kills ? 'danger now' : 'danger'}
+          onClick={onKill}
+        >
           Kill<span className="long"> the {home === 'worker' ? 'worker' : 'edge'}</span>
         </button>
       )}
