@@ -58,6 +58,8 @@ function demoHandler(models: readonly string[]): AgentHandler<Env> {
   return createAgentHandler<Env>({
     models,
     moves: sessionMoves(),
+    // The prompts of this demo contain nothing that its visitors may not see.
+    inspect: () => true,
     agent: ({ env, sessionId, user, memory, model }) =>
       demoAgent({
         sessionId,

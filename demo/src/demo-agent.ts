@@ -1,6 +1,7 @@
 import { ReActAgent, type ChatModel, type Memory, type ToolSet } from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
 import { patchToolCalls, todoList } from '@isoloop/core/middleware';
+import { inspected } from '@isoloop/core/observe';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { joinTools } from '@isoloop/core/tools';
 import { contextWindow } from './context-window.ts';
@@ -47,7 +48,8 @@ export function demoAgent(options: DemoAgentOptions): ReActAgent {
     model,
     memory,
     sessionId,
-    use: [
+    // Names the middleware that changed a step, for the inspector.
+    use: inspected([
       fitContext({
         window: model.features.contextWindow ?? contextWindow,
         reserveOutput: answerTokens,
@@ -58,7 +60,7 @@ export function demoAgent(options: DemoAgentOptions): ReActAgent {
       todoList(),
       // The browser's model calls no tools by itself, so it writes its calls as text.
       ...(model.features.tools ? [] : [textToolCalls()]),
-    ],
+    ]),
     tools: pageTools ? joinTools(tools, pageTools) : tools,
   });
 }

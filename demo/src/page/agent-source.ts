@@ -14,7 +14,7 @@ export function agentSource({ home, model, worker }: SourceOptions): AgentSource
   return agentEndpoint('/api/chat', { body: { model: edgeModelOf(model) } });
 }
 
-function edgeModelOf(model: ModelChoice): string {
+export function edgeModelOf(model: ModelChoice): string {
   if (model.kind === 'edge') return 'edge';
   return model.kind === 'offline' && model.pace === 'real' ? 'offline-real-pace' : 'offline';
 }

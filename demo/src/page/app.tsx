@@ -2,6 +2,7 @@ import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
 import { Conversation } from './conversation.tsx';
 import { createDraft } from './draft.ts';
 import { Header } from './header.tsx';
+import { Inspector } from './inspector.tsx';
 import { LockedConversation } from './locked-conversation.tsx';
 import { ModelDialog } from './model-dialog.tsx';
 import { loadSettings, saveSettings, type Settings } from './settings.ts';
@@ -23,6 +24,7 @@ export function App() {
   const [first, setFirst] = useState<string>();
   const onFirst = useCallback(() => setFirst(undefined), []);
   const [hasTabs, setHasTabs] = useState(false);
+  const [isInspecting, setIsInspecting] = useState(false);
   const agentWorker = useAgentWorker();
   const isFrame = frameName() !== undefined;
   const { home, theme } = settings;
@@ -44,6 +46,9 @@ export function App() {
   };
   const setModel = home === 'worker' ? setWorkerModel : setEdgeModel;
 
+  const panels = isFrame
+    ? {}
+    : { onTabs: () => setHasTabs(true), onInspect: () => setIsInspecting(!isInspecting) };
   if (hasTabs) {
     return (
       <div className="app">
@@ -99,9 +104,18 @@ export function App() {
           onFirst={onFirst}
           onOpen={open}
           onError={move.follow}
-          onTabs={isFrame ? undefined : () => setHasTabs(true)}
+          {...panels}
         />
       )}
+      <Inspector
+        isOpen={isInspecting}
+        home={home}
+        sessionId={sessionId}
+        model={model}
+        worker={agentWorker.worker}
+        onOpen={open}
+        onClose={() => setIsInspecting(false)}
+      />
       {choosing && (
         <ModelDialog
           home={home}

@@ -47,7 +47,9 @@ export interface ConversationProps {
   readonly onOpen: (sessionId?: string, first?: string) => void;
   readonly onError: (error: Error) => void;
   /** Shows two tabs side by side. Absent in one of these tabs. */
-  readonly onTabs: (() => void) | undefined;
+  readonly onTabs?: (() => void) | undefined;
+  /** Shows or hides the inspector. Absent in one of two tabs. */
+  readonly onInspect?: (() => void) | undefined;
 }
 
 /** Asked after the diary is opened, so that its request is fitted. */
@@ -59,7 +61,7 @@ const views = { chat: 'Chat', timeline: 'Timeline', log: 'Log' } as const;
 
 export function Conversation(props: ConversationProps) {
   const { home, sessionId, model, draft, agentWorker, first } = props;
-  const { onTheme, onModel, onDialog, onFirst, onOpen, onTabs } = props;
+  const { onTheme, onModel, onDialog, onFirst, onOpen, onTabs, onInspect } = props;
   const { worker } = agentWorker;
   const killing = useKill(home, sessionId, agentWorker);
   const kills = killing?.kills ?? 0;
@@ -157,6 +159,7 @@ export function Conversation(props: ConversationProps) {
             isBusy={isBusy}
             onKill={killing && onKill}
             onTabs={isInTab ? onTabs : undefined}
+            onInspect={onInspect}
             onModel={onModel}
             onConversations={() => setIsListing(true)}
           />

@@ -11,6 +11,8 @@ export interface StageProps {
   readonly onKill: (() => void) | undefined;
   /** Shows two tabs side by side. Absent in one of these tabs, and at the edge. */
   readonly onTabs: (() => void) | undefined;
+  /** Shows or hides the inspector. Absent in one of two tabs. */
+  readonly onInspect: (() => void) | undefined;
   readonly onModel: (model: ModelChoice) => void;
   /** Shows the list of conversations. */
   readonly onConversations: () => void;
@@ -18,7 +20,7 @@ export interface StageProps {
 
 /** Says where the agent runs and which model answers, and has the buttons that disturb it. */
 export function Stage(props: StageProps) {
-  const { home, model, kills, isBusy, onKill, onTabs, onModel, onConversations } = props;
+  const { home, model, kills, isBusy, onKill, onTabs, onInspect, onModel, onConversations } = props;
   return (
     <div className="stage">
       <p>
@@ -50,6 +52,11 @@ export function Stage(props: StageProps) {
       {onTabs && (
         <button type="button" className="tabs" onClick={onTabs}>
           Two tabs
+        </button>
+      )}
+      {onInspect && (
+        <button type="button" onClick={onInspect}>
+          Inspect
         </button>
       )}
       {onKill && (

@@ -29,7 +29,7 @@ const where = 'createAgentHandler()';
 
 /** Fields of `HandlerSettings` for `checkOptions`. */
 const fields =
-  'agent:function authorize,memory,jsonSchema,rateLimit:function|? cors,models:array|? ' +
+  'agent:function authorize,inspect,memory,jsonSchema,rateLimit:function|? cors,models:array|? ' +
   'clientSettings:array thinking:boolean store:setMany()|? events:boolean|? systemMessages:as-user|keep|? ' +
   'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? llm,moves,operator:routes()|?';
 

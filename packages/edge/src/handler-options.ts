@@ -122,6 +122,12 @@ export interface AgentHandlerOptions<
    */
   readonly events?: boolean;
   /**
+   * Function that says whether a user may see the model's prompts, for an inspector: system prompt,
+   * messages, tools and settings of each request. It gets the caller that `authorize` returned.
+   * Default: nobody may. See `GET /api/chat/:id/stream?events=inspect`.
+   */
+  readonly inspect?: (caller: Caller) => Awaitable<boolean>;
+  /**
    * How `/v1` treats a client's system and developer messages. `as-user` converts them to user
    * messages. `keep` puts them as system messages after the agent's own prompt. Use `keep` only for
    * clients that you fully trust.
@@ -306,9 +312,8 @@ export interface RequestVariables {
   requestId: string;
   /** API whose error format the response uses. */
   face: 'isoloop' | 'openai';
-  user: string;
-  /** Whether the user may approve a tool call with other arguments. */
-  mayEdit: boolean;
+  /** What `authorize` returned. */
+  caller: Caller;
 }
 
 /** Options of the handler with the defaults filled in. */

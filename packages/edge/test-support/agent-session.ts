@@ -70,5 +70,6 @@ function handler(options: Partial<SessionOptions>): AgentHandler<SessionEnv> {
     limits: { bodyBytes: 8 * 1024 * 1024 },
     sessions: options,
     moves: sessionMoves(),
+    inspect: ({ user, mayEdit }) => user.startsWith('dev-') && mayEdit === true,
   });
 }

@@ -1,6 +1,8 @@
 export { defineInspector } from './inspector/define-inspector.ts';
 export type { InspectorSessionDetail, IsoloopInspector } from './inspector/define-inspector.ts';
 export type { InspectorSession, InspectorSource } from './inspector/source/inspector-source.ts';
+export { endpointSource } from './inspector/source/endpoint-source.ts';
+export type { EndpointSourceOptions } from './inspector/source/endpoint-source.ts';
 export { workerSource } from './inspector/source/worker-source.ts';
 export type { WorkerSourceOptions } from './inspector/source/worker-source.ts';
 export type { InspectedEvent } from './inspector/steps/event-runs.ts';

@@ -42,7 +42,10 @@ const entries: Readonly<Record<string, Entry>> = {
   },
   './inspector': {
     exports: inspector,
-    calls: { workerSource: (wrong) => inspector.workerSource(connected, wrong) },
+    calls: {
+      endpointSource: (wrong) => inspector.endpointSource('/api/chat', wrong),
+      workerSource: (wrong) => inspector.workerSource(connected, wrong),
+    },
     others: ['defineInspector'],
   },
   './move': {

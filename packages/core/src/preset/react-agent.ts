@@ -55,7 +55,7 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
    * Decisions about all open tool calls, if the input is a new message. The agent carries out the
    * decisions first. Without a new message, the decisions are ignored.
    */
-  readonly decisions?: readonly Decision[];
+  readonly decisions?: readonly Decision[] | undefined;
   /**
    * Messages to place after the system prompt in all model requests of this agent call. The guards
    * judge them with the input. They are never stored.

@@ -10,7 +10,7 @@ export function isLocalHost(hostname: string): boolean {
 }
 
 /**
- * Returns a function that identifies the caller of a request and sets `user` and `mayEdit`. The function rejects
+ * Returns a function that identifies the caller of a request and sets `caller`. The function rejects
  * with `UNAUTHORIZED` if `authorize` does not identify the caller, and with `OVERLOADED` if
  * `authorize` cannot tell at the moment.
  */
@@ -21,8 +21,7 @@ export function access({
     const caller = authorize
       ? await identify(() => authorize(c.req.raw, c.env), c.get('requestId'))
       : { user: localUser(c.req.raw) };
-    c.set('user', caller.user);
-    c.set('mayEdit', caller.mayEdit !== false);
+    c.set('caller', caller);
   };
 }
 

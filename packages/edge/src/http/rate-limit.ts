@@ -34,7 +34,7 @@ export function rateLimited(
       if (isRefused) await count(c, `login:${senderOf(c.req.raw)}`);
       throw error;
     }
-    await count(c, c.get('user'));
+    await count(c, c.get('caller').user);
   };
 }
 

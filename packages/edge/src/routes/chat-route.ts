@@ -27,11 +27,11 @@ export async function chatRoute(
   const sessionId = checkSession(body['id']);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readTurn(body, limits);
-  if ('decisions' in turn) checkEdits(turn.decisions, c.get('mayEdit'));
+  if ('decisions' in turn) checkEdits(turn.decisions, c.get('caller'));
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
   return turnHost(c, settings, sessionId).answer({
     turn: { turn, model, messageId, ...readIds(c) },
-    face: { kind: 'ui', events: readEvents(body) || settings.events === true },
+    face: { kind: 'ui', events: readEvents(body) || settings.events },
     echo: readEcho(c, body, turn, moves),
   });
 }

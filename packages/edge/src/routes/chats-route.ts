@@ -31,7 +31,7 @@ export async function chatsRoute(
   const ask = askerOf(c, '');
   if (ask) return ask({ type: 'list', ...page });
   const { kv, chats } = await chatsInKv(c, settings);
-  const titleOf = await new KvTitles(kv, c.get('user')).read();
+  const titleOf = await new KvTitles(kv, c.get('caller').user).read();
   const titled = (chat: ChatInfo): ChatInfo => ({
     ...chat,
     title: titleOf(chat.sessionId) ?? chat.title,
@@ -48,7 +48,7 @@ export async function deleteRoute(
   settings: Pick<HandlerSettings, 'agent' | 'memory' | 'models'>,
 ): Promise<Response> {
   const sessionId = checkSession(c.req.param('id'));
-  const user = c.get('user');
+  const user = c.get('caller').user;
   const ask = askerOf(c, sessionId);
   if (ask) return ask({ type: 'delete' });
   const setup = { env: c.env, sessionId, user };
@@ -73,7 +73,7 @@ export async function chatsInKv(
       'NEEDS_DURABLE_OBJECT',
       'Only sessions in CHAT_SESSION or CHAT_KV can be listed and renamed.',
     );
-  return { kv, chats: await chatsIn(new KvStore(kv), c.get('user')) };
+  return { kv, chats: await chatsIn(new KvStore(kv), c.get('caller').user) };
 }
 
 function count(c: Context<EdgeEnv>, name: string): number | undefined {

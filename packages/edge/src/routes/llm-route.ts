@@ -48,7 +48,7 @@ async function forward(
   const { limits } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const model = checkModel(body['model'], options.models, 'llmProxy');
-  const upstream = await options.upstream({ env: c.env, user: c.get('user'), model });
+  const upstream = await options.upstream({ env: c.env, user: c.get('caller').user, model });
   const url = (upstream.baseURL ?? 'https://api.openai.com/v1').replace(/\/+$/, '') + api.path;
   const { maxTokens = 4096, fields = [] } = options;
   const setup = { url, upstream, model, maxTokens, fields, maxMessages: limits.messages };

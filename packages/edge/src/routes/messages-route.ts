@@ -60,7 +60,7 @@ function open(c: Context<EdgeEnv>, settings: Pick<HandlerSettings, 'memory'>): P
   return openMemory(settings, {
     env: c.env,
     sessionId,
-    user: c.get('user'),
+    user: c.get('caller').user,
     ...(echo !== undefined && { echo }),
     withoutEcho: 'latest',
   });

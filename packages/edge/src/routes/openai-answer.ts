@@ -72,7 +72,7 @@ export async function answerOnce(
   }));
   const made = await makeAgent(settings, {
     env: c.env,
-    user: c.get('user'),
+    user: c.get('caller').user,
     sessionId: asked.id,
     memory,
     model,
@@ -83,7 +83,7 @@ export async function answerOnce(
     call.check(agent);
     checkConversation(posted, agent, asked.paramOf);
     // Without a Durable Object, no route of this endpoint could accept the approval.
-    if (!sessionObject(c.env, c.get('user'), asked.id)) checkApprovals(agent, settings);
+    if (!sessionObject(c.env, c.get('caller').user, asked.id)) checkApprovals(agent, settings);
     const controller = new AbortController();
     onDisconnect(c, () => controller.abort());
     const run = agent.stream(input, {

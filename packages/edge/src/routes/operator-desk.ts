@@ -101,8 +101,7 @@ async function operatorOf(
     });
   const name: unknown = operator?.name;
   if (typeof name !== 'string' || !name) throw new AgentError('UNAUTHORIZED', refused);
-  c.set('user', user);
-  c.set('mayEdit', false);
+  c.set('caller', { user, mayEdit: false });
   return name;
 }
 

@@ -23,7 +23,7 @@ export async function renameRoute(
   if (ask) return ask({ type: 'rename', title });
   const { kv, chats } = await chatsInKv(c, settings);
   if (!chats.some((chat) => chat.sessionId === sessionId)) throw unknownChat();
-  await new KvTitles(kv, c.get('user')).set(sessionId, title);
+  await new KvTitles(kv, c.get('caller').user).set(sessionId, title);
   return noContent();
 }
 

@@ -35,7 +35,7 @@ export async function runRoute(
   if (lastEventId) return host.reconnect({ kind: 'events' }, lastEventId);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readRun(body, limits);
-  if (turn.kind === 'decide') checkEdits(turn.decisions, c.get('mayEdit'));
+  if (turn.kind === 'decide') checkEdits(turn.decisions, c.get('caller'));
   const messageId = crypto.randomUUID();
   return host.answer({
     turn: { turn, model, messageId, ...readIds(c) },

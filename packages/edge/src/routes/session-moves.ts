@@ -52,8 +52,8 @@ async function take(
 ): Promise<Response> {
   const { memory, store } = settings;
   const sessionId = checkSession(c.req.param('id'));
-  const user = c.get('user');
-  const mayEdit = c.get('mayEdit');
+  const user = c.get('caller').user;
+  const mayEdit = c.get('caller').mayEdit !== false;
   const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
   const kv = kvOf(c.env);
   if (!object && kv && !store && !memory && sessionSecrets(c.env).length) {

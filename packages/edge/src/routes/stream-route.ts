@@ -10,20 +10,22 @@ import type { StreamFace } from '../session/turn-face.ts';
  * client started the turn. The stream starts at the turn's beginning, or after the event that the
  * header `Last-Event-ID` names. Answers 204 if no turn is running, and always for sessions in KV.
  * `?events=true` adds the agent's events. `?events=only` returns only the agent's events, like
- * `POST /api/run`.
+ * `POST /api/run`. `?events=inspect` does the same with the prompts, if the option `inspect` allows
+ * the user to see them.
  */
 export async function streamRoute(
   c: Context<EdgeEnv>,
-  settings: HostSettings & Pick<HandlerSettings, 'events'>,
+  settings: HostSettings & Pick<HandlerSettings, 'events' | 'inspect'>,
 ): Promise<Response> {
   const sessionId = checkSession(c.req.param('id'));
   const events = c.req.query('events') ?? 'false';
-  if (!/^(true|false|only)$/.test(events))
-    throw invalidField('events', 'must be "true", "false" or "only"');
+  if (!/^(true|false|only|inspect)$/.test(events))
+    throw invalidField('events', 'must be true, false, only or inspect');
+  const inspect = events === 'inspect' && (await settings.inspect?.(c.get('caller'))) === true;
   const face: StreamFace =
-    events === 'only'
-      ? { kind: 'events' }
-      : { kind: 'ui', events: settings.events === true || events === 'true' };
-  const lastEventId = c.req.header('last-event-id') || undefined;
-  return turnHost(c, settings, sessionId).reconnect(face, lastEventId);
+    events === 'true' || events === 'false'
+      ? { kind: 'ui', events: settings.events || events === 'true' }
+      : { kind: 'events', inspect };
+  const host = turnHost(c, settings, sessionId);
+  return host.reconnect(face, c.req.header('last-event-id') || undefined);
 }

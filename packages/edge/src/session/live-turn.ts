@@ -98,15 +98,14 @@ async function encoderOf(
   live: LiveTurn | undefined,
   { face, replay }: LiveResponseOptions,
 ): Promise<Encode> {
-  if (face.kind === 'events') return (batch) => toPublicEvents(batch);
+  if (face.kind === 'events') return (batch) => (face.inspect ? batch : toPublicEvents(batch));
   if (isOpenAiFace(face)) {
-    if (!live) return answerEncoder(face, undefined);
-    const liveFace = await faceOfLive(face, live);
-    return answerEncoder(liveFace, live.call);
+    const shown = live ? faceOfLive(face, live) : face;
+    return answerEncoder(await shown, live?.call);
   }
   const encoder = createUiMessageEncoder({
     events: face.events,
-    ...(live && { messageId: live.turn.messageId }),
+    messageId: live?.turn.messageId,
   });
   const isWhole = live && replay && !seqIn(replay.lastEventId, live.stream.runId);
   if (!isWhole || !live.before.length) return (batch) => encoder.encode(batch);

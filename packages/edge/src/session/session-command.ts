@@ -67,7 +67,7 @@ export type AskSession = (command: SessionCommand) => Promise<Response>;
  * class is bound as `CHAT_SESSION`. `sessionId` is empty for the list of the user's sessions.
  */
 export function askerOf(c: Context<EdgeEnv>, sessionId: string): AskSession | undefined {
-  const user = c.get('user');
+  const user = c.get('caller').user;
   const object = sessionObject(c.env, user, sessionId);
   if (!object) return undefined;
   return async (command) => {

@@ -10,8 +10,12 @@ export type TurnFace = StreamFace | OpenAiFace;
 
 /** Format in which a client that reconnects gets a turn. */
 export type StreamFace =
-  | { readonly kind: 'ui'; readonly events: boolean }
-  | { readonly kind: 'events' };
+  | { readonly kind: 'ui'; readonly events: boolean | undefined }
+  | {
+      readonly kind: 'events';
+      /** Whether the client may see the prompts. */
+      readonly inspect?: boolean;
+    };
 
 /**
  * Returns whether the response can start with this batch of events. Before the start, the

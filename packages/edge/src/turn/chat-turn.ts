@@ -29,7 +29,7 @@ export type Turn =
       readonly message: Msg;
       readonly decisions?: readonly Decision[];
     }
-  | { readonly kind: 'regenerate'; readonly message?: Msg; readonly place?: string }
+  | { readonly kind: 'regenerate'; readonly message?: Msg; readonly place?: string | undefined }
   | {
       readonly kind: 'decisions';
       readonly decisions: readonly Decision[];
@@ -53,7 +53,7 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
     const last = messages.findLast((message) => Object(message).role === 'user');
     if (typeof Object(last).id === 'string')
       return { kind: 'regenerate', message: readUserMessage(last) };
-    return { kind: 'regenerate', ...(messageId !== undefined && { place: messageId }) };
+    return { kind: 'regenerate', place: messageId };
   }
   // After the assistant message there may be a user message that was refused because tool calls
   // were pending.

@@ -1,7 +1,7 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, PendingCall, ReActAgent, Tool } from '@isoloop/core';
 import { prepareCall, checkDecision } from '@isoloop/core/adapter';
-import type { EdgeLimits } from '../handler-options.ts';
+import type { Caller, EdgeLimits } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 
 /** Parts of an agent that are needed to check decisions. */
@@ -142,9 +142,12 @@ export function runsHere(tool: Tool | string | undefined): boolean {
 }
 
 /** Throws `INVALID_DECISION` for an edit by a user whom `authorize` does not allow to edit. */
-export function checkEdits(decisions: readonly Decision[] = [], mayEdit: boolean): void {
+export function checkEdits(
+  decisions: readonly Decision[] = [],
+  { mayEdit }: Pick<Caller, 'mayEdit'>,
+): void {
   const edit = decisions.find(({ type }) => type === 'edit');
-  if (edit && !mayEdit) throw refused(edit, 'takes no other arguments from this user');
+  if (edit && mayEdit === false) throw refused(edit, 'takes no other arguments from this user');
 }
 
 /** Returns why the arguments of an edit do not fit the tool, or `undefined`. */

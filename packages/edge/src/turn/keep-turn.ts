@@ -43,7 +43,7 @@ export async function keepTurn(
   const controller = new AbortController();
   const stream = agent.stream(input, {
     ...call,
-    ...(decisions && { decisions }),
+    decisions,
     detached: true,
     signal: controller.signal,
   });

@@ -15,7 +15,7 @@ export function toPublicEvents(batch: EventBatch, memory?: Memory): readonly obj
     return {
       ...(toTimelineEvent(event) ?? event),
       ...more(event),
-      ...(echo !== undefined && { echo }),
+      echo,
     };
   });
 }
@@ -36,7 +36,7 @@ function more(event: AgentEvent): object {
       return {
         text,
         pending,
-        ...(output !== undefined && { output }),
+        output,
         // A failed run has its own `error` event, whose message is safe to show.
         ...(reason !== 'error' && error && { code: error.code }),
       };

@@ -54,6 +54,9 @@ type Field = 'source' | 'contextWindow' | 'replayAgent';
 
 /** A class at the top of the module would read a global when a server imports it. */
 function inspectorClass(): CustomElementConstructor {
+  // A content security policy may refuse <style>, but not this.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(inspectorStyle);
   class Inspector extends HTMLElement {
     static readonly observedAttributes = ['session-id'];
     readonly panel = new InspectorPanel({
@@ -67,9 +70,9 @@ function inspectorClass(): CustomElementConstructor {
 
     constructor() {
       super();
-      const style = document.createElement('style');
-      style.textContent = inspectorStyle;
-      this.attachShadow({ mode: 'open' }).append(style, this.panel.node);
+      const root = this.attachShadow({ mode: 'open' });
+      root.adoptedStyleSheets = [sheet];
+      root.append(this.panel.node);
     }
 
     get sessionId(): string | undefined {

@@ -24,12 +24,12 @@ import {
 /** Id of the message, and whether readers get reasoning and a timeline. */
 export interface UiMessageEncoderOptions {
   /** Id of the message that the client builds from the chunks. Default: the id of the run. */
-  readonly messageId?: string;
+  readonly messageId?: string | undefined;
   /**
    * Whether to add a transient `data-isoloop-event` part for every event, except the chunks of a
    * model's reply. The parts contain no prompts. Default false.
    */
-  readonly events?: boolean;
+  readonly events?: boolean | undefined;
   /** Whether to send the model's thinking. Default true. */
   readonly reasoning?: boolean;
 }

@@ -23,7 +23,7 @@ import { beginTurn, type SessionTurn } from '../session-turn.ts';
  * stored in KV, or in the memory that `settings.memory` opens.
  */
 export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: string): TurnHost {
-  const setup = { env: c.env, user: c.get('user'), sessionId };
+  const setup = { env: c.env, user: c.get('caller').user, sessionId };
   return {
     async answer(request) {
       const { turn, face, call, echo } = request;

@@ -28,7 +28,7 @@ export function objectHost(
     if (turn.call?.['tools'] == null) return;
     const made = await makeAgent(settings, {
       env: c.env,
-      user: c.get('user'),
+      user: c.get('caller').user,
       sessionId,
       model: turn.model,
       memory: new InMemoryMemory(),

@@ -249,7 +249,7 @@ export class TurnRunner {
     const before = isAsked ? [] : await answerSoFar(agent.memory);
     const stream = agent.stream(start.input, {
       ...call?.options,
-      ...(start.decisions && { decisions: start.decisions }),
+      decisions: start.decisions,
       detached: true,
       signal: abort.signal,
     });

@@ -11,7 +11,7 @@ import { expect, test } from 'vitest';
 import { contextUse } from './context-use.ts';
 import { EventRuns, type InspectedEvent } from './event-runs.ts';
 import { messagesInLog, runOfTurn, turnsOf } from './log-turns.ts';
-import { shownRuns } from './shown-runs.ts';
+import { keyOfRun, shownRuns } from './shown-runs.ts';
 
 const add = tool({ name: 'add', description: '', input: {}, execute: () => '3' });
 
@@ -61,6 +61,8 @@ test('the timeline shows each run once: live where its events are known, and fro
   const shown = shownRuns(live.runs, turns);
   expect(shown.map(({ run }) => run.origin)).toEqual(['log', 'live']);
   expect(shown.map(({ turn }) => turn)).toEqual(turns);
+  // A run that the log showed first keeps its place on the page.
+  expect(shown.map(keyOfRun)).toEqual(shownRuns([], turns).map(keyOfRun));
 });
 
 test('removed messages are not in the turns, and replaced ones have their new content', () => {

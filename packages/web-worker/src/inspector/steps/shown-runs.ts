@@ -44,6 +44,13 @@ function isFromStart(run: InspectedRun, logged: InspectedRun): boolean {
   return inputOf(run).length > 0 || run.startedAt <= logged.startedAt + toleranceMs;
 }
 
+/**
+ * Returns a key of a run that stays when its events follow its log. Both have the same input.
+ */
+export function keyOfRun({ run }: ShownRun): string {
+  return inputOf(run)[0]?.id ?? run.runId;
+}
+
 /** Returns the messages that a run got, without those that an endpoint does not show. */
 export function inputOf({ steps }: InspectedRun): readonly Msg[] {
   const input = steps.find(({ kind }) => kind === 'input');

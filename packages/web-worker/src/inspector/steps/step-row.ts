@@ -99,11 +99,25 @@ function resultWords({ state, output }: NonNullable<StepOf<'act'>['result']>): s
   return said.toLowerCase().startsWith(state) || !said ? said || state : `${state}: ${said}`;
 }
 
-/** Returns JSON without the signs that only programs need. */
+/** Returns a text, or JSON without the outer signs that only programs need. */
 function inOneLine(value: unknown): string {
-  const isJson = typeof value === 'object' || /^\s*[[{]/.test(String(value));
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  return briefly(isJson ? text.replace(/[{}"]/g, '').replace(/([:,])(?=\S)/g, '$1 ') : text);
+  const given = typeof value === 'string' ? parsed(value) : value;
+  if (Object(given) !== given) return briefly(String(given));
+  if (Array.isArray(given)) return briefly(JSON.stringify(given));
+  const fields = Object.entries(given as object).map(([key, field]) => {
+    return `${key}: ${typeof field === 'string' ? field : JSON.stringify(field)}`;
+  });
+  return briefly(fields.join(', '));
+}
+
+/** Returns the value of a text that is JSON, or else the text. */
+function parsed(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Returns the words for how a run ended, or that it runs. */

@@ -5,7 +5,7 @@ import type { InspectorSession, InspectorSource } from '../source/inspector-sour
 import { contextUse } from '../steps/context-use.ts';
 import { EventRuns, type InspectedEvent } from '../steps/event-runs.ts';
 import { messagesInLog, turnsOf, type LogTurn } from '../steps/log-turns.ts';
-import { shownRuns, type ShownRun } from '../steps/shown-runs.ts';
+import { keyOfRun, shownRuns, type ShownRun } from '../steps/shown-runs.ts';
 import { testFile } from '../steps/test-file.ts';
 import { exportView } from './export-view.ts';
 import { forkForm, type Fork } from './fork-form.ts';
@@ -50,11 +50,7 @@ export class InspectorPanel {
   readonly #runs = el('div', { class: 'runs' });
   readonly #records = recordsView();
   readonly #scroll = el('div', { class: 'scroll', tabindex: '0', role: 'region' });
-  readonly #showRuns = keyedList<ShownRun>(
-    this.#runs,
-    ({ run }) => run.runId,
-    () => this.#runView(),
-  );
+  readonly #showRuns = keyedList<ShownRun>(this.#runs, keyOfRun, () => this.#runView());
   #view: 'timeline' | 'records' = 'timeline';
   #inspected: Partial<Inspected> = {};
   #live = new EventRuns();

@@ -23,8 +23,8 @@ export function runView(actions: RunActions): Part<ShownRun> {
   const extra = el('div', { class: 'extra' });
   const list = el('ol', { class: 'steps' });
   const node = el(
-    'section',
-    { class: 'run' },
+    'div',
+    { class: 'run', role: 'group' },
     el('header', {}, el('div', { class: 'heading' }, title, facts), buttons),
     extra,
     list,

@@ -1,0 +1,141 @@
+import { AgentError } from '@isoloop/core';
+import {
+  checkOptions,
+  endpointPlace,
+  SseParser,
+  type EndpointPlaceOptions,
+} from '@isoloop/core/adapter';
+import type { InspectedEvent } from '../steps/event-runs.ts';
+import type { InspectorSession, InspectorSource } from './inspector-source.ts';
+import { recordsOf } from './records-of.ts';
+
+/** How to send requests to an endpoint, and what a fork asks for. */
+export interface EndpointSourceOptions extends EndpointPlaceOptions {
+  /** Model name for forks: one of the endpoint's `models`. Default: the endpoint's first one. */
+  readonly model?: string;
+  /**
+   * Time between two looks for a new turn, in milliseconds, while the page is visible.
+   * @default 2_000
+   */
+  readonly pollMs?: number;
+}
+
+/**
+ * Inspects the conversations of an endpoint of `@isoloop/edge`. `api`: address of its chat route.
+ *
+ * - Live events need sessions in Durable Objects. They have prompts only if the endpoint's option
+ *   `inspect` allows the user to see them.
+ * - Records, replays, forks and tests need the endpoint's option `moves`. Without it, the inspector
+ *   shows only the turns that run while it is open.
+ *
+ * Throws `CONFIGURATION` for an unknown option.
+ */
+export function endpointSource(api: string, options: EndpointSourceOptions = {}): InspectorSource {
+  const fields =
+    'headers:object|function|? credentials,model:string|? fetch:function|? pollMs:positive|?';
+  checkOptions('endpointSource()', options, fields);
+  const { model, pollMs = 2_000, ...place } = options;
+  const address = new URL(api, location.href).href.replace(/\/$/, '');
+  const sessions = endpointPlace(address, place);
+  const pathOf = (sessionId: string): string => `${address}/${encodeURIComponent(sessionId)}`;
+  const ask = (url: string, init: RequestInit = {}): Promise<Response> => request(url, init, place);
+  return {
+    async sessions() {
+      const response = await ask(`${address}s?limit=1000`);
+      return ((await response.json()) as { readonly chats: readonly InspectorSession[] }).chats;
+    },
+    async records(sessionId) {
+      try {
+        return (await sessions.read(sessionId))?.records ?? [];
+      } catch (error) {
+        if (isWithoutMoves(error)) return [];
+        throw error;
+      }
+    },
+    async *events(sessionId, signal) {
+      const path = pathOf(sessionId);
+      // The endpoint does not announce a new turn, but chats of this browser do.
+      const chats = new BroadcastChannel(`isoloop:chat:${path}`);
+      try {
+        while (!signal.aborted) {
+          const response = await ask(`${path}/stream?events=inspect`, { signal });
+          if (response.status === 200) yield* eventsIn(response);
+          await newTurn(chats, pollMs, signal);
+        }
+      } finally {
+        chats.close();
+      }
+    },
+    async fork({ messages, input }) {
+      const sessionId = crypto.randomUUID();
+      const records = recordsOf(messages);
+      if (messages.length)
+        await sessions.put({ format: 'isoloop-session', version: 2, sessionId, records });
+      const body = JSON.stringify({ sessionId, model, input });
+      const headers = { 'content-type': 'application/json' };
+      const runs = address.replace(/chat$/, 'run');
+      const response = await ask(runs, { method: 'POST', headers, body });
+      // The turn goes on without this reader.
+      void response.body?.cancel();
+      return sessionId;
+    },
+  };
+}
+
+async function request(
+  url: string,
+  init: RequestInit,
+  { headers, credentials, fetch: send = fetch }: EndpointPlaceOptions,
+): Promise<Response> {
+  const given = typeof headers === 'function' ? headers() : headers;
+  const response = await send(url, {
+    ...init,
+    headers: { ...given, ...init.headers },
+    ...(credentials && { credentials }),
+  });
+  if (response.ok) return response;
+  const { error } = (await response.json().catch(() => ({}))) as {
+    readonly error?: Pick<AgentError, 'code' | 'message'>;
+  };
+  const message = error?.message ?? `${url} answered with ${response.status}.`;
+  throw new AgentError(error?.code ?? 'INTERNAL', message);
+}
+
+/** Without `moves`, an endpoint has no route for whole conversations. */
+function isWithoutMoves(error: unknown): boolean {
+  return (
+    AgentError.is(error) && /^(NOT_FOUND|INVALID_INPUT|NEEDS_DURABLE_OBJECT)$/.test(error.code)
+  );
+}
+
+async function* eventsIn({ body }: Response): AsyncGenerator<readonly InspectedEvent[]> {
+  const parser = new SseParser();
+  const reader = body!.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = parser.push(value).filter(({ data }) => data !== '[DONE]');
+      if (lines.length) yield lines.map(({ data }) => JSON.parse(data) as InspectedEvent);
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** Resolves when a chat of this browser has sent something, or after `pollMs`. */
+function newTurn(chats: BroadcastChannel, pollMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') done();
+    }, pollMs);
+    const done = (): void => {
+      clearInterval(timer);
+      chats.removeEventListener('message', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    chats.addEventListener('message', done);
+    signal.addEventListener('abort', done);
+  });
+}
