@@ -64,13 +64,13 @@ export async function startSiteServer({
 
 /**
  * Serves the frame of the live examples and its libraries, on an origin of its own. Edited code runs
- * there: it reaches neither the storage of the site, nor any network.
+ * there: it reaches neither the storage of the site nor a network, except the reader's model server.
  */
 function serveLive(
   { url = '/', headers: { host = '' } }: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const { pathname } = new URL(url, 'http://site');
+  const { pathname, searchParams } = new URL(url, 'http://site');
   const origin = `http://${host}`;
   const headers = {
     'access-control-allow-origin': '*', // a sandboxed frame has no origin, so it loads scripts from another one
@@ -78,6 +78,7 @@ function serveLive(
       "default-src 'none'",
       `script-src ${origin} blob:`,
       'worker-src blob:',
+      `connect-src ${originIn(searchParams.get('connect'))}`,
       'frame-ancestors http://127.0.0.1:* http://localhost:*',
     ].join('; '),
   };
@@ -88,6 +89,13 @@ function serveLive(
   sendFile(response, pathname, headers).catch((error: unknown) => {
     sendText(response, 500, failedPage(String(error)));
   });
+}
+
+/** Returns the origin of an address for a policy. Returns `'none'` for anything else. */
+function originIn(address: string | null): string {
+  if (address === null || !URL.canParse(address)) return "'none'";
+  const { origin, protocol } = new URL(address);
+  return /^https?:$/.test(protocol) ? origin : "'none'";
 }
 
 function listen(server: Server, port: number): Promise<string> {

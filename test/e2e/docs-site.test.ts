@@ -149,6 +149,21 @@ console.assert(answer === 41, 'not 41');`,
   await output.getByText('It is 42.').waitFor();
 });
 
+test('a reader’s own model server answers in place of the script', async () => {
+  const { page, problems } = await open('/concepts/');
+  const example = page.locator('live-example[name=concepts-loop]');
+  await example.getByRole('button', { name: 'Edit' }).click();
+  await example.getByLabel('Model of the example').selectOption('server');
+  await example.getByLabel('Base URL').fill(`${inject('providerUrl')}/deltas/3/v1`);
+  await example.getByRole('button', { name: 'Run' }).click();
+  await expect.poll(() => example.getByRole('status').innerText()).toBe('done');
+  const output = await example.getByRole('list', { name: 'Output of the example' }).innerText();
+  expect(output).toContain('run-end stop');
+  expect(output).not.toContain('It is 42.');
+  expect(output).toContain('An assertion failed.');
+  expect(problems).toEqual([]);
+});
+
 test('a program that does not end can be stopped', async () => {
   const { page } = await open('/concepts/');
   const example = page.locator('live-example[name=concepts-loop]');

@@ -1,14 +1,21 @@
 import type { IsoloopInspector } from '@isoloop/web-worker/inspector';
 import { eventLine } from './event-lines.ts';
 import { ExampleSource } from './example-source.ts';
-import type { FrameReport, FrameRequest, LiveMessage } from './live-message.ts';
+import { openFrame, readLiveFile, type ExampleFrame } from './example-frame.ts';
+import type { LiveMessage } from './live-message.ts';
 import type { LiveProgram } from './live-program.ts';
-
-// Vite would take an address that is made of `import.meta.url` for a file of the build.
-const here: string = import.meta.url;
+import { modelFields, type ModelFields } from './model-fields.ts';
 
 /** Maximum time of a run. A longer one is stopped. */
 const runLimitMs = 60_000;
+
+/** The fields with which a reader changes an example. */
+interface Editor {
+  readonly node: HTMLElement;
+  readonly code: HTMLTextAreaElement;
+  readonly setup: HTMLTextAreaElement;
+  readonly model: ModelFields;
+}
 
 /**
  * A code block that runs: `<live-example name="…">` around the block. Run starts it, and Edit turns
@@ -17,7 +24,7 @@ const runLimitMs = 60_000;
 class LiveExample extends HTMLElement {
   static runs = 0;
   #program: LiveProgram | undefined;
-  #frame: Promise<HTMLIFrameElement> | undefined;
+  #frame: ExampleFrame | undefined;
   #run = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #bar = document.createElement('div');
@@ -29,7 +36,7 @@ class LiveExample extends HTMLElement {
   readonly #output = document.createElement('ol');
   #source = new ExampleSource();
   #inspector: IsoloopInspector | undefined;
-  #fields: { readonly code: HTMLTextAreaElement; readonly setup: HTMLTextAreaElement } | undefined;
+  #editor: Editor | undefined;
 
   connectedCallback(): void {
     if (this.#bar.isConnected) return;
@@ -61,9 +68,11 @@ class LiveExample extends HTMLElement {
 
   async #load(): Promise<LiveProgram> {
     if (this.#program) return this.#program;
-    const response = await fetch(new URL(`programs/${this.getAttribute('name')}.json`, here));
-    this.#program = (await response.json()) as LiveProgram;
-    return this.#program;
+    const program = (await readLiveFile(
+      `programs/${this.getAttribute('name')}.json`,
+    )) as LiveProgram;
+    this.#program = program;
+    return program;
   }
 
   async #toggle(): Promise<void> {
@@ -80,49 +89,33 @@ class LiveExample extends HTMLElement {
     this.#hideInspector();
     try {
       const program = await this.#load();
-      const frame = await (this.#frame ??= this.#openFrame());
+      const model = this.#editor?.model.chosen();
+      const frame = await this.#frameFor(model && new URL(model.baseURL).origin);
       if (this.#run !== run) return;
-      const { code = program.code, setup = program.setup } = this.#fields
-        ? { code: this.#fields.code.value, setup: this.#fields.setup.value }
-        : {};
+      const code = this.#editor?.code.value ?? program.code;
+      const setup = this.#editor?.setup.value ?? program.setup;
       this.#status.textContent = 'running';
       this.#timer = setTimeout(() => this.#end('stopped after a minute'), runLimitMs);
-      post(frame, { type: 'run', id: run, program: { code, setup, imports: program.imports } });
+      frame.post({
+        type: 'run',
+        id: run,
+        program: { code, setup, imports: program.imports },
+        model,
+      });
     } catch (error) {
-      this.#frame = undefined;
       this.#add('error', error instanceof Error ? error.message : String(error));
       this.#end('failed');
     }
   }
 
-  /** Opens the frame once, and waits until its script listens. */
-  async #openFrame(): Promise<HTMLIFrameElement> {
-    const given = await fetch(new URL('origin.json', here));
-    const { origin } = (await given.json()) as { readonly origin?: string };
-    const frame = document.createElement('iframe');
-    frame.title = 'Where the example runs';
-    frame.hidden = true;
-    // Without an origin, a worker is no secure context and has no `crypto`. So the frame keeps its
-    // origin, which must be another one than that of the page.
-    frame.setAttribute('sandbox', 'allow-scripts allow-same-origin');
-    const { pathname } = new URL('frame.html', here);
-    if (origin === undefined || origin === location.origin)
-      throw new Error('This server has no second origin for examples. Run: npm start');
-    frame.src = new URL(pathname, origin).href;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`${frame.src} does not answer.`)),
-        runLimitMs / 4,
-      );
-      addEventListener('message', ({ source, data }: MessageEvent<FrameReport>) => {
-        if (source !== frame.contentWindow) return;
-        if (data.type === 'report') this.#show(data.id, data.message);
-        if (data.type !== 'ready') return;
-        clearTimeout(timer);
-        resolve(frame);
-      });
-      this.append(frame);
-    });
+  /** Returns the frame. Opens another one if programs have to reach another server. */
+  async #frameFor(server: string | undefined): Promise<ExampleFrame> {
+    if (this.#frame?.server === server && this.#frame) return this.#frame;
+    this.#frame?.close();
+    this.#frame = undefined;
+    const onMessage = (run: number, message: LiveMessage): void => this.#show(run, message);
+    this.#frame = await openFrame({ parent: this, server, onMessage });
+    return this.#frame;
   }
 
   #show(id: number, message: LiveMessage): void {
@@ -160,7 +153,7 @@ class LiveExample extends HTMLElement {
     this.#run = 0;
     this.#runButton.textContent = 'Run';
     this.#status.textContent = status;
-    void this.#frame?.then((frame) => post(frame, { type: 'stop' })).catch(() => {});
+    this.#frame?.post({ type: 'stop' });
   }
 
   async #edit(): Promise<void> {
@@ -173,9 +166,12 @@ class LiveExample extends HTMLElement {
     summary.textContent = 'Setup: the scripted model, and what else the code needs';
     details.append(summary, setup);
     details.hidden = program.setup === '';
-    this.#fields = { code, setup };
+    const model = modelFields();
+    const node = document.createElement('div');
+    node.append(code, details, ...(program.setup.includes('ScriptedModel') ? [model.node] : []));
+    this.#editor = { node, code, setup, model };
     shown.hidden = true;
-    this.#bar.before(code, details);
+    this.#bar.before(node);
     this.#editButton.hidden = true;
     this.#resetButton.hidden = false;
     code.focus();
@@ -214,18 +210,13 @@ class LiveExample extends HTMLElement {
   }
 
   #reset(): void {
-    for (const each of Object.values(this.#fields ?? {})) each.remove();
-    this.querySelector('details')?.remove();
-    this.#fields = undefined;
+    this.#editor?.node.remove();
+    this.#editor = undefined;
     (this.firstElementChild as HTMLElement).hidden = false;
     this.#editButton.hidden = false;
     this.#resetButton.hidden = true;
     this.#editButton.focus();
   }
-}
-
-function post(frame: HTMLIFrameElement, request: FrameRequest): void {
-  frame.contentWindow?.postMessage(request, new URL(frame.src).origin);
 }
 
 function button(text: string): HTMLButtonElement {

@@ -1,3 +1,4 @@
+import type { ChosenModel } from './chosen-model.ts';
 import type { FrameReport, FrameRequest, LiveMessage } from './live-message.ts';
 import { textOfValue } from './text-of-value.ts';
 import { workerText } from './worker-text.ts';
@@ -16,12 +17,12 @@ addEventListener('message', ({ source, data }: MessageEvent<FrameRequest>) => {
 });
 tell({ type: 'ready' });
 
-async function run({ id, program }: Extract<FrameRequest, { type: 'run' }>): Promise<void> {
+async function run({ id, program, model }: Extract<FrameRequest, { type: 'run' }>): Promise<void> {
   const report = (message: LiveMessage): void => tell({ type: 'report', id, message });
   try {
     const { stripTypes } = await import('./strip-types.ts');
     const text = workerText(program, base, stripTypes);
-    const started = new Worker(addressOf(loaderOf(text)));
+    const started = new Worker(addressOf(loaderOf(text, model)));
     worker = started;
     started.addEventListener('message', ({ data }: MessageEvent<LiveMessage>) => report(data));
     started.addEventListener('error', (event) => {
@@ -34,10 +35,11 @@ async function run({ id, program }: Extract<FrameRequest, { type: 'run' }>): Pro
 }
 
 /** Returns the script of a worker that loads a module, and tells why if it fails. */
-function loaderOf(module: string): string {
+function loaderOf(module: string, model: ChosenModel | undefined): string {
   const blob = `new Blob([${JSON.stringify(module)}], { type: 'text/javascript' })`;
   const report = `(error) => postMessage({ type: 'error', text: [error?.code, error].filter(Boolean).join(' ') })`;
-  return `import(URL.createObjectURL(${blob})).catch(${report});`;
+  const chosen = model ? `globalThis.liveModel = ${JSON.stringify(model)};` : '';
+  return `${chosen}import(URL.createObjectURL(${blob})).catch(${report});`;
 }
 
 function addressOf(script: string): string {

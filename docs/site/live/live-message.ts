@@ -1,9 +1,15 @@
 import type { AgentEvent } from '@isoloop/core';
+import type { ChosenModel } from './chosen-model.ts';
 import type { LiveProgram } from './live-program.ts';
 
 /** From the page to the frame. */
 export type FrameRequest =
-  | { readonly type: 'run'; readonly id: number; readonly program: Omit<LiveProgram, 'name'> }
+  | {
+      readonly type: 'run';
+      readonly id: number;
+      readonly program: Omit<LiveProgram, 'name'>;
+      readonly model: ChosenModel | undefined;
+    }
   | { readonly type: 'stop' };
 
 /** From the worker of an example, through the frame, to the page. */

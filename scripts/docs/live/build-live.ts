@@ -35,6 +35,7 @@ export async function buildLive(programs: readonly LiveProgram[]): Promise<void>
           ...libraries,
           'lib/isoloop-core': `${own}/core.ts`,
           'lib/isoloop-core-kernel': `${own}/kernel.ts`,
+          'lib/isoloop-core-testing': `${own}/testing.ts`,
           'lib/zod': `${own}/zod.ts`,
           'lib/start-worker': `${own}/start-worker.ts`,
           'example-element': `${own}/example-element.ts`,

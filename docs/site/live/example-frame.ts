@@ -1,0 +1,73 @@
+import type { FrameReport, FrameRequest, LiveMessage } from './live-message.ts';
+
+/** Time until the frame's script has to listen, in milliseconds. */
+const openLimitMs = 15_000;
+
+// Vite would take an address that is made of `import.meta.url` for a file of the build.
+const here: string = import.meta.url;
+
+/** Reads a file of the live examples, such as `origin.json`. */
+export async function readLiveFile(file: string): Promise<unknown> {
+  return (await fetch(new URL(file, here))).json();
+}
+
+/** The frame in which the programs of an example run. */
+export interface ExampleFrame {
+  /** Server to which its programs may connect. */
+  readonly server: string | undefined;
+  post(request: FrameRequest): void;
+  close(): void;
+}
+
+export interface ExampleFrameOptions {
+  /** Where the frame is added. */
+  readonly parent: HTMLElement;
+  /** Origin of the only server to which programs may connect. Default: none. */
+  readonly server: string | undefined;
+  readonly onMessage: (run: number, message: LiveMessage) => void;
+}
+
+/** Opens a frame on its own origin, and waits until its script listens. */
+export async function openFrame({
+  parent,
+  server,
+  onMessage,
+}: ExampleFrameOptions): Promise<ExampleFrame> {
+  const { origin } = (await readLiveFile('origin.json')) as { readonly origin?: string };
+  if (origin === undefined || origin === location.origin)
+    throw new Error('This server has no second origin for examples. Run: npm start');
+  const frame = document.createElement('iframe');
+  frame.title = 'Where the example runs';
+  frame.hidden = true;
+  // Without an origin, a worker is no secure context and has no `crypto`. So the frame keeps its
+  // origin, which is another one than that of the page.
+  frame.setAttribute('sandbox', 'allow-scripts allow-same-origin');
+  const address = new URL(new URL('frame.html', here).pathname, origin);
+  if (server !== undefined) address.searchParams.set('connect', server);
+  frame.src = address.href;
+  const listening = new AbortController();
+  const close = (): void => {
+    listening.abort();
+    frame.remove();
+  };
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      close();
+      reject(new Error(`${address.href} does not answer.`));
+    }, openLimitMs);
+    addEventListener(
+      'message',
+      ({ source, data }: MessageEvent<FrameReport>) => {
+        if (source !== frame.contentWindow) return;
+        if (data.type === 'report') onMessage(data.id, data.message);
+        if (data.type !== 'ready') return;
+        clearTimeout(timer);
+        const post = (request: FrameRequest): void =>
+          frame.contentWindow?.postMessage(request, origin);
+        resolve({ server, post, close });
+      },
+      { signal: listening.signal },
+    );
+    parent.append(frame);
+  });
+}
