@@ -50,12 +50,12 @@ export function Stage(props: StageProps) {
         <span className="short">Chats</span>
       </button>
       {onTabs && (
-        <button type="button" className="tabs" onClick={onTabs}>
+        <button type="button" className="wide" onClick={onTabs}>
           Two tabs
         </button>
       )}
       {onInspect && (
-        <button type="button" onClick={onInspect}>
+        <button type="button" className="wide" onClick={onInspect}>
           Inspect
         </button>
       )}
