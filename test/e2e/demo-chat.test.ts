@@ -110,6 +110,41 @@ test.for(homes)(
   },
 );
 
+test('a deleted conversation takes its earlier versions with it, and a closed object leaves none', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  await page.getByRole('button', { name: 'Read an invitation into a form' }).click();
+  await dialog(page).getByRole('button', { name: 'Read it into the form' }).click();
+  await dialog(page).getByText('bread, two lemons, olive oil', { exact: true }).waitFor();
+  await dialog(page).getByRole('button', { name: 'Close' }).click();
+  await ask(page, 'What is 6 * 7?');
+  await edit(page, 'What is 5 * 5?');
+  await expect.poll(() => sessionsIn(page)).toBe(2);
+  await openList(page);
+  await dialog(page)
+    .getByRole('button', { name: /^Delete / })
+    .click();
+  await dialog(page).getByRole('button', { name: 'Delete it' }).click();
+  await expect.poll(() => sessionsIn(page)).toBe(0);
+});
+
+/** Number of sessions in IndexedDB. */
+function sessionsIn(page: Page): Promise<number> {
+  return page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        const opening = indexedDB.open('isoloop');
+        opening.addEventListener('success', () => {
+          const [name] = opening.result.objectStoreNames;
+          const keys = opening.result.transaction(name!).objectStore(name!).getAllKeys();
+          keys.addEventListener('success', () => {
+            opening.result.close();
+            resolve(keys.result.filter((key) => String(key).endsWith(':head')).length);
+          });
+        });
+      }),
+  );
+}
+
 async function edit(page: Page, text: string): Promise<void> {
   await questions(page).first().hover();
   await page.getByRole('button', { name: 'Edit' }).first().click();

@@ -31,6 +31,11 @@ export function isBranch(sessionId: string): boolean {
   return sessionId.includes(mark);
 }
 
+/** Returns whether a session is an earlier version of this conversation. */
+export function isVersionOf(sessionId: string, conversation: string): boolean {
+  return sessionId.startsWith(`${conversation}${mark}`);
+}
+
 /**
  * Copies a conversation before its message at the index `at` is replaced, so that people can go back
  * to it. The conversation itself keeps its id.

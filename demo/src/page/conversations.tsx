@@ -1,6 +1,6 @@
 import type { AgentSessionEntry, AgentSessions } from '@isoloop/web-worker/react';
 import { useEffect, useRef, useState, type FormEvent } from 'react';
-import { isBranch } from './branches.ts';
+import { isBranch, isVersionOf } from './branches.ts';
 import { objectPrefix } from './object-prefix.ts';
 
 export interface ConversationsProps {
@@ -23,6 +23,8 @@ export function Conversations({ sessions, onOpen, onClose }: ConversationsProps)
     onOpen(sessionId);
   };
   const remove = async (sessionId: string): Promise<void> => {
+    const versions = (list ?? []).filter((entry) => isVersionOf(entry.sessionId, sessionId));
+    for (const entry of versions) await sessions.delete(entry.sessionId);
     await sessions.delete(sessionId);
     if (sessionId === current) open();
   };

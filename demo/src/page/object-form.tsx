@@ -1,3 +1,4 @@
+import { IndexedDbSessions } from '@isoloop/web-worker';
 import { useAgentObject } from '@isoloop/web-worker/object';
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import type { Invitation } from '../invitation.ts';
@@ -20,15 +21,25 @@ export function ObjectForm({ worker, model, onClose }: ObjectFormProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState(letter);
   const [sessionId] = useState(() => `${objectPrefix}${crypto.randomUUID()}`);
-  const { object, submit, isBusy, error } = useAgentObject<Invitation>(worker, {
+  const { object, submit, stop, isBusy, error } = useAgentObject<Invitation>(worker, {
     output: 'invitation',
     sessionId,
     options: { ...model },
     page: pageParts(model),
   });
   useEffect(() => dialog.current?.showModal(), []);
+  const close = async (): Promise<void> => {
+    await stop();
+    await new IndexedDbSessions().delete(sessionId);
+    onClose();
+  };
   return (
-    <dialog ref={dialog} className="dialog object" aria-labelledby="object-title" onClose={onClose}>
+    <dialog
+      ref={dialog}
+      className="dialog object"
+      aria-labelledby="object-title"
+      onClose={() => void close()}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault();
