@@ -210,7 +210,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
   }
 
   #hooksOf({ use }: RunSetup): readonly AgentHook[] {
-    return this.#added.length ? [...use, ...this.#added] : use;
+    return [...use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
   }
 
   /** Returns the options of an agent call as the kernel takes them. */

@@ -9,6 +9,8 @@ const lostWrite: unique symbol = Symbol('lost write');
 /** What a run tells its waits. */
 interface WaitingRun {
   readonly signal: AbortSignal;
+  /** Same as `signal.aborted`, which is slow in Node. */
+  readonly aborted: boolean;
   /** `stopping`: the run only carries out an abort, so a hook that hangs does not stop it again. */
   readonly stage: string;
   /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
@@ -22,17 +24,14 @@ interface WaitOptions<T> {
    */
   readonly isStore?: boolean;
   /**
-   * Whether the wait rejects with the signal's reason when its time is over. Default: it resolves
-   * with `instead`.
+   * Whether the wait rejects with the signal's reason when its time is over. Default: it resolves,
+   * for a store with `lostWrite`.
    */
   readonly strict?: boolean;
-  readonly instead?: typeof lostWrite;
-  /** Returns whether the wait must continue after its time, because inner code still runs. */
-  readonly isHeld?: () => boolean;
   /** Throws if the value must not be used. */
   readonly check?: (value: T) => void;
-  /** Called once, when the wait ends in any way. */
-  readonly onEnd?: () => void;
+  /** The wrapper, as `#running` has it. The wait continues after its time while inner code runs. */
+  readonly wrapper?: unknown;
 }
 
 /**
@@ -44,8 +43,10 @@ export class Waits {
   readonly #run: WaitingRun;
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();
-  /** Number of wrappers and steps that have begun and not ended. */
-  #depth = 0;
+  /** Wrappers and steps that have not ended, in the order of their begin. */
+  readonly #running: Set<unknown> = new Set();
+  /** The newest promise of `wrapper` or `inner`. */
+  #newest: Promise<unknown> | undefined;
   /** Functions that start the timer of each open wait, for the abort. */
   readonly #open: Set<() => void> = new Set();
   /** Whether a wait for a write has ended before the write. Stores then get no more time. */
@@ -70,26 +71,34 @@ export class Waits {
    * inner wrappers and the steps of the run that they began.
    */
   wrapper<T>(begin: () => Promise<T>, check: (made: T) => void): Promise<T> {
-    this.#depth += 1;
-    const depth = this.#depth;
-    return this.#for(begunBy(begin), {
-      strict: true,
-      check,
-      isHeld: () => this.#depth > depth,
-      onEnd: () => void (this.#depth -= 1),
-    }) as Promise<T>;
+    this.#running.add(begin);
+    let work: Promise<T>;
+    try {
+      work = begin();
+    } catch (error) {
+      work = Promise.reject(error);
+    }
+    // A wrapper that returns the promise of its `next` has ended, and the run waits for that already.
+    if (work === this.#newest) this.#running.delete(begin);
+    else this.#newest = this.#for(work, { strict: true, check, wrapper: begin });
+    return this.#newest as Promise<T>;
   }
 
   /** Runs a step of the run. The wrappers around it wait for its end, and for its error. */
-  async inner<T>(begin: () => Promise<T>): Promise<T> {
-    this.#depth += 1;
+  inner<T>(begin: () => Promise<T>): Promise<T> {
+    this.#newest = this.#step(begin);
+    return this.#newest as Promise<T>;
+  }
+
+  async #step<T>(begin: () => Promise<T>): Promise<T> {
+    this.#running.add(begin);
     try {
       return await begin();
     } catch (error) {
       this.#stepErrors.add(error);
       throw error;
     } finally {
-      this.#depth -= 1;
+      this.#running.delete(begin);
     }
   }
 
@@ -113,9 +122,10 @@ export class Waits {
    */
   async write(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
     if (!work) return;
-    const value = await this.#for(work, { isStore: true, instead: lostWrite });
+    const value = await this.#for(work, { isStore: true });
     const { setup, signal } = this.#run;
     if (value === lostWrite) {
+      this.#hasLostWrite = true;
       const end = (): void => void setup.unwritten.delete(work);
       setup.unwritten.add(work);
       work.then(end, end);
@@ -131,18 +141,16 @@ export class Waits {
   }
 
   #for<T>(work: T | PromiseLike<T>, options: WaitOptions<T>): Promise<unknown> {
-    const { isStore = false, strict = false, instead, isHeld, check, onEnd } = options;
-    const { signal } = this.#run;
-    const wasAborted = signal.aborted;
+    const { isStore, strict, check, wrapper } = options;
+    const { signal, aborted: wasAborted } = this.#run;
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const giveUp = (): void => (strict ? reject(signal.reason) : resolve(instead));
+      const giveUp = (): void => (strict ? reject(signal.reason) : resolve(isStore && lostWrite));
       const wait = (): void => {
         timer = setTimeout(
           () => {
-            if (isHeld?.()) return wait();
+            if (wrapper && wrapper !== [...this.#running].at(-1)) return wait();
             this.abandoned = true;
-            if (instead) this.#hasLostWrite = true;
             end();
             giveUp();
           },
@@ -151,7 +159,8 @@ export class Waits {
       };
       const end = (): void => {
         clearTimeout(timer);
-        if (this.#open.delete(wait)) onEnd?.();
+        this.#open.delete(wait);
+        this.#running.delete(wrapper);
       };
       this.#open.add(wait);
       if (wasAborted) wait();
@@ -176,14 +185,5 @@ export class Waits {
         },
       );
     });
-  }
-}
-
-/** Calls a function that may throw before it returns its promise. */
-function begunBy<T>(begin: () => Promise<T>): Promise<T> {
-  try {
-    return begin();
-  } catch (error) {
-    return Promise.reject(error);
   }
 }

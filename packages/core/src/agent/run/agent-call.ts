@@ -49,7 +49,7 @@ async function resultFor(
   await run.outbox.tell('run-start', resumes ? { resumes } : {}, {
     reject: (why) => run.refuse(hookRejection(why)),
   });
-  if (refusal && !run.signal.aborted) run.refuse(refusal);
+  if (refusal && !run.aborted) run.refuse(refusal);
   // Wrappers do not run if the agent call is refused, for example because the agent is busy, or
   // aborted before its turn.
   const begins = input && !('error' in run.halt) && !run.waits.abandoned;
@@ -69,7 +69,7 @@ async function resumedRun(run: Run, input: CallInput | undefined): Promise<strin
   const { status } = run;
   // Another process may have begun the run, so the state comes from the log. If this read fails,
   // the loop reports the failure.
-  if (!run.signal.aborted) await restore(run).catch(() => {});
+  if (!run.aborted) await restore(run).catch(() => {});
   return status.suspendedRun ?? status.stoppedRun;
 }
 

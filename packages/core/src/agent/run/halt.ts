@@ -44,6 +44,8 @@ const stages: readonly Stage[] = ['running', 'ending', 'stopping', 'over'];
 export class Haltable {
   #halt: Halt = { how: 'none' };
   #stage: Stage = 'running';
+  /** Same as `signal.aborted`, which is slow in Node. */
+  aborted = false;
   readonly #abort: AbortController = new AbortController();
   readonly #interrupt: AbortController = new AbortController();
   // A pause aborts this one, too, so it is no `AbortSignal.any` of the others.
@@ -65,7 +67,7 @@ export class Haltable {
   }
 
   get stopped(): Stopped | undefined {
-    if (this.signal.aborted) return 'aborted';
+    if (this.aborted) return 'aborted';
     const { how } = this.#halt;
     return how === 'interrupted' || how === 'suspended' ? how : undefined;
   }
@@ -98,6 +100,7 @@ export class Haltable {
   /** Stops everything at once. */
   abort(reason?: unknown): void {
     this.#haltBy({ how: 'aborted' });
+    this.aborted = true;
     this.#abort.abort(reason);
     this.#stopWaits(reason);
   }
@@ -105,7 +108,7 @@ export class Haltable {
   /** Stops everything at once, as an abort does, and makes the agent call fail. */
   fail(error: unknown): void {
     // An error after an abort is a consequence of the abort.
-    if (this.signal.aborted) return;
+    if (this.aborted) return;
     const failure = AgentError.from(error);
     this.#haltBy({ how: 'failed', error: failure });
     this.abort(failure);

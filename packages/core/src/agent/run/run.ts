@@ -236,7 +236,7 @@ export class Run extends Haltable implements RunContext {
     this.alive();
     // If the agent refuses this call because another call runs, the state of the running call must
     // not change.
-    if (this.signal.aborted || this.failure) return;
+    if (this.aborted || this.failure) return;
     const { memory, tools } = this.setup;
     await memory.restore?.(this.status, tools);
   }

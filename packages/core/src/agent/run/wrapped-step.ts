@@ -40,12 +40,16 @@ export function runWrapped<K extends StepWrapper>(
     const begin = (value: GivenTo<K>): Promise<MadeBy<K>> => {
       const inside = isTool ? next : once(next, `${key}() of "${part.name ?? 'unnamed'}"`);
       const result = part[key]!(inside as never) as unknown as OuterStep<GivenTo<K>, MadeBy<K>>;
-      checkFields(`${key}()`, { result }, 'result:function');
+      if (typeof result !== 'function') checkFields(`${key}()`, { result }, 'result:function');
       return result(value, run, run.alive().steps);
     };
     return isTool
       ? (value) => boundedTool(run, value as ToolCall, () => begin(value)) as Promise<MadeBy<K>>
-      : (value) => boundedStep(run, key, () => begin(value));
+      : (value) =>
+          run.waits.wrapper(
+            () => begin(value),
+            (made) => checkMade(run, key, made),
+          );
   };
   return parts.reduceRight(around, innermost)(given);
 }
@@ -61,15 +65,6 @@ function once<Given, Made>(
     isCalled = true;
     return next(given);
   };
-}
-
-/** Waits for a wrapper. If it hangs after an abort, the outer wrappers still end. */
-function boundedStep<Made>(run: Run, key: StepWrapper, begin: () => Promise<Made>): Promise<Made> {
-  return run.waits.wrapper(begin, (made) => {
-    // After an abort, nothing is stored.
-    if (key === 'wrapInput') run.signal.throwIfAborted();
-    checkMade(key, made);
-  });
 }
 
 /**
@@ -102,7 +97,9 @@ const madeFields: { readonly [K in StepWrapper]?: string } = {
 const endingFields = 'kind:answer|stored|told|refused|stopped reason:string';
 
 /** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
-function checkMade(key: StepWrapper, made: unknown): void {
+function checkMade(run: Run, key: StepWrapper, made: unknown): void {
+  // After an abort, nothing is stored.
+  if (key === 'wrapInput') run.signal.throwIfAborted();
   const { to, kind } = Object(made) as Partial<Record<'to' | 'kind', unknown>>;
   const next = to === undefined ? endingFields : 'to:model|tools';
   const isNext = key === 'wrapRequest' && (to ?? kind) !== undefined;

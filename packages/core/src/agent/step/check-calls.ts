@@ -116,7 +116,7 @@ async function review(run: Run, first: Prepared, jumps: Jump[]): Promise<Prepare
   try {
     event = await run.outbox.modify('pre-acting', fields, { reject, stop }, renew);
   } catch (error) {
-    if (run.signal.aborted) throw error;
+    if (run.aborted) throw error;
     return failCall(run, first.toolUse, error, 'A hook failed before this call began.');
   }
   await run.outbox.push([event]);

@@ -15,7 +15,7 @@ import { append, closeLog } from '../run/session.ts';
  * Rejects with the failure of the agent call, if a failure stopped it.
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
-  if (run.signal.aborted) run.moveTo('stopping');
+  if (run.aborted) run.moveTo('stopping');
   if (partial) await append(run, [partial]);
   if (run.stopped !== 'suspended') await closeCalls(run);
   return endingOf(run, partial);

@@ -41,7 +41,7 @@ export async function readReply(
       const events: AgentEvent[] = [];
       const at = run.now();
       for (const delta of deltas) {
-        if (run.signal.aborted) break;
+        if (run.aborted) break;
         const piece = reply.add(delta);
         const fields = piece && toEvent ? toEvent(piece) : piece;
         if (!fields) continue;

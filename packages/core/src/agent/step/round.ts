@@ -56,7 +56,7 @@ async function handle(run: Run, item: ToolQueueItem, jumps: Jump[]): Promise<voi
   if (item.type === 'outcome')
     return endCall(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome, { jumps });
   // After an abort, nobody needs progress events, and a hook could hang.
-  if (run.signal.aborted) return;
+  if (run.aborted) return;
   return run.outbox.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
 }
 
@@ -75,7 +75,7 @@ async function start(round: Running, one: CheckedCall, sink: ToolSink): Promise<
     return await runTool(round, one, sink);
   } catch (error) {
     const { started, pending } = callState(run, toolUse) ?? {};
-    const staysOpen = !started && (run.signal.aborted || pending);
+    const staysOpen = !started && (run.aborted || pending);
     // The other tools stop at once, before the loop reads the outcome.
     const failed = failCall(run, toolUse, error, messageOf(error));
     return staysOpen ? notStarted : failed;
