@@ -119,7 +119,8 @@ export function createAgentHandler<
   serve('/v1/responses/:id/:part?', noStoredResponse);
   app.notFound((c) => endpoint(faceOf(c.req.path), checkOrigin, noRoute)(c));
   const Plain = agentSession(settings);
-  const Session = moves?.session(Plain, settings) ?? Plain;
+  const Movable = moves?.session(Plain, settings) ?? Plain;
+  const Session = operator?.session(Movable) ?? Movable;
   return Object.assign(app, handlersOf(app), { Session }) as unknown as AgentHandler<Env, A>;
 }
 

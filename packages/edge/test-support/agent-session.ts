@@ -1,6 +1,7 @@
 import type { ReActAgent } from '@isoloop/core';
 import { createAgentHandler } from '../src/agent-handler.ts';
 import { sessionMoves } from '../src/move.ts';
+import { operatorDesk } from '../src/operator.ts';
 import type {
   AgentHandler,
   AgentSetup,
@@ -71,5 +72,6 @@ function handler(options: Partial<SessionOptions>): AgentHandler<SessionEnv> {
     sessions: options,
     moves: sessionMoves(),
     inspect: ({ user, mayEdit }) => user.startsWith('dev-') && mayEdit === true,
+    operator: operatorDesk({ authorize: () => null }),
   });
 }

@@ -9,6 +9,8 @@ export type {
 } from './react/use-agent-chat.ts';
 export { useMovableSession } from './react/use-movable-session.ts';
 export type { MovableSession, UseMovableSessionOptions } from './react/use-movable-session.ts';
+export { useOperatorMessages } from './react/use-operator-messages.ts';
+export type { UseOperatorMessagesOptions } from './react/use-operator-messages.ts';
 export { useAgentEvents } from './react/use-agent-events.ts';
 export type { AgentTimelineEvent } from './react/agent-events.ts';
 export type { AgentApproval } from './react/approvals.ts';

@@ -63,6 +63,7 @@ const entries: Readonly<Record<string, Entry>> = {
     calls: {
       agentEndpoint: (wrong) => react.agentEndpoint('/api/chat', wrong),
       useAgentChat: link,
+      useOperatorMessages: (wrong) => react.useOperatorMessages(undefined, 's', wrong),
       useMovableSession: (wrong) => react.useMovableSession({} as Wrong, 's', wrong),
     },
     others: ['getToolName', 'isToolUIPart', 'useAgentEvents'],

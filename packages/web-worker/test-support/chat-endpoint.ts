@@ -6,6 +6,7 @@ import {
   toUiMessages,
   type UiChunk,
 } from '@isoloop/core/ai-sdk';
+import { operatorMessage } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 
 interface Turn {
@@ -34,6 +35,11 @@ export class ChatEndpoint {
   readonly requests: string[] = [];
   /** Awaited before the history is read. */
   beforeHistory: () => Promise<unknown> = async () => {};
+  /** Whether a page can wait for messages of operators. */
+  canWait = true;
+  /** Number of messages of operators, and what waits for the next one. */
+  #told = 0;
+  #waiting: (() => void)[] = [];
   #turn: Turn | undefined;
 
   constructor(replies: readonly (string | ScriptedStep)[], options: Partial<AgentOptions> = {}) {
@@ -65,6 +71,13 @@ export class ChatEndpoint {
         const pending = [...this.agent.status.calls.values()].flatMap((call) => call.pending ?? []);
         return Response.json({ messages: toUiMessages(await this.agent.messages(), { pending }) });
       }
+      case 'GET /api/chat/ID/changes':
+        return this.canWait
+          ? this.#changes(String(url), init.signal)
+          : Response.json(
+              { error: { code: 'NEEDS_DURABLE_OBJECT', message: '' } },
+              { status: 501 },
+            );
       case 'POST /api/chat/ID/interrupt':
         this.#turn?.aborting.abort();
         return Response.json({ interrupted: true });
@@ -79,6 +92,23 @@ export class ChatEndpoint {
         );
     }
   };
+
+  /** Stores a message of an operator, and tells the pages that wait. */
+  async operatorSays(text: string): Promise<void> {
+    await this.agent.observe(operatorMessage(text, { name: 'Ann' }));
+    this.#told += 1;
+    for (const tell of this.#waiting.splice(0)) tell();
+  }
+
+  async #changes(url: string, signal: AbortSignal | null | undefined): Promise<Response> {
+    const after = new URL(url, 'http://endpoint').searchParams.get('after');
+    if (after === String(this.#told))
+      await new Promise<void>((resolve, reject) => {
+        this.#waiting.push(resolve);
+        signal?.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    return Response.json({ place: String(this.#told) });
+  }
 
   /**
    * Ends all connections as a network does, while the turn continues. `text`: the browser's error.

@@ -102,3 +102,32 @@ test('in a Durable Object, an operator who joins ends the running answer', async
   await running;
   expect(await shown()).toEqual(['user: A story', 'assistant: Once upon', 'Ann: I am Ann.']);
 });
+
+test('in a Durable Object, a waiting page is told about the message of an operator, and of no other', async () => {
+  const { chat, tell, get, id, messages } = openDesk('Durable Object', ['Hello.', 'Again.']);
+  const talk = chat();
+  await talk.sendMessage({ text: 'Hi' });
+  const changes = async (after: string): Promise<string> => {
+    const response = await get(`/api/chat/${id}/changes?after=${after}`);
+    return ((await response.json()) as { place: string }).place;
+  };
+  // A page without a place gets one at once.
+  const first = await changes('');
+  const told = changes(first);
+  await talk.sendMessage({ text: 'More' });
+  expect(await changes('')).toBe(first);
+  await tell('join', 'I am Ann.');
+  const second = await told;
+  expect(second).not.toBe(first);
+  expect(JSON.stringify((await messages()).at(-1))).toContain('I am Ann.');
+  // A message between two requests is not lost.
+  await tell('say', 'Restart it.');
+  expect(await changes(second)).not.toBe(second);
+});
+
+test('a conversation in KV cannot wait for messages', async () => {
+  const { chat, get, id } = openDesk('KV', ['Hello.']);
+  await chat().sendMessage({ text: 'Hi' });
+  const refused = [501, 'NEEDS_DURABLE_OBJECT'];
+  expect(await codeOf(await get(`/api/chat/${id}/changes`))).toEqual(refused);
+});

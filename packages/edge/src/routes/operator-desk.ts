@@ -3,10 +3,20 @@ import type { Awaitable } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import { operatorMessage } from '@isoloop/core/middleware';
 import type { Context } from 'hono';
-import type { EdgeEnv, HandlerSettings, SettingsRoute } from '../handler-options.ts';
+import type {
+  AgentSessionClass,
+  EdgeEnv,
+  HandlerSettings,
+  SettingsRoute,
+} from '../handler-options.ts';
 import type { Route } from '../http/endpoint.ts';
 import { checkNames, invalidField, readJson } from '../http/request-body.ts';
-import { askerOf, unknownChat } from '../session/session-command.ts';
+import {
+  announcedSession,
+  changesAddress,
+  type ChangesRequest,
+} from '../session/announced-session.ts';
+import { askerOf, callSession, sessionObject, unknownChat } from '../session/session-command.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { readIds } from '../turn/asked-again.ts';
 import { checkSession } from '../turn/session.ts';
@@ -40,8 +50,10 @@ export interface OperatorDesk<Env = object> {
   readonly of?: (env: Env) => void;
   /** Returns the routes, by path and method. `enter` takes the place of `authorize`. */
   readonly routes: (
-    allowed: (route: SettingsRoute, enter: Enter) => Route,
+    allowed: (route: SettingsRoute, enter?: Enter) => Route,
   ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
+  /** Returns the class of sessions that tell pages about messages of operators. */
+  readonly session: (Session: AgentSessionClass) => AgentSessionClass;
 }
 
 /**
@@ -53,6 +65,9 @@ export interface OperatorDesk<Env = object> {
  * - `POST /api/operator/:user/:id` with `{ action, text }` stores a message of the person. The
  *   answer is that of `POST /api/run`. `join` first ends the running answer, if the conversation
  *   is in a Durable Object. With `leave`, the agent answers again.
+ * - `GET /api/chat/:id/changes?after=` is for the user's page, with the `authorize` of the endpoint. It
+ *   waits up to 25 seconds for a message of an operator in a Durable Object. It answers
+ *   `{ place }` for the next request, or 204 if there was none.
  *
  * Throws `CONFIGURATION` without `authorize`.
  *
@@ -76,7 +91,9 @@ export function operatorDesk<Env extends object>(
         GET: allowed(messagesRoute, enter),
         POST: allowed(tell, enter),
       },
+      '/api/chat/:id/changes': { GET: allowed(changes) },
     }),
+    session: announcedSession,
   };
 }
 
@@ -103,6 +120,21 @@ async function operatorOf(
   if (typeof name !== 'string' || !name) throw new AgentError('UNAUTHORIZED', refused);
   c.set('caller', { user, mayEdit: false });
   return name;
+}
+
+async function changes(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const sessionId = checkSession(c.req.param('id'));
+  const { user } = c.get('caller');
+  const { store, memory } = settings;
+  const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
+  if (!object) {
+    const message = 'Only sessions in CHAT_SESSION can wait for messages.';
+    throw new AgentError('NEEDS_DURABLE_OBJECT', message);
+  }
+  const after = c.req.query('after') ?? '';
+  const request: ChangesRequest = { user, sessionId, requestId: c.get('requestId'), after };
+  const response = await callSession(object, request, changesAddress);
+  return new Response(response.body, response);
 }
 
 async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {

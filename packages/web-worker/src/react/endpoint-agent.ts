@@ -47,7 +47,7 @@ export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): 
   return endpoint;
 }
 
-interface Endpoint extends AgentEndpoint {
+export interface Endpoint extends AgentEndpoint {
   readonly options: AgentEndpointOptions;
 }
 
@@ -60,7 +60,7 @@ function linkEndpoint(
   const { pathOf, ask, messages, sessions } = routesOf(api, latest);
   const path = pathOf(sessionId);
   // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
-  const otherTabs = new BroadcastChannel(`isoloop:chat:${new URL(path, location.href).href}`);
+  const otherTabs = channelOf(path);
   const closing = new AbortController();
   const tell = (): void => otherTabs.postMessage('changed');
   return {
@@ -107,6 +107,11 @@ function linkEndpoint(
   };
 }
 
+/** Returns the channel on which pages tell each other about changes of a conversation. */
+export function channelOf(path: string): BroadcastChannel {
+  return new BroadcastChannel(`isoloop:${new URL(path, location.href)}`);
+}
+
 interface EndpointRequest {
   readonly method?: string;
   readonly body?: object;
@@ -122,18 +127,15 @@ interface Routes {
 }
 
 /** Returns the routes of an endpoint. Its methods reject with the error of the endpoint. */
-function routesOf(api: string, latest: () => AgentEndpointOptions): Routes {
+export function routesOf(api: string, latest: () => AgentEndpointOptions): Routes {
   const pathOf = (sessionId: string): string => `${api}/${encodeURIComponent(sessionId)}`;
   const ask: Routes['ask'] = async (url, { method = 'GET', body, headers, signal = null } = {}) => {
     const { headers: given, credentials, fetch: send = fetch } = latest();
     const common = new Headers(typeof given === 'function' ? given() : given);
+    if (body) common.set('content-type', 'application/json');
     const response = await send(url, {
       method,
-      headers: Object.fromEntries([
-        ...common,
-        ...new Headers(headers),
-        ...(body ? [['content-type', 'application/json']] : []),
-      ]),
+      headers: Object.fromEntries([...common, ...new Headers(headers)]),
       body: body ? JSON.stringify(body) : null,
       ...(credentials && { credentials }),
       signal,

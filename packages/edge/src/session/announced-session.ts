@@ -1,0 +1,79 @@
+import { metadataOf } from '@isoloop/core/adapter';
+import type { AgentSessionClass } from '../handler-options.ts';
+import type { SessionRequest } from './session-command.ts';
+import { newMessages } from './session-turn.ts';
+
+/** Request of the Worker that waits for a message of an operator. */
+export interface ChangesRequest extends Omit<SessionRequest, 'command'> {
+  /** Place that the client has seen. The request ends at once if there is a later one. */
+  readonly after: string;
+}
+
+/** Address of these requests. Other requests have another one. */
+export const changesAddress = 'https://session/changes';
+
+/** Time that a request waits, in milliseconds. Proxies cut off longer ones. */
+const waitMs = 25_000;
+
+/** Returns the class of sessions that tell waiting pages about messages of operators. */
+export function announcedSession(Session: AgentSessionClass): AgentSessionClass {
+  return class {
+    readonly #session: InstanceType<AgentSessionClass>;
+    readonly #waiting: Set<() => void> = new Set();
+    /** Another isolate may have missed messages, so its places are others. */
+    readonly #isolate = crypto.randomUUID().slice(0, 8);
+    #messages = 0;
+
+    constructor(ctx: DurableObjectState, env: object) {
+      this.#session = new Session(ctx, env);
+    }
+
+    async fetch(request: Request): Promise<Response> {
+      const { url } = request;
+      const body = await request.text();
+      if (url === changesAddress) return this.#changes(JSON.parse(body) as ChangesRequest);
+      const response = await this.#session.fetch!(new Request(url, { method: 'POST', body }));
+      if (hasOperator(body)) {
+        this.#messages += 1;
+        for (const tell of this.#waiting) tell();
+      }
+      return response;
+    }
+
+    async alarm(): Promise<void> {
+      await this.#session.alarm();
+    }
+
+    get #place(): string {
+      return `${this.#isolate}:${this.#messages}`;
+    }
+
+    /** Answers with the present place, or with 204 if it stays the same. */
+    async #changes({ after }: ChangesRequest): Promise<Response> {
+      if (after === this.#place) await this.#nextMessage();
+      if (after === this.#place) return new Response(null, { status: 204 });
+      return Response.json({ place: this.#place });
+    }
+
+    #nextMessage(): Promise<void> {
+      return new Promise((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          this.#waiting.delete(end);
+          resolve();
+        };
+        const timer = setTimeout(end, waitMs);
+        this.#waiting.add(end);
+      });
+    }
+  };
+}
+
+/** Returns whether a request brings a message of an operator. */
+function hasOperator(body: string): boolean {
+  // Most requests bring none, and need not be parsed here.
+  if (!body.includes('"operator"')) return false;
+  const { command } = JSON.parse(body) as Partial<SessionRequest>;
+  if (command?.type !== 'turn') return false;
+  return newMessages(command.turn.turn).some((message) => metadataOf(message).operator);
+}

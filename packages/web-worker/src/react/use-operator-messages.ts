@@ -1,0 +1,102 @@
+import { checkOptions } from '@isoloop/core/adapter';
+import { useEffect, useRef } from 'react';
+import { isEndpoint, type AgentEndpoint, type AgentSource } from './agent-source.ts';
+import { channelOf, routesOf, type Endpoint } from './endpoint-agent.ts';
+
+/** How often a page looks, if its endpoint can't tell. */
+export interface UseOperatorMessagesOptions {
+  /**
+   * Pause before the page looks again, in milliseconds. Only for an endpoint without Durable
+   * Objects or `operatorDesk()`, and after a failure.
+   * @default 5000
+   */
+  readonly retryMs?: number;
+}
+
+/**
+ * Shows messages of operators as soon as they are stored, while the page is visible. `source` and
+ * `sessionId` are those of `useAgentChat()`. Does nothing for a worker, which has no operators. The
+ * request that waits keeps the conversation's Durable Object awake.
+ *
+ * @example
+ * const chat = useAgentChat(endpoint, { sessionId });
+ * useOperatorMessages(endpoint, chat.id);
+ */
+export function useOperatorMessages(
+  source: AgentSource | undefined,
+  sessionId: string,
+  options: UseOperatorMessagesOptions = {},
+): void {
+  checkOptions('useOperatorMessages()', options, 'retryMs:count|?');
+  const { retryMs = 5000 } = options;
+  const api = isEndpoint(source) ? source.api : undefined;
+  const latest = useRef(source);
+  useEffect(() => void (latest.current = source));
+  useEffect(() => {
+    if (api === undefined) return undefined;
+    const ending = new AbortController();
+    const endpoint = (): Endpoint => latest.current as AgentEndpoint as Endpoint;
+    void follow(endpoint, `${api}/${encodeURIComponent(sessionId)}`, ending.signal, retryMs);
+    return () => ending.abort();
+  }, [api, sessionId, retryMs]);
+}
+
+/** Lets the chats of the conversation look for messages, until the signal aborts. */
+async function follow(
+  latest: () => Endpoint,
+  path: string,
+  signal: AbortSignal,
+  retryMs: number,
+): Promise<void> {
+  const { ask } = routesOf(path, () => latest().options);
+  const channel = channelOf(path);
+  signal.addEventListener('abort', () => channel.close());
+  for (let place = ''; !signal.aborted; await visible(signal)) {
+    try {
+      const answer = await ask(`${path}/changes?after=${place}`, { signal });
+      if (answer.status === 204) continue;
+      ({ place } = (await answer.json()) as { readonly place: string });
+    } catch {
+      await pause(retryMs, signal);
+    }
+    if (!signal.aborted) channel.postMessage('changed');
+  }
+}
+
+/** Resolves when the page is visible, or when the signal aborts. */
+function visible(signal: AbortSignal): Promise<void> {
+  return until(signal, (resolve) => {
+    const look = (): void => {
+      if (document.visibilityState === 'visible') resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+    look();
+    return () => document.removeEventListener('visibilitychange', look);
+  });
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return until(signal, (resolve) => {
+    const timer = setTimeout(resolve, ms);
+    return () => clearTimeout(timer);
+  });
+}
+
+/** Resolves when `begin` resolves it, or when the signal aborts. Then calls what `begin` returned. */
+async function until(
+  signal: AbortSignal,
+  begin: (resolve: () => void) => () => void,
+): Promise<void> {
+  if (signal.aborted) return;
+  let end = (): void => {};
+  await new Promise<void>((resolve) => {
+    const abort = (): void => resolve();
+    const stop = begin(resolve);
+    signal.addEventListener('abort', abort);
+    end = () => {
+      signal.removeEventListener('abort', abort);
+      stop();
+    };
+  });
+  end();
+}
