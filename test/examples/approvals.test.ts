@@ -3,7 +3,10 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region approvals
-import { ReActAgent, tool, type Decision } from '@isoloop/core';
+import { ReActAgent, type Decision } from '@isoloop/core';
+// #endregion
+// #region replay
+import { tool } from '@isoloop/core';
 import * as z from 'zod';
 // #endregion
 // #region human-in-the-loop

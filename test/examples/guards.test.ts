@@ -13,12 +13,13 @@ import { classify, permission, spendCap, storedCounters } from '@isoloop/core/gu
 import { maskPii, outputGuards, outputLength, regexRule } from '@isoloop/core/guards';
 // #endregion
 // #region own-rules
+import { textOf } from '@isoloop/core';
 import { guardInput, type OutputRule } from '@isoloop/core/guards';
 // #endregion
 // #region error-message
 import { errorMessage } from '@isoloop/core/middleware';
 // #endregion
-import { textOf, tool } from '@isoloop/core';
+import { tool } from '@isoloop/core';
 
 test('input guards reject an injection and masks personal data', async () => {
   const model = new ScriptedModel(['Noted.']);

@@ -3,8 +3,10 @@ import './strict-assert.ts';
 import { readPage } from '../../scripts/readme-examples.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region return-direct
-import { ReActAgent, tool } from '@isoloop/core';
-import * as z from 'zod';
+import { ReActAgent } from '@isoloop/core';
+// #endregion
+// #region jumps
+import { toolMessage, toolUsesOf } from '@isoloop/core';
 // #endregion
 // #region positions
 import { positionHooks } from '@isoloop/core/middleware';
@@ -13,13 +15,15 @@ import { positionHooks } from '@isoloop/core/middleware';
 import { modelCallLimit, toolCallLimit } from '@isoloop/core/middleware';
 // #endregion
 // #region state-keys
+import { tool, userMessage } from '@isoloop/core';
+import type { Hook } from '@isoloop/core/middleware';
 import { append, merge, replace, stateKeys } from '@isoloop/core/state';
+import * as z from 'zod';
 // #endregion
 // #region spring-ai-alibaba
 import { springAiAlibaba } from '@isoloop/core/presets';
 // #endregion
-import { textOf, toolMessage, toolUsesOf, userMessage } from '@isoloop/core';
-import type { Hook } from '@isoloop/core/middleware';
+import { textOf } from '@isoloop/core';
 import { loadState, saveState } from '@isoloop/core/state';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });

@@ -11,8 +11,11 @@ import { fitContext } from '@isoloop/core/context';
 // #region tokens-calibration
 import { calibrated, TokenCalibration } from '@isoloop/core/tokens';
 // #endregion
-import { userMessage, type MediaBlock, type ToolSchema, type Usage } from '@isoloop/core';
+// #region tokens-media
+import type { MediaBlock } from '@isoloop/core';
 import type { TokenProfile } from '@isoloop/core/tokens';
+// #endregion
+import { userMessage, type ToolSchema, type Usage } from '@isoloop/core';
 
 const messages = [userMessage('What is the weather in Seoul?')];
 const tools: readonly ToolSchema[] = [

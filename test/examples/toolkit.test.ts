@@ -2,9 +2,12 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region toolkit
-import { agentTool, MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+import { ReActAgent, tool } from '@isoloop/core';
 import { metaTool, Toolkit } from '@isoloop/core/tools';
 import * as z from 'zod';
+// #endregion
+// #region agent-tool
+import { agentTool, MemoryStore, SessionMemory } from '@isoloop/core';
 // #endregion
 import { textOf, toolResultsOf } from '@isoloop/core';
 

@@ -5,7 +5,10 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { ReActAgent, textOf, type Middleware } from '@isoloop/core';
 import { withStream } from '@isoloop/core/middleware';
 // #endregion
-import { MemoryStore, SessionMemory, tool } from '@isoloop/core';
+// #region charge-once
+import { tool } from '@isoloop/core';
+// #endregion
+import { MemoryStore, SessionMemory } from '@isoloop/core';
 
 const named = (name: string) =>
   tool({ name, description: `The tool ${name}`, input: {}, execute: () => 'ok' });
