@@ -8,6 +8,7 @@ import {
   untilHealthy,
 } from './local-edge.ts';
 import { startSiteServer } from './docs/site-server.ts';
+import { isSiteBuilt } from './docs/site-state.ts';
 import { onStop } from './on-stop.ts';
 import { root } from './root.ts';
 import { quietEnvironment, runCommand } from './run-command.ts';
@@ -41,7 +42,7 @@ const compiler = spawn(
     stdio: ['ignore', 'inherit', 'inherit'],
   },
 );
-const docs = await startSiteServer();
+const docs = await startSiteServer({ isBuilt: isSiteBuilt() });
 const proxy = {
   ...Object.fromEntries(['/api', '/v1', '/healthz'].map((path) => [path, { target: edge.url }])),
   '/docs': { target: docs.url },

@@ -1,4 +1,5 @@
 import { startSiteServer } from './docs/site-server.ts';
+import { isSiteBuilt } from './docs/site-state.ts';
 import { fail, portFromEnvironment, startLocalEdge, untilHealthy } from './local-edge.ts';
 import { onStop } from './on-stop.ts';
 import { killCommands, runCommand } from './run-command.ts';
@@ -13,7 +14,8 @@ for (const [command, args] of [
   if (!ok) fail(`${output}\n${command} failed.`);
 }
 console.log('Starting …');
-const docs = await startSiteServer();
+const isBuilt = isSiteBuilt();
+const docs = await startSiteServer({ isBuilt });
 const edge = startLocalEdge({ port, vars: { DOCS_URL: docs.url } });
 let stopping = false;
 onStop(() => {
@@ -38,7 +40,7 @@ function greeting(url: string): string {
   Isoloop runs on this machine; nothing leaves it.
 
   Open   ${url}
-  Read   ${url}/docs   (the first page takes about ten seconds: it builds the site)
+  Read   ${url}/docs${isBuilt ? '' : '   (the first page takes about ten seconds: it builds the site)'}
   Try    What time is it in Tokyo, and what is 17 * 23?
          Note: the keys are under the mat.  Then reload the page and ask: Show my notes.
 

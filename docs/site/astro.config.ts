@@ -30,7 +30,9 @@ export default defineConfig({
       },
       sidebar: readSidebar(),
       pagefind: {
-        mergeIndex: [{ bundlePath: `${basePath}/${chineseIndex}/`, language: 'zh-cn' }],
+        mergeIndex: [
+          { bundlePath: `${basePath}/${chineseIndex}/`, language: 'zh-cn', indexWeight: 0.3 },
+        ],
       },
       customCss: ['./src/styles/site.css'],
       // Long lines wrap: a reader would miss comments at their ends.

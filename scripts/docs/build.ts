@@ -10,11 +10,13 @@ import { writeSidebar } from './sidebar-file.ts';
 import { htmlFolder, siteFolder } from './site-folders.ts';
 import { isChinese } from './site-page.ts';
 import { indexPath, readSitePages } from './site-pages.ts';
+import { markBuilt, markUnfinished } from './site-state.ts';
 import { stageSite } from './stage-site.ts';
 
 // Usage: npm run docs. Builds the site into dist/docs/html.
 
 const begin = Date.now();
+markUnfinished();
 await run('tsc', ['-b', 'packages/core', 'packages/web-worker', 'packages/edge']);
 const reference = readReference();
 const written = readSitePages();
@@ -31,6 +33,7 @@ await run('astro', ['build', '--root', siteFolder]);
 const broken = brokenSiteLinks(htmlFolder);
 if (broken.length > 0) fail(`Links of the site lead nowhere:\n${broken.join('\n')}`);
 await buildSearchIndex(pages.filter(({ address }) => isChinese(address)));
+markBuilt(begin);
 console.log(`${pages.length} pages in ${((Date.now() - begin) / 1000).toFixed(1)} s.`);
 
 async function run(command: string, args: readonly string[]): Promise<void> {

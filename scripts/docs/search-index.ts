@@ -42,7 +42,7 @@ async function indexPages(
     checked(
       await index.addHTMLFile({
         sourcePath: file,
-        content: readFileSync(`${htmlFolder}/${file}`, 'utf8'),
+        content: weighed(file, readFileSync(`${htmlFolder}/${file}`, 'utf8')),
       }),
     );
   for (const page of chinese ?? [])
@@ -56,6 +56,21 @@ async function indexPages(
     );
   rmSync(`${htmlFolder}/${name}`, { recursive: true, force: true });
   checked(await index.writeFiles({ outputPath: `${htmlFolder}/${name}` }));
+}
+
+/**
+ * Weights of pages by the beginning of their address; the others have 1. The reference and the pages
+ * for contributors contain most words, so they would come before the pages by task.
+ */
+const weights: readonly (readonly [address: RegExp, weight: number])[] = [
+  [/^(?:zh\/)?reference\/(?!errors|events|formats)/, 0.2],
+  [/^(?:zh\/)?(?:changelog|contributing|bench)/, 0.2],
+  [/^(?:zh\/)?(?:packages|coming-from|features)/, 0.5],
+];
+
+function weighed(file: string, html: string): string {
+  const weight = weights.find(([address]) => address.test(file))?.[1] ?? 1;
+  return html.replace('data-pagefind-body', `data-pagefind-body data-pagefind-weight="${weight}"`);
 }
 
 const forceLanguage = 'zh-cn';
