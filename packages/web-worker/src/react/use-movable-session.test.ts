@@ -1,8 +1,10 @@
 import { AgentError, MemoryStore, SessionMemory, userMessage } from '@isoloop/core';
-import { storePlace, type SessionPlace } from '@isoloop/core/adapter';
-import { movableSessions, type MovableSessions } from '@isoloop/web-worker/move';
+import { moveSession, storePlace, type SessionPlace } from '@isoloop/core/adapter';
+import { browserPlace, movableSessions, type MovableSessions } from '@isoloop/web-worker/move';
 import {
+  useAgentChat,
   useMovableSession,
+  type AgentChatHelpers,
   type MovableSession,
   type UseMovableSessionOptions,
 } from '@isoloop/web-worker/react';
@@ -142,4 +144,30 @@ test('another conversation gets its own place, and an unmounted page listens no 
   const witness = mount(sessions, second);
   await expect.poll(witness.place).toBe('tab');
   expect(one.shown).toHaveLength(length);
+});
+
+test('a chat in the browser follows a conversation that another browser has moved to the edge', async () => {
+  const worker = new Worker(new URL('../../test-support/team-worker.ts', import.meta.url), {
+    type: 'module',
+  });
+  onTestFinished(() => worker.terminate());
+  const [edge, sessionId] = [places().edge, crypto.randomUUID()];
+  const sessions = movableSessions({ tab: browserPlace, edge });
+  const shown: { place?: Name | undefined; chat?: AgentChatHelpers } = {};
+  function View(): ReactNode {
+    const { place, follow } = useMovableSession(sessions, sessionId, { initial: 'tab' });
+    const options = { replies: ['Hello.'] };
+    const chat = useAgentChat(worker, { sessionId, options, onError: follow });
+    useEffect(() => void Object.assign(shown, { place, chat }));
+    return null;
+  }
+  const root = createRoot(document.createElement('div'));
+  root.render(createElement(View));
+  onTestFinished(() => root.unmount());
+  await expect.poll(() => [shown.place, shown.chat?.status]).toEqual(['tab', 'ready']);
+  await shown.chat!.sendMessage({ text: 'Hi' });
+  // No tab of this browser is told.
+  await moveSession(sessionId, { from: await browserPlace(), to: edge });
+  await shown.chat!.sendMessage({ text: 'More' });
+  await expect.poll(() => shown.place).toBe('edge');
 });
