@@ -43,6 +43,13 @@ test.for(looks)('axe finds nothing: %s', async ([, options, dir]) => {
     await tab.click();
     expect(await violations(page)).toEqual([]);
   }
+  const inspect = page.getByRole('button', { name: 'Inspect' });
+  if (await inspect.isVisible()) {
+    await inspect.click();
+    await page.getByLabel('Inspector').getByText('pay').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel('Inspector').getByRole('button', { name: 'Close' }).click();
+  }
   await page.getByRole('button', { name: /^Model: / }).click();
   await page.getByRole('radio', { name: /OpenAI-compatible/ }).check();
   expect(await violations(page)).toEqual([]);

@@ -30,7 +30,9 @@ export function Stage(props: StageProps) {
         </strong>{' '}
         <span className="muted">
           {answeredBy(model)}
-          {model.kind === 'offline' && <span className="long"> Everything around it is real.</span>}
+          {model.kind === 'offline' && (
+            <span className="roomy"> Everything around it is real.</span>
+          )}
         </span>
       </p>
       {model.kind === 'offline' && (
