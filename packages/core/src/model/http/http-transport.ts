@@ -96,6 +96,7 @@ async function read(
   deadline: Deadline,
 ): Promise<Uint8Array | undefined> {
   if (reply.ended) {
+    if (!reply.done) deadline.signal.throwIfAborted();
     await deadline.wait(async () => reader?.read(), closingMs).catch(() => undefined);
     return undefined;
   }
