@@ -13,7 +13,7 @@ export class Deadline {
   /** Signal for `fetch`; its reason is an `AgentError`. */
   readonly signal: AbortSignal = this.#controller.signal;
   /** Waits for a promise without a time limit. Rejects with the reason of `signal` once it aborts. */
-  readonly within: <T>(promise: Promise<T>) => Promise<T> = abortables(this.signal);
+  readonly #within: <T>(promise: Promise<T>) => Promise<T> = abortables(this.signal);
   readonly #leaveCaller: () => void;
   /** The wait that runs now: when it is too long, and its time limit. */
   #wait: { readonly endsAt: number; readonly timeoutMs: number } | undefined;
@@ -49,7 +49,7 @@ export class Deadline {
   ): Promise<T> {
     this.#begin(performance.now() + timeoutMs - spentMs, timeoutMs);
     try {
-      return await this.within(work());
+      return await this.#within(work());
     } finally {
       this.#wait = undefined;
     }
