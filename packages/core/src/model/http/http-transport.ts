@@ -2,7 +2,6 @@ import { AgentError, isError, messageOf } from '../../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
-import { hasContent } from '../deltas.ts';
 import { Deadline } from '../deadline.ts';
 import { ReplyLength } from '../reply-length.ts';
 import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
@@ -44,7 +43,7 @@ export async function* streamReply(
       const bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end(request);
       length.hold(reply.held);
-      if (hasContent(deltas)) deadline.heard();
+      if (deltas.length) deadline.heard();
       if (bytes || deltas.length) yield deltas;
       if (reply.error) throw reply.error;
       if (!bytes) return;

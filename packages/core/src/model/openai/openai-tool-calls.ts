@@ -37,6 +37,8 @@ export function decodeToolCall(
     ...(!call.id && id && { id: id.trim() }),
     ...(!call.name && called?.name && { name: called.name.trim() }),
   };
+  // Some servers repeat the id and the name while they wait.
+  if (!delta && !extra_content && !Object.keys(news).length) return;
   Object.assign(call, news);
   call.input += delta;
   deltas.push({
