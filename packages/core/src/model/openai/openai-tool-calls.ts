@@ -32,11 +32,7 @@ export function decodeToolCall(
   let index = found + calls.length - newest.length;
   if (found < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;
-  // `trim` throws if the value is not a string. A session log would reject such a value.
-  const news = {
-    ...(!call.id && id && { id: id.trim() }),
-    ...(!call.name && called?.name && { name: called.name.trim() }),
-  };
+  const news = newsOf(call, fragment);
   // Some servers repeat the id and the name while they wait.
   if (!delta && !extra_content && !Object.keys(news).length) return;
   Object.assign(call, news);
@@ -48,6 +44,18 @@ export function decodeToolCall(
     ...(extra_content && { providerMetadata: { extra_content } }),
     delta,
   });
+}
+
+/** Returns the id and the name in a fragment, if its tool call does not have them yet. */
+function newsOf(
+  call: OpenCall,
+  { id, function: called }: WireToolCall,
+): Pick<OpenCall, 'id' | 'name'> {
+  // `trim` throws if the value is not a string. A session log would reject such a value.
+  return {
+    ...(!call.id && id && { id: id.trim() }),
+    ...(!call.name && called?.name && { name: called.name.trim() }),
+  };
 }
 
 /**
