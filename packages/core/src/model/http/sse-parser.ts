@@ -53,7 +53,8 @@ export class SseParser {
       if (line.startsWith('data:') || line === 'data') {
         this.#data =
           (this.#data === undefined ? '' : `${this.#data}\n`) + line.slice(line[5] === ' ' ? 6 : 5);
-      } else if (/^event(:|$)/.test(line)) this.#event = line.slice(line[6] === ' ' ? 7 : 6);
+      } else if (line.startsWith('event:') || line === 'event')
+        this.#event = line.slice(line[6] === ' ' ? 7 : 6);
       else if (!line) {
         if (this.#data !== undefined) events.push({ event: this.#event, data: this.#data });
         this.#event = '';
