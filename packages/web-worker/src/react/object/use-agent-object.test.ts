@@ -7,7 +7,12 @@ import {
   type AgentObjectHelpers,
   type UseAgentObjectOptions,
 } from '@isoloop/web-worker/object';
-import { agentEndpoint, useAgentChat, type AgentSource } from '@isoloop/web-worker/react';
+import {
+  agentEndpoint,
+  useAgentChat,
+  type AgentChatHelpers,
+  type AgentSource,
+} from '@isoloop/web-worker/react';
 import { createElement as h, StrictMode, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { renderToString } from 'react-dom/server.browser';
@@ -229,6 +234,35 @@ test('a chat has the object of its last answer', async () => {
   await send('again');
   await expect.poll(() => texts.at(-1)).toBe('{"city":"Oslo","stops":[]}');
   expect(texts.slice(before)).toContain('none');
+});
+
+test('after a reload, a chat shows the object that is still on its way', async () => {
+  const half: ScriptedStep = { ...called({ city: 'Rome' }, 12), hang: true };
+  const endpoint = new ChatEndpoint([half], { use });
+  const sessionId = crypto.randomUUID();
+  const mountChat = (api: string) => {
+    const page: { object?: unknown; chat?: AgentChatHelpers } = {};
+    const source = agentEndpoint(api, { fetch: endpoint.fetch });
+    function View(): ReactNode {
+      const chat = useAgentChat(source, { sessionId });
+      const object = useChatObject<Trip>(chat);
+      useEffect(() => void Object.assign(page, { object, chat }));
+      return null;
+    }
+    const root = createRoot(document.createElement('div'));
+    root.render(h(View));
+    onTestFinished(() => root.unmount());
+    return page;
+  };
+  const before = mountChat('/api/chat');
+  await expect.poll(() => before.chat?.status).toBe('ready');
+  void before.chat!.sendMessage({ text: 'go' });
+  await expect.poll(() => before.object).toEqual({ city: 'Rome' });
+  // A loaded page has chats of its own, which another spelling of the address gives here.
+  const after = mountChat(new URL('/api/chat', location.href).href);
+  await expect.poll(() => after.object).toEqual({ city: 'Rome' });
+  await after.chat!.stop();
+  await expect.poll(() => endpoint.isRunning).toBe(false);
 });
 
 test('on a server, the page has no object', () => {
