@@ -42,7 +42,7 @@ async function indexPages(
     checked(
       await index.addHTMLFile({
         sourcePath: file,
-        content: weighed(file, readFileSync(`${htmlFolder}/${file}`, 'utf8')),
+        content: weighed(chinese ? '' : file, readFileSync(`${htmlFolder}/${file}`, 'utf8')),
       }),
     );
   for (const page of chinese ?? [])
@@ -63,9 +63,10 @@ async function indexPages(
  * for contributors contain most words, so they would come before the pages by task.
  */
 const weights: readonly (readonly [address: RegExp, weight: number])[] = [
-  [/^(?:zh\/)?reference\/(?!errors|events|formats)/, 0.2],
-  [/^(?:zh\/)?(?:changelog|contributing|bench)/, 0.2],
-  [/^(?:zh\/)?(?:packages|coming-from|features)/, 0.5],
+  [/^zh\//, 0.1], // English pages for Chinese readers
+  [/^reference\/(?!errors|events|formats)/, 0.2],
+  [/^(?:changelog|contributing|bench)/, 0.2],
+  [/^(?:packages|coming-from|features)/, 0.5],
 ];
 
 function weighed(file: string, html: string): string {
