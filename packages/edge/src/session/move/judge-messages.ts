@@ -7,15 +7,18 @@ import { makeAgent } from '../../turn/session.ts';
 export interface JudgeSetup {
   readonly settings: Pick<HandlerSettings, 'agent' | 'models'>;
   readonly setup: SessionSetup;
+  /** Time for all guards, in milliseconds. Default: a minute. */
+  readonly judgeMs?: number;
 }
 
 /**
  * Passes messages of a client through the guards of the session's agent, which may change them.
- * Asks no model. Throws the error of the guard that rejects them.
+ * Asks no model. Throws the error of the guard that rejects them, and `CALL_TIMEOUT` after `judgeMs`,
+ * because the session takes no turns meanwhile.
  */
 export async function checkJudged(
   messages: readonly Msg[],
-  { settings, setup }: JudgeSetup,
+  { settings, setup, judgeMs = 60_000 }: JudgeSetup,
 ): Promise<readonly Msg[]> {
   if (!messages.length) return messages;
   const judged = [...messages];
@@ -31,8 +34,12 @@ export async function checkJudged(
   const { agent } = made;
   // The guards have judged the input when this hook ends the agent call.
   agent.addHook({ name: 'import', on: { 'pre-call': (_event, { stop }) => stop() } });
+  const signal = AbortSignal.timeout(judgeMs);
+  const input = userMessage('Imported conversation.');
   try {
-    const { error } = await agent.call(userMessage('Imported conversation.'), { claims });
+    const { error, reason } = await agent.call(input, { claims, signal });
+    if (reason === 'aborted')
+      throw new AgentError('CALL_TIMEOUT', `The guards took longer than ${judgeMs} ms.`);
     if (error) throw AgentError.fromJSON({ name: 'AgentError', ...error } as AgentErrorData);
   } finally {
     await made.settled?.();
