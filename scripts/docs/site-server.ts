@@ -94,8 +94,9 @@ function serveLive(
 /** Returns the origin of an address for a policy. Returns `'none'` for anything else. */
 function originIn(address: string | null): string {
   if (address === null || !URL.canParse(address)) return "'none'";
-  const { origin, protocol } = new URL(address);
-  return /^https?:$/.test(protocol) ? origin : "'none'";
+  const { origin } = new URL(address);
+  // A host may contain a semicolon, which would end the directive.
+  return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : "'none'";
 }
 
 function listen(server: Server, port: number): Promise<string> {

@@ -1,7 +1,11 @@
 /// <reference path="../provided-context.d.ts" />
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { runCommand } from '../../scripts/run-command.ts';
 import { connectBrowser, newContext } from './browser.ts';
 
 const docs = `${inject('demoUrl')}/docs`;
@@ -183,4 +187,37 @@ test('each page is also Markdown, and a list of all pages is there for assistant
   const skill = await fetch(`${docs}/packages/core/skill.md`);
   expect(await skill.text()).toMatch(/^# Write agents with Isoloop\n/);
   expect((await fetch(`${docs}/no-such-page`)).status).toBe(404);
+});
+
+test('the site is not built if the program of a live example fails', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'isoloop-programs-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const check = () => runCommand('node', ['scripts/docs/live/check-programs.ts', folder]);
+  const write = (name: string, code: string): Promise<void> =>
+    writeFile(`${folder}/${name}.json`, JSON.stringify({ name, code, setup: '', imports: [] }));
+  await write('works', "import { tool } from '@isoloop/core';\nconsole.assert(tool);");
+  expect(await check()).toEqual({ ok: true, output: '' });
+  await write('wrong', 'console.assert(1 > 2, "one is not more");');
+  const { ok, output } = await check();
+  expect(ok).toBe(false);
+  expect(output).toBe(
+    'Live examples failed.\nwrong: Error: An assertion failed. one is not more\n',
+  );
+});
+
+test('the frame of the examples may reach one server at most, and its origin has nothing else', async () => {
+  const { origin } = (await (await fetch(`${docs}/live/origin.json`)).json()) as {
+    readonly origin: string;
+  };
+  const reached = async (connect: string): Promise<string | undefined> => {
+    const { headers } = await fetch(`${origin}/docs/live/frame.html${connect}`);
+    return /connect-src ([^;]*)/.exec(headers.get('content-security-policy') ?? '')?.[1];
+  };
+  expect(await reached('')).toBe("'none'");
+  expect(await reached('?connect=javascript:1')).toBe("'none'");
+  expect(await reached('?connect=http://a%3Bsandbox')).toBe("'none'");
+  expect(await reached('?connect=http://127.0.0.1:11434/v1;script-src%20*')).toBe(
+    'http://127.0.0.1:11434',
+  );
+  expect((await fetch(`${origin}/docs/`)).status).toBe(404);
 });

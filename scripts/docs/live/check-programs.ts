@@ -1,14 +1,15 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import type { LiveProgram } from '../../../docs/site/live/live-program.ts';
 import { stripTypes } from '../../../docs/site/live/strip-types.ts';
 import { textOfValue } from '../../../docs/site/live/text-of-value.ts';
 import { workerText } from '../../../docs/site/live/worker-text.ts';
 import { root } from '../../root.ts';
 import { liveFolder } from './build-live.ts';
-import { readLivePrograms } from './read-programs.ts';
 
-// Runs the program of each live example once, with the libraries that the page loads and without a
-// network. Ends with exit code 1 if one fails: the site is then not built.
+// Usage: node scripts/docs/live/check-programs.ts [FOLDER]. Runs each program of the live examples once,
+// with the libraries that the page loads and without a network. Ends with exit code 1 if one fails: the
+// site is then not built. Default of FOLDER: the programs of the site.
 
 const folder = `${root}/node_modules/.cache/docs-live`;
 const limitMs = 60_000;
@@ -23,7 +24,9 @@ process.on('unhandledRejection', (error) => problems.push(`Not handled: ${textOf
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const results = readLivePrograms().map(async (program) => {
+const programs = process.argv[2] ?? `${liveFolder}/programs`;
+const results = globSync(`${programs}/*.json`).map(async (path) => {
+  const program = JSON.parse(readFileSync(path, 'utf8')) as LiveProgram;
   const file = `${folder}/${program.name}.mjs`;
   try {
     writeFileSync(file, workerText(program, base, stripTypes));
@@ -33,6 +36,7 @@ const results = readLivePrograms().map(async (program) => {
   }
 });
 await Promise.all(results);
+if (results.length === 0) problems.push(`There are no programs in ${programs}.`);
 if (problems.length > 0) print(['Live examples failed.', ...problems].join('\n'));
 process.exit(problems.length > 0 ? 1 : 0);
 
