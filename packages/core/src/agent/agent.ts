@@ -270,19 +270,14 @@ export class Agent<const G extends GivenTools = GivenTools> {
       if (this.#isRefusing) run.refuse(busy(this.name));
       const { failure } = run;
       if (failure && run.callOptions.throwOnError !== false) throw failure;
-      if (failure) return await runAgentCall(run, undefined);
-      const running = this.#running;
+      if (failure) return await runAgentCall(run);
       const earlier = [...this.#line];
       this.#line.add(driver.result);
-      if (earlier.length) {
-        const turn = Promise.allSettled(earlier);
-        try {
-          const joined = running && (await offerCall(running.run, newCall(begun, running), turn));
-          if (joined) return joined;
-          await abortables(run.signal)(turn);
-        } catch (error) {
-          return await runAgentCall(run, undefined, AgentError.from(error));
-        }
+      try {
+        const joined = earlier.length && (await this.#waitForTurn(begun, earlier));
+        if (joined) return joined;
+      } catch (error) {
+        return await runAgentCall(run, undefined, AgentError.from(error));
       }
       if (streamed) keepDriver(this, driver);
       this.#running = begun;
@@ -296,6 +291,21 @@ export class Agent<const G extends GivenTools = GivenTools> {
       this.#line.delete(driver.result);
       if (this.#running === begun) this.#running = undefined;
     }
+  }
+
+  /**
+   * Waits for the end of earlier agent calls. Resolves with a result if the running one takes the
+   * input of this one. Rejects if this one is refused or aborted.
+   */
+  async #waitForTurn(
+    begun: BegunCall,
+    earlier: readonly Promise<AgentResult>[],
+  ): Promise<AgentResult | undefined> {
+    const turn = Promise.allSettled(earlier);
+    const running = this.#running;
+    const joined = running && (await offerCall(running.run, newCall(begun, running), turn));
+    if (!joined) await abortables(begun.run.signal)(turn);
+    return joined;
   }
 }
 

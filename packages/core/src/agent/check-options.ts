@@ -116,8 +116,9 @@ export function checkUse(use: UseList): void {
  */
 function checkPart(part: Middleware): void {
   checkFields('A middleware', part, partFields);
-  const known = fieldsIn(partFields);
-  const odd = Object.keys(part).find((key) => /^wrap[A-Z]/.test(key) && !known.has(key));
+  const odd = Object.keys(part).find(
+    (key) => /^wrap[A-Z]/.test(key) && !fieldsIn(partFields).has(key),
+  );
   if (odd) checkOptions('A middleware', { [odd]: part[odd as keyof Middleware] }, partFields);
   checkHandlers(part);
 }

@@ -1,10 +1,10 @@
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
+import { closeCalls } from './step/conclude.ts';
 import { isEnding, isNext, type Next } from './next.ts';
 import { isRejection } from './run/halt.ts';
 import type { Run } from './run/run.ts';
-import { closeCalls } from './step/conclude.ts';
-import { endingOf, endStopped, finish, keepsCalls } from './step/finish.ts';
+import { endingOf, endStopped, finish } from './step/finish.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
 import { afterReply } from './step/reply.ts';
 import { nextRequest } from './step/request.ts';
@@ -18,20 +18,15 @@ const ticksOfStep = 25;
  * Runs one agent call: settle → reason → act → reason → … → finish. Without `input`, ends an agent
  * call that was refused, or aborted before its turn. Nothing is stored then.
  */
-export async function loop(run: Run, input: CallInput | undefined): Promise<AgentResult> {
+export async function loop(run: Run, input?: CallInput): Promise<AgentResult> {
   let next: Next | undefined;
   for (;;) {
     try {
       const pause = run.pace.tick(run.now(), ticksOfStep);
       if (pause) await pause;
-      if (!next && input) next = await settle(run, input);
-      else if (!next) next = await endStopped(run);
-      else if (isEnding(next)) return await finish(run, next);
-      else {
-        if (next.to === 'model') next = await reason(run, next.isAsked);
-        else next = await act(run);
-        if (isEnding(next) && !keepsCalls(next)) await closeCalls(run);
-      }
+      if (next && isEnding(next)) return await finish(run, next);
+      if (next) next = await (next.to === 'model' ? reason(run, next.isAsked) : act(run));
+      else next = await (input ? settle(run, input) : endStopped(run));
     } catch (thrown) {
       next = await rescue(run, next, thrown);
     }

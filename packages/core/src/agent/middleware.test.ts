@@ -407,3 +407,21 @@ test('the `use` of an agent call replaces or removes a part together with its to
   const offered = model.requests.map(({ tools }) => tools.map(({ description }) => description));
   expect(offered).toEqual([['call'], [], ['agent']]);
 });
+
+test('a wrapper that ends the run leaves no tool call open, even as a rejection', async () => {
+  const lookUp = tool({ name: 'look_up', description: '', input: {}, execute: () => 'found' });
+  const refusing: Middleware = {
+    wrapReply: (next) => async (reply, context, steps) => {
+      const made = await next(reply);
+      if (!('to' in made)) return made;
+      return { kind: 'told', reason: 'rejected', message: steps.message('assistant', 'No.') };
+    },
+  };
+  const asks = { toolCalls: [{ name: 'look_up' }] };
+  const { agent } = setUp([asks, 'Hello.'], [refusing], { tools: [lookUp] });
+  expect(await agent.call('go')).toMatchObject({ reason: 'rejected', text: 'No.' });
+  const messages = await agent.messages();
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+  expect(messages[2]!.content).toMatchObject([{ state: 'interrupted' }]);
+  expect((await agent.call('Hi')).text).toBe('Hello.');
+});

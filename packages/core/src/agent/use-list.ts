@@ -70,13 +70,13 @@ export function withDefaults(options: KernelOptions, parts: readonly Middleware[
 type Given = Partial<Pick<AgentDefaults, 'limits' | 'generate'>>;
 
 function merged<D extends AgentSettings>(defaults: D, options: Given): D {
-  const limits = { ...defaults.limits, ...setFields(options.limits ?? {}) };
-  const generate = { ...defaults.generate, ...setFields(options.generate ?? {}) };
+  const limits = { ...defaults.limits, ...setFields(options.limits) };
+  const generate = { ...defaults.generate, ...setFields(options.generate) };
   return { ...defaults, ...setFields(options), limits, generate };
 }
 
 /** Returns the fields that are not `undefined`. */
-export function setFields<T extends object>(fields: T): T {
+export function setFields<T extends object>(fields: T = {} as T): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }
 

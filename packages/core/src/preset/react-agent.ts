@@ -148,7 +148,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
 /** Throws `CONFIGURATION` for an option whose part was removed from the agent. */
 function checkServed(use: readonly Middleware[], options: object): void {
   for (const [key, value] of Object.entries(options)) {
-    const part = servingParts.get(key);
+    const part = servingParts[key];
     if (part && value !== undefined) requirePart(use, part, `The option \`${key}\``);
   }
 }

@@ -16,13 +16,13 @@ export const standardFields: readonly FeatureFields[] = [
 ];
 
 /** The part of `standard()` that serves each option. */
-export const servingParts: ReadonlyMap<string, string> = new Map([
-  ['pauseWhenIdle', 'steering'],
-  ['returnDirect', 'directAnswers'],
-  ['onLimit', 'lastAnswer'],
-  ['tokens', 'runLimits'],
-  ['toolCalls', 'runLimits'],
-]);
+export const servingParts: Readonly<Record<string, string>> = {
+  pauseWhenIdle: 'steering',
+  returnDirect: 'directAnswers',
+  onLimit: 'lastAnswer',
+  tokens: 'runLimits',
+  toolCalls: 'runLimits',
+};
 
 /**
  * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They

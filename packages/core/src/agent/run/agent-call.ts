@@ -12,13 +12,13 @@ import { runWrapped } from './wrapped-step.ts';
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
- * Sends `error` before `run-end` if the agent call fails. `input` is `undefined` if the agent call
- * was aborted or failed before its turn. Nothing is stored then. `refusal`: error of a
+ * Sends `error` before `run-end` if the agent call fails. `input` is absent if the agent call was
+ * aborted or failed before its turn. Nothing is stored then. `refusal`: error of a
  * `wrapInput` before the turn.
  */
 export async function runAgentCall(
   run: Run,
-  input: CallInput | undefined,
+  input?: CallInput,
   refusal?: AgentError,
 ): Promise<AgentResult> {
   run.timeout.start();
@@ -30,8 +30,8 @@ export async function runAgentCall(
     await closeLog(run, 'error').catch(() => {});
     run.moveTo('over');
     await tellLast(run, run.outbox.event('error', { error: data }), true);
-    const ended = resultOf(run, { reason: 'error', error: data }, run.report.failureMessage);
-    const result = await tellEnd(run, ended, true);
+    const end = { reason: 'error', error: data } as const;
+    const result = await tellEnd(run, resultOf(run, end, run.report.failureMessage), true);
     if (run.callOptions.throwOnError === false) return result;
     throw error;
   } finally {
@@ -54,7 +54,7 @@ async function resultFor(
   // aborted before its turn.
   const begins = input && !('error' in run.halt) && !run.waits.abandoned;
   try {
-    const result = await (begins ? runWrapped(run, 'wrapRun', input, loop) : loop(run, undefined));
+    const result = await (begins ? runWrapped(run, 'wrapRun', input, loop) : loop(run));
     // A wrapper may have answered without `next`.
     await closeLog(run, result.reason);
     return result;

@@ -1,9 +1,9 @@
 import type { CallState } from '../../event/call-state.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { takeNote } from '../../memory/log/call-notes.ts';
+import { takeMessage, takeNote } from '../../memory/log/call-notes.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import type { ToolUse } from '../../message/content-block.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Suspension } from '../../tool/tool-outcome.ts';
 import { toolResult } from '../../tool/tool-result.ts';
@@ -47,10 +47,7 @@ export function callState({ status }: Run, { id }: ToolUse): CallState | undefin
 
 /** Opens the tool calls of new messages, and closes those with a result in them. */
 export function takeCalls({ status }: Run, messages: readonly Msg[]): void {
-  for (const message of messages) {
-    for (const { id } of toolUsesOf(message)) status.calls.set(id, {});
-    for (const { toolUseId } of toolResultsOf(message)) status.calls.delete(toolUseId);
-  }
+  for (const message of messages) takeMessage(status.calls, message);
 }
 
 /** Applies notes of the log, such as decisions and the start of a tool. */

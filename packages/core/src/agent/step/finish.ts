@@ -9,6 +9,9 @@ import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append, closeLog } from '../run/session.ts';
 
+// If something stops a run, `endStopped` and `endingOf` say how it ends. `finish` carries out each
+// ending. `endAborted` ends a run whose wrapper hangs after an abort.
+
 /**
  * Ends an agent call that was interrupted, paused, aborted or refused. Stores the part of the reply
  * that readers have, marked with `metadata.partial`. Closes the open tool calls, except for a pause.
@@ -61,16 +64,17 @@ export function told(run: Run, given: Msg, end: EndBase<ToldReason>): Ending {
   return { ...end, kind: 'told', message };
 }
 
-/** Returns whether the next agent call continues with the open tool calls. */
-export function keepsCalls({ reason }: Ending): boolean {
-  return reason === 'suspended' || reason === 'stopped-by-hook';
-}
+/** Reasons of agent calls that leave tool calls open. The next agent call continues with them. */
+const keepingCalls: readonly StopReason[] = ['suspended', 'stopped-by-hook'];
 
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
 const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
 
 /** Passes the answer through the hooks, and stores it and the end of the run. */
 export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
+  const keepsCalls = keepingCalls.includes(ending.reason);
+  // A rejection of the input changes nothing.
+  if (!keepsCalls && run.halt.how !== 'rejected') await closeCalls(run);
   run.moveTo('ending');
   let { message = run.message('assistant', []) } = ending;
   if (ending.kind === 'told') await tellText(run, message);
@@ -86,7 +90,7 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
     // `close` writes the answer together with the end of the run, unless it has to wait before.
     await append(run, [message], { later: !run.lastWork.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
-    if (toolUsesOf(message).length && !keepsCalls(ending)) await closeCalls(run);
+    if (toolUsesOf(message).length && !keepsCalls) await closeCalls(run);
   }
   await closeLog(run, ending.reason);
   return resultOf(run, ending, message);

@@ -49,7 +49,7 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   run.promptId = run.messages.findLast(isQuestion)?.id;
   if (input.jump) return carryOut(run, input.jump);
   if (left?.answer) return storedAnswer(run, left.answer);
-  const isActing = decisions.length > 0 || left?.type === 'open-calls';
+  const isActing = decisions[0] || left?.type === 'open-calls';
   return { to: isActing ? 'tools' : 'model' };
 }
 
@@ -80,7 +80,7 @@ async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<
 function checkOpenCalls(open: readonly OpenCall[], decisions: readonly Decision[]): void {
   const decided = decisions.map(({ toolUseId }) => toolUseId);
   const isLeft = open.some(({ toolUse, state: { started, pending } }) => {
-    const isDeferred = decided.length > 0 && !started && !pending;
+    const isDeferred = decided[0] && !started && !pending;
     return !isDeferred && !decided.includes(toolUse.id);
   });
   if (!isLeft) return;

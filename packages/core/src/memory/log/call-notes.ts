@@ -1,6 +1,15 @@
 import type { CallState } from '../../event/call-state.ts';
 import type { Decision } from '../../event/pending-call.ts';
+import type { Msg } from '../../message/msg.ts';
 import type { LogRecord, RunNote } from './log-record.ts';
+
+/** Opens the tool calls of a message, and closes those with a result in it. */
+export function takeMessage(calls: Map<string, CallState>, { content }: Msg): void {
+  for (const block of content) {
+    if (block.type === 'tool_use') calls.set(block.id, {});
+    if (block.type === 'tool_result') calls.delete(block.toolUseId);
+  }
+}
 
 /**
  * Applies a note to the states of the open tool calls. The log and a running agent use the same

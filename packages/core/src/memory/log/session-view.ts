@@ -7,7 +7,7 @@ import type { Msg } from '../../message/msg.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
 import type { Flushes, LogRecord, RunNote } from './log-record.ts';
 import { MessageLog } from '../message-log.ts';
-import { callsOf, notesOf, takeNote } from './call-notes.ts';
+import { callsOf, notesOf, takeMessage, takeNote } from './call-notes.ts';
 import { endsWithAnswer } from './resumption.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
@@ -168,8 +168,7 @@ export class LogFold implements SessionView {
   #append(message: Msg): void {
     this.#log.append(message);
     if (message.role === 'assistant') this.reply = undefined;
-    for (const { id } of toolUsesOf(message)) this.calls.set(id, {});
-    for (const { toolUseId } of toolResultsOf(message)) this.calls.delete(toolUseId);
+    takeMessage(this.calls, message);
     // After the end of a run, an answer comes from outside, and the failed or waiting run is
     // settled.
     if (this.ended !== undefined) this.#closeAnswered();
