@@ -1,6 +1,7 @@
 // `npm run bench -- profile [--scenarios s1,s2] [--contenders floor,isoloop] [--write]` shows where
-// the time of one run goes in Node: CPU time by part, allocated bytes, promises and timers. All
-// contenders run in this process, so compare the times with those of other benchmarks only roughly.
+// the time of one run goes in Node: CPU time by part, function calls, allocated bytes, promises and
+// timers. All contenders run in this process, so compare the times with those of other benchmarks
+// only roughly. The counts do not depend on the machine or its load.
 import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
 import { clientScenario, runOnce } from './lib/scenarios.mjs';
@@ -12,6 +13,21 @@ const warmUp = 100;
 const runs = 100;
 /** Functions of our own code that the table names. */
 const named = 6;
+/** Runs whose function calls are counted. Coverage makes them slow. */
+const countedRuns = 10;
+/** Parts of our own code, by the path of a file. The first that fits counts. */
+const ownParts = [
+  ['stream: events to the reader', /agent\/driver|event\/run-log/],
+  ['events and hooks', /outbox|hook/],
+  ['wrappers and their waits', /wrapped-step|waits|per-run|use-list|\/middleware\//],
+  ['checks of options and values', /check|schema|required-parts|is-message/],
+  ['reading the reply', /read-reply|reply-assembler|bounded-model|reply-length|pace|abortable/],
+  ['tool calls', /round|admit-calls|conclude|open-calls|\/tool\/|json-form/],
+  ['messages and memory', /conversation|session|\/message\/|\/memory\//],
+  ['loop and run', /\/agent\//],
+  ['model', /\/model\//],
+  ['other', /./],
+];
 
 export async function benchProfile({
   scenarios = ['s1', 's2', 's3'],
@@ -34,6 +50,7 @@ export async function benchProfile({
           ...(await cpuOf(session, once)),
           bytes: await bytesOf(session, once),
           ...(await countsOf(once)),
+          ...(await callsOf(session, once)),
         });
       }
       const body = textOf(profiles);
@@ -111,6 +128,24 @@ async function countsOf(once) {
   return { promises: counts.PROMISE, timers: counts.Timeout };
 }
 
+/** Returns the function calls of one run: Node's, and those of our own code by part. */
+async function callsOf(session, once) {
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  await session.post('Profiler.takePreciseCoverage');
+  await times(countedRuns, once);
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  await session.post('Profiler.stopPreciseCoverage');
+  let nodeCalls = 0;
+  const ownCalls = Object.fromEntries(ownParts.map(([part]) => [part, 0]));
+  for (const { url, functions } of result) {
+    const calls = functions.reduce((sum, { ranges }) => sum + ranges[0].count, 0) / countedRuns;
+    if (url.startsWith('node:')) nodeCalls += calls;
+    else if (url.includes('/dist/'))
+      ownCalls[ownParts.find(([, files]) => files.test(url))[0]] += calls;
+  }
+  return { nodeCalls, ownCalls };
+}
+
 function textOf(profiles) {
   const parts = [...new Set(profiles.flatMap((each) => Object.keys(each.parts)))];
   const row = (title, valueOf) => [title, ...profiles.map((each) => valueOf(each).toFixed(0))];
@@ -119,6 +154,8 @@ function textOf(profiles) {
     row('allocated, kB', ({ bytes }) => bytes / 1024),
     row('promises', ({ promises }) => promises),
     row('timers', ({ timers }) => timers),
+    row("function calls, Node's", ({ nodeCalls }) => nodeCalls),
+    ...ownParts.map(([part]) => row(`function calls, ${part}`, ({ ownCalls }) => ownCalls[part])),
   ];
   const head = ['', ...profiles.map(({ name }) => `\`${name}\``)];
   const lines = profiles.map(({ name, functions }) => {
