@@ -71,14 +71,14 @@ export interface Steps {
   /** Sends an event to the hooks, then to the readers. `to: 'readers'` leaves out the hooks. */
   emit<K extends AgentEvent['type']>(
     type: K,
-    fields: EventData<K>,
+    data: EventData<K>,
     options?: { readonly to?: 'readers' },
   ): Promise<void>;
   /**
    * Passes an event of a last answer through the hooks, then to the readers. If the hooks change its
    * message, readers get a `step-reset` with the new message first.
    */
-  revise<K extends SummaryEvent>(type: K, fields: EventData<K>): Promise<Revised<K>>;
+  revise<K extends SummaryEvent>(type: K, data: EventData<K>): Promise<Revised<K>>;
   /** Waits for code that may never settle. Rejects with the signal's reason after an abort. */
   wait<T>(work: T | PromiseLike<T>): Promise<T>;
   /** Returns the value of `work`, whose time does not count toward `limits.timeoutMs`. */
@@ -99,7 +99,7 @@ export interface Steps {
    * `failureMessage`: the message of the result in case the agent call fails later. The first one
    * counts.
    */
-  addToResult(fields: { readonly warning?: AgentErrorData; readonly failureMessage?: Msg }): void;
+  addToResult(more: { readonly warning?: AgentErrorData; readonly failureMessage?: Msg }): void;
 }
 
 /** Returns the steps of a run. */
@@ -119,11 +119,11 @@ export function stepsOf(run: Run): Steps {
     admit: (input) => step(() => admit(run, input)),
     note: (notes, options) => step(() => note(run, notes, options)),
     conclude: (toolUse, result) => step(() => conclude(run, toolUse, result)),
-    emit: (type, fields, { to } = {}) =>
+    emit: (type, data, { to } = {}) =>
       step(() =>
-        to ? run.outbox.push([run.outbox.event(type, fields)]) : run.outbox.tell(type, fields),
+        to ? run.outbox.push([run.outbox.event(type, data)]) : run.outbox.tell(type, data),
       ),
-    revise: (type, fields) => step(() => revise(run, type, fields)),
+    revise: (type, data) => step(() => revise(run, type, data)),
     wait: (work) => run.waits.code(work),
     untimed: async (work) => run.alive().timeout.untimed(work),
     pause: () => run.alive().stopWith({ how: 'suspended' }),

@@ -30,8 +30,8 @@ export class Outbox {
     this.#send = send;
   }
 
-  event<K extends EventType>(type: K, fields: EventData<K>): EventOf<K> {
-    return this.stamp({ type, ...fields }, this.#run.now()) as unknown as EventOf<K>;
+  event<K extends EventType>(type: K, data: EventData<K>): EventOf<K> {
+    return this.stamp({ type, ...data }, this.#run.now()) as unknown as EventOf<K>;
   }
 
   /** Adds the fields of `AgentEventBase`, in place. A copy of each delta would be slow. */
@@ -56,10 +56,10 @@ export class Outbox {
   /** Sends a notification to the hooks, then to the readers. */
   async tell<K extends EventType>(
     type: K,
-    fields: EventData<K>,
+    data: EventData<K>,
     control?: ControlOf<K>,
   ): Promise<void> {
-    const event = this.event(type, fields);
+    const event = this.event(type, data);
     const told = this.#run.hooks.notify<K>(event, control);
     if (told instanceof Promise) await told;
     await this.push([event]);
@@ -68,11 +68,11 @@ export class Outbox {
   /** Passes a modifiable event through the hooks and returns the event that they return. */
   modify<K extends EventType>(
     type: K,
-    fields: EventData<K>,
+    data: EventData<K>,
     control?: ControlOf<K>,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Awaitable<EventOf<K>> {
-    return this.#run.hooks.modify<K>(this.event(type, fields), control, renew);
+    return this.#run.hooks.modify<K>(this.event(type, data), control, renew);
   }
 
   /**
@@ -81,11 +81,11 @@ export class Outbox {
    */
   async revise<K extends EventType>(
     type: K,
-    fields: EventData<K>,
+    data: EventData<K>,
     control?: ControlOf<K>,
   ): Promise<EventOf<K>> {
-    const { message: given } = fields as { readonly message?: Msg };
-    let event = await this.modify(type, fields, control);
+    const { message: given } = data as { readonly message?: Msg };
+    let event = await this.modify(type, data, control);
     const { message } = event as { readonly message?: Msg };
     if (message && message !== given) {
       const replacement = this.#run.asReply(message);

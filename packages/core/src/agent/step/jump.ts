@@ -24,10 +24,10 @@ export interface Revised<K extends RevisedEvent> {
 export async function revise<K extends RevisedEvent>(
   run: Run,
   type: K,
-  fields: EventData<K>,
+  data: EventData<K>,
 ): Promise<Revised<K>> {
   const jumps: Jump[] = [];
-  const event = await run.outbox.revise(type, fields, controlsAt(type, jumps) as ControlOf<K>);
+  const event = await run.outbox.revise(type, data, controlsAt(type, jumps) as ControlOf<K>);
   const jump = firstOf(jumps);
   if (!jump) return { event };
   const { message } = event as { readonly message?: Msg };
