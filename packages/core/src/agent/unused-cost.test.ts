@@ -114,3 +114,18 @@ test('ten middleware that do nothing with replies and tools add no call and no p
   expect(Object.keys(alone.calls).length).toBeGreaterThan(50);
   expect(await growth(one, five, unrelated)).toEqual(alone);
 });
+
+test('a wrapper that passes its `next` on adds no promise to a step', async () => {
+  const passing = (): Middleware => ({
+    wrapRequest: (next) => (draft) => next(draft),
+    wrapReply: (next) => (reply) => next(reply),
+    wrapRound: (next) => (round) => next(round),
+  });
+  const one: Size = { deltas: 3, toolCalls: 1 };
+  const five: Size = { deltas: 3, toolCalls: 5 };
+  await growth(one, five, [passing()]);
+  const alone = await growth(one, five, []);
+  const passed = await growth(one, five, [passing(), passing(), passing()]);
+  expect(alone.promises).toBeGreaterThan(50);
+  expect(passed.promises).toBe(alone.promises);
+});
