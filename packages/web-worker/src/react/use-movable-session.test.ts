@@ -10,6 +10,7 @@ import {
 } from '@isoloop/web-worker/react';
 import { createElement, StrictMode, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { renderToString } from 'react-dom/server.browser';
 import { expect, onTestFinished, test, vi } from 'vitest';
 
 type Name = 'tab' | 'edge';
@@ -170,4 +171,16 @@ test('a chat in the browser follows a conversation that another browser has move
   await moveSession(sessionId, { from: await browserPlace(), to: edge });
   await shown.chat!.sendMessage({ text: 'More' });
   await expect.poll(() => shown.place).toBe('edge');
+});
+
+test('on a server, the page looks for nothing, and with a known place shows it', () => {
+  const none = new Proxy({} as Sessions, {
+    get: () => () => {
+      throw new Error('A server has no conversations.');
+    },
+  });
+  const Page = ({ look }: { readonly look: boolean }): ReactNode =>
+    useMovableSession(none, 's', { initial: 'edge', look }).place ?? 'unknown';
+  const shown = [true, false].map((look) => renderToString(createElement(Page, { look })));
+  expect(shown).toEqual(['unknown', 'edge']);
 });
