@@ -1,4 +1,4 @@
-import { AgentError, type Msg } from '@isoloop/core';
+import { AgentError, assistantMessage, userMessage, type Msg } from '@isoloop/core';
 import { expect, onTestFinished, test } from 'vitest';
 import { page, userEvent } from 'vitest/browser';
 import {
@@ -168,13 +168,12 @@ test('a fork with other arguments runs the tool again in a new conversation', as
     .fill('{"a": 1, "b": 2}');
   await timeline.getByRole('button', { name: 'Start a new conversation' }).click();
   await expect.poll(() => inspector.sessionId).not.toBe(sessionId);
-  await expect.element(timeline.getByText('answered')).toBeVisible();
-  const records = await source.records(inspector.sessionId!);
-  const results = records.flatMap((record) =>
-    'message' in record ? toolOutputs(record.message) : [],
-  );
+  const outputs = async (): Promise<readonly unknown[]> =>
+    (await source.records(inspector.sessionId!)).flatMap((record) =>
+      'message' in record ? toolOutputs(record.message) : [],
+    );
   // The model of the new conversation begins its script again.
-  expect(results).toEqual(['3', '42']);
+  await expect.poll(outputs).toEqual(['3', '42']);
 });
 
 function toolOutputs({ content }: Msg): readonly unknown[] {
@@ -202,6 +201,7 @@ test('all rows can be reached and opened with the keyboard', async () => {
   const { agent, inspector } = inspect();
   await agent.call('19 + 23?');
   await expect.element(timeline.getByText('answered')).toBeVisible();
+  await expect.element(timeline.getByRole('button', { name: 'Replay' })).toBeEnabled();
   const root = inspector.shadowRoot!;
   const names: (string | undefined)[] = [];
   (root.querySelector('.scroll') as HTMLElement).focus();
@@ -235,4 +235,42 @@ test('a source that fails shows its error, and events from elsewhere are shown o
   inspector.addEvents(events);
   await expect.element(timeline.getByText('MODEL_AUTH')).toBeVisible();
   expect(timeline.getByText('MODEL_AUTH').elements()).toHaveLength(1);
+});
+
+test('events without prompts say so, and a page may set fields before it defines the element', async () => {
+  const late = document.createElement('late-inspector') as IsoloopInspector;
+  late.style.height = '400px';
+  late.contextWindow = 8_000;
+  document.body.append(late);
+  onTestFinished(() => late.remove());
+  defineInspector('late-inspector');
+  const base = { runId: 'r', sessionId: 's', iteration: 1, agentPath: ['a'] };
+  const usage = { inputTokens: 2_000, outputTokens: 1 };
+  const message = assistantMessage('Hello.', { metadata: { usage } });
+  late.addEvents([
+    { ...base, type: 'pre-reasoning', seq: 1, at: 1, messages: 3, tools: 2 },
+    { ...base, type: 'post-reasoning', seq: 2, at: 2, message },
+  ]);
+  await expect.element(page.getByText('2,000 of 8,000 tokens')).toBeVisible();
+  await openRow('Reason 1');
+  await expect.element(timeline.getByText(/does not show prompts to this user/)).toBeVisible();
+});
+
+test('a long conversation shows its latest runs, and earlier ones on request', async () => {
+  const { inspector } = inspect();
+  const messages = Array.from({ length: 40 }, (_, index) => [
+    userMessage(`Question ${index}.`),
+    assistantMessage(`Answer ${index}.`),
+  ]).flat();
+  inspector.source = {
+    sessions: async () => [],
+    records: async () => messages.map((message) => ({ kind: 'message', message })),
+    async *events() {},
+  };
+  await expect.element(timeline.getByRole('heading', { name: 'Question 39.' })).toBeVisible();
+  const headings = timeline.getByRole('heading', { level: 3 });
+  expect(headings.elements()).toHaveLength(30);
+  await timeline.getByRole('button', { name: 'Show earlier runs' }).click();
+  await expect.poll(() => headings.elements().length).toBe(40);
+  await expect.element(timeline.getByText('Show earlier runs')).not.toBeVisible();
 });

@@ -50,7 +50,18 @@ export function defineInspector(name: string = defaultName): void {
 }
 
 /** Fields that are no attributes. */
-type Field = 'source' | 'contextWindow' | 'replayAgent';
+const fields = ['source', 'contextWindow', 'replayAgent'] as const;
+
+type Field = (typeof fields)[number];
+
+/** Moves the fields that a page set before it defined the element. */
+function takeOwnFields(element: Partial<IsoloopInspector>, taken: object): void {
+  for (const field of fields) {
+    if (!Object.hasOwn(element, field)) continue;
+    Object.assign(taken, { [field]: element[field] });
+    delete element[field];
+  }
+}
 
 /** A class at the top of the module would read a global when a server imports it. */
 function inspectorClass(): CustomElementConstructor {
@@ -89,6 +100,7 @@ function inspectorClass(): CustomElementConstructor {
     }
 
     connectedCallback(): void {
+      takeOwnFields(this, this.fields);
       const { source, contextWindow, replayAgent } = this.fields;
       this.panel.show({ source, contextWindow, replayAgent, sessionId: this.sessionId });
     }
@@ -102,7 +114,7 @@ function inspectorClass(): CustomElementConstructor {
       if (this.isConnected) this.connectedCallback();
     }
   }
-  for (const field of ['source', 'contextWindow', 'replayAgent'] as const) {
+  for (const field of fields) {
     Object.defineProperty(Inspector.prototype, field, {
       get(this: Inspector) {
         return this.fields[field];

@@ -28,11 +28,15 @@ export function workerSource(
   const fields = 'agent,database:string|? timeoutMs:count|? page:array|? options';
   checkOptions('workerSource()', options, fields);
   const { database, ...connect } = options;
-  const agents: Map<string, RemoteAgent> = new Map();
-  const agentOf = (sessionId: string): RemoteAgent => {
-    const agent = agents.get(sessionId) ?? connectAgent(worker, { ...connect, sessionId });
-    agents.set(sessionId, agent);
+  const open: Set<RemoteAgent> = new Set();
+  const enter = (sessionId: string): RemoteAgent => {
+    const agent = connectAgent(worker, { ...connect, sessionId });
+    open.add(agent);
     return agent;
+  };
+  const leave = (agent: RemoteAgent): void => {
+    agent.close();
+    open.delete(agent);
   };
   let logs: Promise<StoredLogs> | undefined;
   // Loaded at its first use, because it is most of the inspector's size.
@@ -44,24 +48,30 @@ export function workerSource(
     sessions: async () => (await stored()).sessions(),
     records: async (sessionId) => (await stored()).records(sessionId),
     async *events(sessionId, signal) {
-      const runs = agentOf(sessionId).watch();
+      if (signal.aborted) return;
+      const agent = enter(sessionId);
+      const runs = agent.watch();
       signal.addEventListener('abort', () => void runs.cancel());
-      if (!signal.aborted)
+      try {
         yield* runs.batches() as AsyncIterable<readonly object[]> as AsyncIterable<
           readonly InspectedEvent[]
         >;
+      } finally {
+        leave(agent);
+      }
     },
     async fork(draft) {
       const sessionId = await (await stored()).create(draft);
+      const agent = enter(sessionId);
       // The run's events show its end, also a failure.
-      agentOf(sessionId)
+      agent
         .call(draft.input)
-        .catch(() => {});
+        .catch(() => {})
+        .finally(() => leave(agent));
       return sessionId;
     },
     close() {
-      for (const agent of agents.values()) agent.close();
-      agents.clear();
+      for (const agent of open) leave(agent);
     },
   };
 }

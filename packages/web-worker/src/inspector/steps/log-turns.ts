@@ -32,7 +32,10 @@ export function turnsOf(messages: readonly Msg[]): readonly LogTurn[] {
     return isUsers(message) && !(earlier && isUsers(earlier)) ? [index] : [];
   });
   return starts.map((start, index) => ({
-    before: messages.slice(0, start),
+    // Made when needed: a long conversation has many turns, and few are opened.
+    get before() {
+      return messages.slice(0, start);
+    },
     messages: messages.slice(start, starts[index + 1]),
   }));
 }

@@ -68,8 +68,10 @@ function toolLines({ tools, replies, results }: ReplayScript): readonly string[]
   const answers = calls.map(({ id }, index) => {
     const result = results.get(id);
     if (!result) return `  call_${index + 1}: { waits: true },`;
-    const field = result.state === 'success' ? 'output' : 'error';
-    return `  call_${index + 1}: { ${field}: ${quoted(outputText(result.output))} },`;
+    const isError = result.state !== 'success';
+    // The agent writes this word in front of the message of an exception.
+    const text = outputText(result.output).replace(isError ? /^Error: / : '', '');
+    return `  call_${index + 1}: { ${isError ? 'error' : 'output'}: ${quoted(text)} },`;
   });
   return [
     '// What the tools answered, by the id of the call.',

@@ -5,7 +5,7 @@ import type { InspectorSession, InspectorSource } from '../source/inspector-sour
 import { contextUse } from '../steps/context-use.ts';
 import { EventRuns, type InspectedEvent } from '../steps/event-runs.ts';
 import { messagesInLog, turnsOf, type LogTurn } from '../steps/log-turns.ts';
-import { keyOfRun, shownRuns, type ShownRun } from '../steps/shown-runs.ts';
+import { shownRuns, type ShownRun } from '../steps/shown-runs.ts';
 import { testFile } from '../steps/test-file.ts';
 import { exportView } from './export-view.ts';
 import { forkForm, type Fork } from './fork-form.ts';
@@ -31,6 +31,9 @@ export interface Inspected {
 /** Events after which the log has more. */
 const written = /^(pre-call|post-reasoning|post-acting|suspended|run-end)$/;
 
+/** Number of turns of the log that are shown at first, and that the reader adds at once. */
+const page = 30;
+
 /** A worker writes shortly after an event, in milliseconds. */
 const afterWriteMs = 150;
 
@@ -47,11 +50,21 @@ export class InspectorPanel {
   });
   readonly #problem = el('p', { class: 'problem', role: 'alert' });
   readonly #empty = el('p', { class: 'empty' }, 'Ask the agent something: each step shows here.');
+  readonly #earlier = el(
+    'button',
+    { type: 'button', class: 'earlier', onclick: () => this.#showEarlier() },
+    'Show earlier runs',
+  );
   readonly #runs = el('div', { class: 'runs' });
   readonly #records = recordsView();
   readonly #scroll = el('div', { class: 'scroll', tabindex: '0', role: 'region' });
-  readonly #showRuns = keyedList<ShownRun>(this.#runs, keyOfRun, () => this.#runView());
+  readonly #showRuns = keyedList<ShownRun>(
+    this.#runs,
+    ({ key }) => key,
+    () => this.#runView(),
+  );
   #view: 'timeline' | 'records' = 'timeline';
+  #most = page;
   #inspected: Partial<Inspected> = {};
   #live = new EventRuns();
   #log: readonly LogRecord[] = [];
@@ -63,10 +76,11 @@ export class InspectorPanel {
 
   constructor(options: InspectorPanelOptions) {
     this.#options = options;
-    this.#scroll.append(this.#problem, this.#empty, this.#runs, this.#records.node);
+    const { node } = this.#records;
+    this.#scroll.append(this.#problem, this.#empty, this.#earlier, this.#runs, node);
     this.node = el(
       'section',
-      { class: 'inspector', 'aria-label': 'Agent inspector' },
+      { class: 'inspector', lang: 'en', dir: 'ltr', 'aria-label': 'Agent inspector' },
       this.#head.node,
       this.#scroll,
     );
@@ -82,6 +96,7 @@ export class InspectorPanel {
       this.#live = new EventRuns();
       this.#log = [];
       this.#turns = [];
+      this.#most = page;
     }
     if (!isSame) this.#read();
     this.#later();
@@ -157,7 +172,7 @@ export class InspectorPanel {
     this.#frame = 0;
     const isTimeline = this.#view === 'timeline';
     const isAtEnd = atEnd(this.#scroll);
-    const shown = shownRuns(this.#live.runs, this.#turns);
+    const shown = shownRuns(this.#live.runs, this.#turns, this.#most);
     const { sessionId, contextWindow } = this.#inspected;
     this.#head.update({
       sessions: this.#sessions,
@@ -170,9 +185,18 @@ export class InspectorPanel {
     this.#runs.hidden = !isTimeline;
     this.#records.node.hidden = isTimeline;
     this.#empty.hidden = shown.length > 0;
+    this.#earlier.hidden = !isTimeline || this.#turns.length <= this.#most;
     if (isTimeline) this.#showRuns(shown);
     else this.#records.update(this.#log);
     if (isAtEnd) this.#scroll.scrollTop = this.#scroll.scrollHeight;
+  }
+
+  #showEarlier(): void {
+    this.#most += page;
+    const { scrollHeight } = this.#scroll;
+    this.#render();
+    // The reader keeps the place.
+    this.#scroll.scrollTop += this.#scroll.scrollHeight - scrollHeight;
   }
 
   #runView(): ReturnType<typeof runView> {
@@ -190,28 +214,32 @@ export class InspectorPanel {
   };
 
   #runButtons(shown: () => ShownRun): readonly HTMLElement[] {
-    const open = (make: (turn: LogTurn, close: () => void) => HTMLElement) => (event: Event) => {
-      const { turn } = shown();
-      const button = event.currentTarget as HTMLElement;
-      const extra = button.closest('.run')?.querySelector(':scope > .extra');
-      if (!turn || !extra) return;
-      extra.replaceChildren(
-        make(turn, () => {
-          extra.replaceChildren();
-          button.focus();
-        }),
-      );
+    const button = (text: string, make: (turn: LogTurn, close: () => void) => HTMLElement) => {
+      const onclick = ({ currentTarget }: Event): void => {
+        const { turn } = shown();
+        if (turn) openBelow(currentTarget as HTMLElement, (close) => make(turn, close));
+      };
+      return el('button', { type: 'button', onclick }, text);
     };
-    const replay = open((turn, onClose) => {
-      const { sessionId = '', replayAgent: agent } = this.#inspected;
-      return replayPlayer({ turn, sessionId, agent, onClose }).node;
-    });
-    const write = open((turn, onClose) => exportView(testFile(turn), onClose));
     return [
-      el('button', { type: 'button', onclick: replay }, 'Replay'),
-      el('button', { type: 'button', onclick: write }, 'Export test'),
+      button('Replay', (turn, onClose) => {
+        const { sessionId = '', replayAgent: agent } = this.#inspected;
+        return replayPlayer({ turn, sessionId, agent, onClose });
+      }),
+      button('Export test', (turn, onClose) => exportView(testFile(turn), onClose)),
     ];
   }
+}
+
+/** Shows something below the head of the run to which a button belongs. */
+function openBelow(button: HTMLElement, make: (close: () => void) => HTMLElement): void {
+  const extra = button.closest('.run')?.querySelector<HTMLElement>(':scope > .extra');
+  if (!extra) return;
+  const close = (): void => {
+    extra.replaceChildren();
+    button.focus();
+  };
+  extra.replaceChildren(make(close));
 }
 
 /** Returns whether the reader looks at the end, so that new rows may scroll into view. */

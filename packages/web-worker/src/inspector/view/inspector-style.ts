@@ -27,6 +27,8 @@ export const inspectorStyle = `
 h3, h4, p, ol, ul, dl, dd, pre { margin: 0; padding: 0; }
 ol, ul { list-style: none; }
 button, select, textarea { font: inherit; color: inherit; }
+/* The labels are English and code runs from left to right, but messages may be in any script. */
+h3, .text, .about, option, textarea { unicode-bidi: plaintext; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; border-radius: 3px; }
 
 .inspector { display: flex; flex-direction: column; block-size: 100%; min-block-size: 0; }
@@ -58,6 +60,10 @@ button, select, textarea { font: inherit; color: inherit; }
 .empty, .scroll > .problem:not(:empty) { padding: 1.5rem 1rem; }
 .empty, .muted, .facts, .about, .role, .origin { color: var(--muted); }
 .problem { color: var(--bad); }
+.earlier {
+  display: block; margin: 0.6rem auto; padding: 0.2rem 0.65rem; border: 1px solid var(--line); border-radius: 5px;
+  background: var(--page); cursor: pointer;
+}
 
 .run > header {
   position: sticky; inset-block-start: 0; z-index: 1; display: flex; align-items: center; gap: 1rem;
@@ -143,7 +149,7 @@ textarea {
   .run > header { flex-wrap: wrap; }
 }
 @media (forced-colors: active) {
-  .bar, .act .mark, .mark.bad { background: CanvasText; forced-color-adjust: none; }
+  .step .bar, .act .mark, .mark.bad { background: CanvasText; forced-color-adjust: none; }
   .step[open] > summary { outline: 1px solid Highlight; outline-offset: -1px; }
   .views button[aria-pressed='true'] { border-color: Highlight; }
 }

@@ -14,9 +14,14 @@ interface NumberedRecord {
 export function recordsView(): Part<readonly LogRecord[]> {
   const list = el('ol', { class: 'steps records' });
   const show = keyedList<NumberedRecord>(list, ({ index }) => String(index), recordRow);
+  let shown: readonly LogRecord[] | undefined;
   return {
     node: list,
-    update: (records) => show(records.map((record, index) => ({ index, record }))),
+    update(records) {
+      if (records === shown) return;
+      shown = records;
+      show(records.map((record, index) => ({ index, record })));
+    },
   };
 }
 

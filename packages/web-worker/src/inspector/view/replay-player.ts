@@ -15,26 +15,18 @@ export interface ReplayPlayerOptions {
   readonly onClose: () => void;
 }
 
-/** A replay on the page. It waits before each reply and each tool result until the reader goes on. */
-export interface ReplayPlayer {
-  readonly node: HTMLElement;
-  /** Ends the replay. */
-  close(): void;
-}
-
-/** Shows a replay of a turn, with buttons for the next step and for all steps. */
-export function replayPlayer({
-  turn,
-  sessionId,
-  agent,
-  onClose,
-}: ReplayPlayerOptions): ReplayPlayer {
+/**
+ * Shows a replay of a turn, with buttons for the next step and for all steps. The replay waits
+ * before each reply and each tool result until the reader goes on.
+ */
+export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
+  const { turn, sessionId, agent, onClose } = options;
   const stop = new AbortController();
   const events = new EventRuns('replay');
   const list = el('div', {});
   const show = keyedList<ShownRun>(
     list,
-    ({ run }) => run.runId,
+    ({ key }) => key,
     () => runView({ ofRun: () => [], ofStep: () => [] }),
   );
   const status = el('span', { class: 'muted', role: 'status' }, 'No model and no tool is called.');
@@ -61,7 +53,7 @@ export function replayPlayer({
     });
     for await (const batch of run) {
       events.add(batch as readonly object[] as readonly InspectedEvent[]);
-      show(events.runs.map((each) => ({ run: each, turn: undefined })));
+      show(events.runs.map((each) => ({ key: each.runId, run: each, turn: undefined })));
     }
     status.textContent = 'The replay has ended.';
   };
@@ -74,12 +66,11 @@ export function replayPlayer({
       next.disabled = true;
       all.disabled = true;
     });
-  const node = el(
+  return el(
     'section',
     { class: 'part replay', 'aria-label': 'Replay' },
     el('h4', {}, 'Replay'),
     el('div', { class: 'actions' }, next, all, closing, status),
     list,
   );
-  return { node, close };
 }

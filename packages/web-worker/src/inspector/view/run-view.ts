@@ -49,6 +49,8 @@ export function runView(actions: RunActions): Part<ShownRun> {
           buttons,
           actions.ofRun(() => current),
         );
+      // Replays and tests come from the log, which has the run a moment later.
+      for (const button of buttons.querySelectorAll('button')) button.disabled = !shown.turn;
       const logged = shown.turn?.messages.length ?? 0;
       showSteps(run.steps.map((step) => ({ step, run, logged })));
     },
