@@ -1,4 +1,4 @@
-import { AgentError, assistantMessage, userMessage, type Msg } from '@isoloop/core';
+import { AgentError, assistantMessage, ReActAgent, userMessage, type Msg } from '@isoloop/core';
 import { expect, onTestFinished, test } from 'vitest';
 import { page, userEvent } from 'vitest/browser';
 import {
@@ -152,9 +152,29 @@ test('a replay goes on step by step, and calls no model and no tool', async () =
   await next.click();
   await expect.element(replay.getByText(/→ 42$/)).toBeVisible();
   await replay.getByRole('button', { name: 'Play all' }).click();
-  await expect.element(replay.getByText('The replay has ended.')).toBeVisible();
+  await expect.element(replay.getByText('The replay has ended as the log.')).toBeVisible();
   await expect.element(replay.getByText(/^It is 42/)).toBeVisible();
   expect(await under.report(sessionId)).toMatchObject({ requests });
+});
+
+test('a replay with another agent says if it ends differently than the log', async () => {
+  const { agent, inspector } = inspect();
+  inspector.replayAgent = ({ memory, model, tools }) =>
+    new ReActAgent({
+      name: 'other',
+      memory,
+      model,
+      tools,
+      use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+    });
+  await agent.call('19 + 23?');
+  await timeline.getByRole('button', { name: 'Replay' }).click();
+  const replay = timeline.getByRole('region', { name: 'Replay' });
+  await replay.getByRole('button', { name: 'Play all' }).click();
+  await expect
+    .element(replay.getByText('The replay has ended differently than the log.'))
+    .toBeVisible();
+  await expect.element(replay.getByText('stopped-by-hook')).toBeVisible();
 });
 
 test('a fork with other arguments runs the tool again in a new conversation', async () => {

@@ -107,3 +107,20 @@ test('a middleware that answers itself has changed no field', async () => {
     'post-acting b: cache at wrapTool changed ',
   ]);
 });
+
+test('a middleware that changes the input or the result of a whole run is named', async () => {
+  const { changes, text } = await changesOf([
+    {
+      name: 'around',
+      wrapRun: (next) => async (input) => {
+        const result = await next({ ...input, messages: [...input.messages, userMessage('Go.')] });
+        return { ...result, text: `${result.text} Bye.` };
+      },
+    },
+  ]);
+  expect(text).toBe('Done. Bye.');
+  expect(changes).toEqual([
+    'pre-reasoning: around at wrapRun changed messages',
+    'run-end: around at wrapRun changed text',
+  ]);
+});

@@ -28,6 +28,7 @@ type Report = (context: RunInfo, change: EventChange) => void;
 
 /** Wrappers that get a value and return one. */
 const wrappers = [
+  'wrapRun',
   'wrapInput',
   'wrapSettle',
   'wrapRequest',

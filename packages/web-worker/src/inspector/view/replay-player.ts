@@ -1,4 +1,4 @@
-import { AgentError } from '@isoloop/core';
+import { AgentError, textOf } from '@isoloop/core';
 import type { ReplayAgent } from '../replay/replay-run.ts';
 import { stepGate } from '../replay/step-gate.ts';
 import { EventRuns, type InspectedEvent } from '../steps/event-runs.ts';
@@ -51,11 +51,16 @@ export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
       pause: () => gate.pause(),
       signal: stop.signal,
     });
+    let said = '';
     for await (const batch of run) {
+      const end = batch.findLast(({ type }) => type === 'run-end');
+      if (end?.type === 'run-end') said = end.result.text;
       events.add(batch as readonly object[] as readonly InspectedEvent[]);
       show(events.runs.map((each) => ({ key: each.runId, run: each, turn: undefined })));
     }
-    status.textContent = 'The replay has ended.';
+    const last = turn.messages.findLast(({ role }) => role === 'assistant');
+    const isSame = said === (last ? textOf(last) : '');
+    status.textContent = `The replay has ended ${isSame ? 'as' : 'differently than'} the log.`;
   };
   const fail = (error: unknown): void => {
     if (!stop.signal.aborted) status.textContent = AgentError.from(error).message;
