@@ -98,7 +98,7 @@ async function encoderOf(
   live: LiveTurn | undefined,
   { face, replay }: LiveResponseOptions,
 ): Promise<Encode> {
-  if (face.kind === 'events') return (batch) => (face.inspect ? batch : toPublicEvents(batch));
+  if (face.kind === 'events') return (batch) => toPublicEvents(batch, undefined, face.inspect);
   if (isOpenAiFace(face)) {
     const shown = live ? faceOfLive(face, live) : face;
     return answerEncoder(await shown, live?.call);

@@ -15,11 +15,12 @@ test('run-end has the code of a failed summary at a limit, and no event has its 
   const batches: EventBatch[] = [];
   for await (const batch of agent.stream('go').batches()) batches.push(batch);
   const events = toPublicEvents(batches.flat());
+  const inspected = toPublicEvents(batches.flat(), undefined, true);
   expect(events.at(-1)).toMatchObject({
     type: 'run-end',
     reason: 'max-iterations',
     text: 'Sorry.',
     code: 'MODEL_SERVER',
   });
-  expect(JSON.stringify(events)).not.toContain('the upstream text');
+  expect(JSON.stringify([events, inspected])).not.toContain('the upstream text');
 });

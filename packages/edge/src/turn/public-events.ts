@@ -4,16 +4,22 @@ import { echoOf } from './session.ts';
 
 /**
  * Converts events to objects that a client may see, without the model's prompts. `run-start` and
- * `run-end` have the memory's echo, if there is one.
+ * `run-end` have the memory's echo, if there is one. With `inspect`, the client may see the prompts.
  */
-export function toPublicEvents(batch: EventBatch, memory?: Memory): readonly object[] {
+export function toPublicEvents(
+  batch: EventBatch,
+  memory?: Memory,
+  inspect = false,
+): readonly object[] {
   return batch.map((event) => {
     const echo =
       memory && /^run-(start|end)$/.test(event.type) && event.agentPath.length < 2
         ? echoOf(memory)
         : undefined;
+    // These may have the text of an error, which nobody may see.
+    const isShort = !inspect || /^(context-fitted|run-end)$/.test(event.type);
     return {
-      ...(toTimelineEvent(event) ?? event),
+      ...((isShort && toTimelineEvent(event)) || event),
       ...more(event),
       echo,
     };
