@@ -1,3 +1,4 @@
+import { Run } from './run/run.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { decisionsRequire } from '../event/pending-call.ts';
@@ -37,10 +38,9 @@ import { RunDriver } from './driver/run-driver.ts';
 import { logLimit } from '../event/run-log.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
-import { offerCall, type NewCall } from './run/inbox.ts';
+import { offerCall } from './run/inbox.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
-import { Run } from './run/run.ts';
-import { admit } from './step/settle.ts';
+import { admitInput } from './step/settle.ts';
 import { systemMessages } from '../message/system-message.ts';
 import { partsOf, withCallParts } from './use-list.ts';
 
@@ -298,25 +298,22 @@ export class Agent<const G extends GivenTools = GivenTools> {
    * input of this one. Rejects if this one is refused or aborted.
    */
   async #waitForTurn(
-    begun: BegunCall,
+    { run, input }: BegunCall,
     earlier: readonly Promise<AgentResult>[],
   ): Promise<AgentResult | undefined> {
+    const { signal, callOptions: options } = run;
     const turn = Promise.allSettled(earlier);
     const running = this.#running;
-    const joined = running && (await offerCall(running.run, newCall(begun, running), turn));
-    if (!joined) await abortables(begun.run.signal)(turn);
-    return joined;
+    if (running) {
+      const { result } = running.driver;
+      const admit = (): Promise<CallInput> => (run.admitted = admitInput(run, input));
+      const call = { input, options, signal, result, admit };
+      const joined = await offerCall(running.run, call, turn);
+      if (joined) return joined;
+    }
+    await abortables(signal)(turn);
+    return undefined;
   }
-}
-
-function newCall({ run, input }: BegunCall, running: BegunCall): NewCall {
-  return {
-    input,
-    options: run.callOptions,
-    signal: run.signal,
-    result: running.driver.result,
-    admit: () => (run.admitted = admit(run, input)),
-  };
 }
 
 function busy(name: string): AgentError {

@@ -16,7 +16,7 @@ import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
 import { edit, note } from './run/session.ts';
 import { afterReply } from './step/reply.ts';
-import { admit } from './step/settle.ts';
+import { admitInput } from './step/settle.ts';
 
 /** A change of the conversation. Messages are replaced first, and appended last. */
 export interface Edit {
@@ -116,7 +116,7 @@ export function stepsOf(run: Run): Steps {
     message: run.message,
     ask: (request, toEvent) => step(() => readReply(run, request, toEvent)),
     reply: (message, reason) => step(() => afterReply(run, { message, reason })),
-    admit: (input) => step(() => admit(run, input)),
+    admit: (input) => step(() => admitInput(run, input)),
     note: (notes, options) => step(() => note(run, notes, options)),
     conclude: (toolUse, result) => step(() => conclude(run, toolUse, result)),
     emit: (type, data, { to } = {}) =>

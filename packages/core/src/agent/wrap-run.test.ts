@@ -287,3 +287,25 @@ test('a call that is aborted while it waits for its turn does not run `wrapRun`'
   expect(inputs).toEqual(['first']);
   expect((await agent.messages()).map(textOf)).toEqual(['first', 'done']);
 });
+
+test('an outer `wrapRun` gets the result of an aborted run, even if an inner one throws', async () => {
+  const seen: unknown[] = [];
+  const controller = new AbortController();
+  const outer: Middleware = {
+    wrapRun: (next) => async (input) => {
+      const result = await next(input);
+      seen.push(result.reason);
+      return result;
+    },
+  };
+  const inner: Middleware = {
+    wrapRun: (next) => async (input, context) => {
+      controller.abort();
+      context.signal.throwIfAborted();
+      return next(input);
+    },
+  };
+  const { agent } = setUp(['done'], [outer, inner]);
+  const { reason } = await agent.call('go', { signal: controller.signal });
+  expect([reason, ...seen]).toEqual(['aborted', 'aborted']);
+});

@@ -96,13 +96,13 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(given: AgentOptions<G>) {
     const { use = [] } = given ?? {};
-    const parts = Array.isArray(use) ? [standard(), ...use] : use;
-    super((given && { ...given, use: parts }) as KernelOptions<G>);
+    const all = Array.isArray(use) ? [standard(), ...use] : use;
+    super((given && { ...given, use: all }) as KernelOptions<G>);
     checkServed(this.use, { ...given, ...given.limits });
+    if (given.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
     // The part of `standard()` defers no rounds.
     if (given.deferRound !== undefined && !this.use.some((part) => 'mayAsk' in part))
       throw missingPart('approvals', 'The option `deferRound`');
-    if (given.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
   }
 
   /** Same as `call` of the kernel's `Agent`, with the options of its features. */
@@ -124,7 +124,8 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
     const { claims, decisions, instructions: added, output, ...rest } = options;
     // What a client sent comes first, so that all guards judge it. Claims are no new messages.
     const use: (Middleware | UseList)[] = [];
-    if (decisions?.length) use.push(decideBeside(checkedDecisions(decisions)));
+    decisions?.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
+    if (decisions?.length) use.push(decideBeside(decisions));
     if (added?.length) use.push(instructions(checkedMessages(added)));
     if (claims?.length) use.push(claimed(claims));
     if (rest.use) use.push(rest.use);
@@ -141,7 +142,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
    */
   override interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     if (super.interrupt(request)) return true;
-    return this.options.pauseWhenIdle === true && pauseNext(this, request);
+    return this.options.pauseWhenIdle ? pauseNext(this, request) : false;
   }
 }
 
@@ -151,12 +152,6 @@ function checkServed(use: readonly Middleware[], options: object): void {
     const part = servingParts[key];
     if (part && value !== undefined) requirePart(use, part, `The option \`${key}\``);
   }
-}
-
-function checkedDecisions(decisions: readonly Decision[]): readonly Decision[] {
-  for (const [index, item] of decisions.entries())
-    checkDecision(item, `Item ${index} of \`decisions\``);
-  return decisions;
 }
 
 function checkedMessages(messages: readonly Msg[]): readonly Msg[] {

@@ -1,3 +1,4 @@
+import { steering, steeringFields } from '../middleware/steering/steering.ts';
 import type { FeatureFields } from '../agent/check-options.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
@@ -5,7 +6,6 @@ import { directAnswers, directAnswersFields } from '../middleware/answer/direct-
 import { basicApprovals } from '../middleware/approval/basic-approvals.ts';
 import { runLimits, runLimitsFields } from '../middleware/limits/run-limits.ts';
 import { lastAnswer, lastAnswerFields } from '../middleware/limits/last-answer.ts';
-import { steering, steeringFields } from '../middleware/steering/steering.ts';
 
 /** The options of the features that `standard()` returns. */
 export const standardFields: readonly FeatureFields[] = [

@@ -1,3 +1,4 @@
+import { closeLog, restore } from './session.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
@@ -7,7 +8,6 @@ import { loop } from '../loop.ts';
 import { endAborted } from '../step/finish.ts';
 import { hookRejection } from './halt.ts';
 import type { Run } from './run.ts';
-import { closeLog, restore } from './session.ts';
 import { runWrapped } from './wrapped-step.ts';
 
 /**

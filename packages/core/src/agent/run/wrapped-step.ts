@@ -9,6 +9,7 @@ import {
 } from '../../tool/tool-outcome.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
 import type { Middleware, OuterStep } from '../middleware.ts';
+import { endAborted } from '../step/finish.ts';
 import { callState } from './open-calls.ts';
 import type { Run } from './run.ts';
 import { partsWith } from './run-setup.ts';
@@ -43,13 +44,10 @@ export function runWrapped<K extends StepWrapper>(
       if (typeof result !== 'function') checkFields(`${key}()`, { result }, 'result:function');
       return result(value, run, run.alive().steps);
     };
-    return isTool
-      ? (value) => boundedTool(run, value as ToolCall, () => begin(value)) as Promise<MadeBy<K>>
-      : (value) =>
-          run.waits.wrapper(
-            () => begin(value),
-            (made) => checkMade(run, key, made),
-          );
+    return (value) =>
+      isTool
+        ? (boundedTool(run, value as ToolCall, () => begin(value)) as Promise<MadeBy<K>>)
+        : boundedStep(run, key, () => begin(value));
   };
   return parts.reduceRight(around, innermost)(given);
 }
@@ -65,6 +63,14 @@ function once<Given, Made>(
     isCalled = true;
     return next(given);
   };
+}
+
+/** Waits for a wrapper. If it hangs after an abort, the outer wrappers still end. */
+function boundedStep<Made>(run: Run, key: StepWrapper, begin: () => Promise<Made>): Promise<Made> {
+  const made = run.waits.wrapper(begin, (result) => checkMade(run, key, result));
+  if (key !== 'wrapRun') return made;
+  // The outer wrappers get the result of an aborted run.
+  return made.catch((thrown: unknown) => endAborted(run, thrown) as Promise<Made>);
 }
 
 /**

@@ -16,7 +16,7 @@ import { runWrapped } from '../run/wrapped-step.ts';
 /** Admits the input, adds it to the log and says what comes first. */
 export async function settle(run: Run, given: CallInput): Promise<Next> {
   if (run.failure) return endStopped(run);
-  const input = await (run.admitted ?? admit(run, given));
+  const input = await (run.admitted ?? admitInput(run, given));
   await openLog(run);
   const jumps: Jump[] = [];
   const messages = await preCall(run, input.messages, jumps);
@@ -24,7 +24,7 @@ export async function settle(run: Run, given: CallInput): Promise<Next> {
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
-export function admit(run: Run, given: CallInput): Promise<CallInput> {
+export function admitInput(run: Run, given: CallInput): Promise<CallInput> {
   return runWrapped(run, 'wrapInput', given, async (_run, input) => input);
 }
 

@@ -14,8 +14,7 @@ export function pauseNext(agent: Agent, request: string | Msg | InterruptRequest
   const remove = agent.addHook({
     on: {
       // `loadState()` withdraws the request.
-      'run-start': (_event, _control, run) =>
-        void (status.pauseNext && run.interrupt({ mode: 'pause' })),
+      'run-start': (_event, _control, run) => void (status.pauseNext && run.interrupt(request)),
       suspended() {
         status.pauseNext = false;
         remove();
