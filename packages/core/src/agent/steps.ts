@@ -129,7 +129,7 @@ export function stepsOf(run: Run): Steps {
     pause: () => run.alive().stopWith({ how: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),
     onRequest: (taker) => run.alive().inbox.add(taker),
-    beforeEnd: (work) => void run.alive().lastWork.push(work),
+    beforeEnd: (work) => void run.alive().log.lastWork.push(work),
     addToResult: ({ warning, failureMessage }) => {
       const { report } = run.alive();
       if (warning) report.warnings.push(warning);

@@ -33,6 +33,7 @@ import { openCallsOf } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
+import type { LogProgress } from './session.ts';
 import { stepsOf, type Steps } from '../steps.ts';
 
 /** Events whose hooks may reject the agent call. */
@@ -65,12 +66,7 @@ export class Run extends Haltable implements RunContext {
   readonly timeout: CallTimeout;
   /** Empty until the run has read the log. */
   conversation: Conversation = new Conversation();
-  /** Settles once the agent has its state from the log. */
-  restored: Promise<unknown> | undefined;
-  /** Whether the log has the end of the run. */
-  isClosed = false;
-  /** Work to do before the log gets the end of the run. */
-  readonly lastWork: ((context: RunContext) => Promise<void>)[] = [];
+  readonly log: LogProgress = { lastWork: [] };
   readonly report: Report = { usage: noUsage, toolsUsed: new Map(), warnings: [] };
   /** System prompt of the next model request. Empty if there is none. */
   systemPrompt = '';

@@ -2,6 +2,7 @@ import type { RunNote } from '../../memory/log/log-record.ts';
 import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory/memory.ts';
 import { withMetadata } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
+import type { RunContext } from '../run-context.ts';
 import type { Edit } from '../steps.ts';
 import { openConversation } from '../../message/conversation.ts';
 import { takeCalls, takeNotes } from './open-calls.ts';
@@ -10,6 +11,16 @@ import type { Run } from './run.ts';
 // What a run reads from the log of its session, and writes to it. No other file of the kernel writes
 // to the memory during a run.
 
+/** How far a run has come with the log of its session. */
+export interface LogProgress {
+  /** Settles once the agent has its state from the log. */
+  restored?: Promise<unknown>;
+  /** Whether the log has the end of the run. */
+  isClosed?: boolean;
+  /** Work to do before the log gets the end of the run. */
+  readonly lastWork: ((context: RunContext) => Promise<void>)[];
+}
+
 /**
  * Updates the agent's state from the log, and waits for all earlier writes. Reads the log only
  * once. Does not wait before `memory.restore`: a write may wait for an earlier read that hangs, and
@@ -17,7 +28,7 @@ import type { Run } from './run.ts';
  */
 export function restore(run: Run): Promise<unknown> {
   const { memory, tools, unwritten } = run.setup;
-  return (run.restored ??= run.waits.read(
+  return (run.log.restored ??= run.waits.read(
     Promise.all([memory.restore?.(run.status, tools, run.signal), Promise.allSettled(unwritten)]),
   ));
 }
@@ -85,10 +96,10 @@ export function note(
 
 /** Writes the end of the run to the log, once. */
 export async function closeLog(run: Run, reason: string): Promise<void> {
-  if (run.isClosed) return;
-  run.isClosed = true;
-  for (const work of run.lastWork.splice(0)) await work(run);
-  const { runId, status } = run;
+  const { runId, status, log } = run;
+  if (log.isClosed) return;
+  log.isClosed = true;
+  for (const work of log.lastWork.splice(0)) await work(run);
   await run.waits.write(run.setup.memory.flush?.({ runId, reason, calls: status.calls }));
 }
 

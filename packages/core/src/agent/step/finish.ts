@@ -88,7 +88,7 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   const isInLog = run.conversation.has(message.id);
   if (message.content.length && ending.reason !== 'rejected' && !isInLog) {
     // `close` writes the answer together with the end of the run, unless it has to wait before.
-    await append(run, [message], { later: !run.lastWork.length });
+    await append(run, [message], { later: !run.log.lastWork.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
     if (toolUsesOf(message).length && !keepsCalls) await closeCalls(run);
   }
