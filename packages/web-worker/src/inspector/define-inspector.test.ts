@@ -288,7 +288,7 @@ test('a long conversation shows its latest runs, and earlier ones on request', a
     async *events() {},
   };
   await expect.element(timeline.getByRole('heading', { name: 'Question 39.' })).toBeVisible();
-  const headings = timeline.getByRole('heading', { level: 3 });
+  const headings = timeline.getByRole('heading', { level: 2 });
   expect(headings.elements()).toHaveLength(30);
   await timeline.getByRole('button', { name: 'Show earlier runs' }).click();
   await expect.poll(() => headings.elements().length).toBe(40);

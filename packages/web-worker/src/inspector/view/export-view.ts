@@ -20,7 +20,7 @@ export function exportView({ name, source }: TestFile, onClose: () => void): HTM
   return el(
     'section',
     { class: 'part export', 'aria-label': `Test ${name}` },
-    el('h4', {}, name),
+    el('h3', {}, name),
     el('pre', { tabindex: '0', role: 'region', 'aria-label': 'Source of the test' }, source),
     el(
       'div',

@@ -24,11 +24,11 @@ export const inspectorStyle = `
 }
 :host([hidden]), [hidden] { display: none !important; }
 *, ::before, ::after { box-sizing: border-box; }
-h3, h4, p, ol, ul, dl, dd, pre { margin: 0; padding: 0; }
+h2, h3, p, ol, ul, dl, dd, pre { margin: 0; padding: 0; }
 ol, ul { list-style: none; }
 button, select, textarea { font: inherit; color: inherit; }
 /* The labels are English and code runs from left to right, but messages may be in any script. */
-h3, .text, .about, option, textarea { unicode-bidi: plaintext; }
+h2, .text, .about, option, textarea { unicode-bidi: plaintext; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; border-radius: 3px; }
 
 .inspector { display: flex; flex-direction: column; block-size: 100%; min-block-size: 0; }
@@ -71,7 +71,7 @@ h3, .text, .about, option, textarea { unicode-bidi: plaintext; }
 }
 .run + .run > header { border-block-start: 1px solid var(--line); margin-block-start: 1.25rem; }
 .heading { flex: 1; min-inline-size: 0; }
-.run h3 { overflow: hidden; font-size: 0.875rem; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }
+.run h2 { overflow: hidden; font-size: 0.875rem; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }
 .facts { display: flex; flex-wrap: wrap; align-items: center; gap: 0 0.9rem; font-size: 0.75rem; font-variant-numeric: tabular-nums; }
 .facts .end { color: var(--text); }
 .facts .running { color: var(--accent); }
@@ -111,7 +111,7 @@ h3, .text, .about, option, textarea { unicode-bidi: plaintext; }
 
 .body { display: grid; gap: 0.9rem; padding: 0.6rem 1rem 1rem 2.75rem; background: var(--sunken); }
 .part { min-inline-size: 0; }
-.part h4 { display: inline-block; margin-block-end: 0.25rem; margin-inline-end: 0.6rem; font-size: 0.75rem; font-weight: 600; }
+.part h3 { display: inline-block; margin-block-end: 0.25rem; margin-inline-end: 0.6rem; font-size: 0.75rem; font-weight: 600; }
 .origin { font-size: 0.75rem; }
 .origin.log, .origin.replay { color: var(--act); }
 .message, .changes li { display: grid; grid-template-columns: 5.5rem minmax(0, 1fr); gap: 0.75rem; padding-block: 0.3rem; border-block-start: 1px solid var(--line); }

@@ -74,7 +74,7 @@ export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
   return el(
     'section',
     { class: 'part replay', 'aria-label': 'Replay' },
-    el('h4', {}, 'Replay'),
+    el('h3', {}, 'Replay'),
     el('div', { class: 'actions' }, next, all, closing, status),
     list,
   );

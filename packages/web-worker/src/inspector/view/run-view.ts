@@ -17,7 +17,7 @@ const badges = { live: 'live', log: 'from the log', replay: 'replay' } as const;
 
 /** Shows a run: its question, its figures, its buttons, and its steps. */
 export function runView(actions: RunActions): Part<ShownRun> {
-  const title = el('h3', {});
+  const title = el('h2', {});
   const facts = el('p', { class: 'facts' });
   const buttons = el('div', { class: 'actions' });
   const extra = el('div', { class: 'extra' });

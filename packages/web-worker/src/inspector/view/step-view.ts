@@ -206,5 +206,5 @@ function changesView(changes: readonly EventChange[]): readonly HTMLElement[] {
 }
 
 function section(title: string, ...content: readonly HTMLElement[]): HTMLElement {
-  return el('section', { class: 'part' }, el('h4', {}, title), ...content);
+  return el('section', { class: 'part' }, el('h3', {}, title), ...content);
 }
