@@ -37,7 +37,7 @@ export interface ConversationProps {
   readonly agentWorker: AgentWorker;
   readonly onTheme: (theme: Theme) => void;
   readonly onModel: (model: ModelChoice) => void;
-  /** Opens the dialog in which the user chooses the model. */
+  /** Opens the dialog that chooses the model. */
   readonly onDialog: () => void;
   /** A question to ask as soon as the conversation is loaded. */
   readonly first: string | undefined;

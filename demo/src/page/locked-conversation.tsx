@@ -18,7 +18,7 @@ export interface LockedConversationProps {
   /** Name of the model whose key is gone. */
   readonly model: string;
   readonly draft: Draft;
-  /** Opens the dialog in which the user chooses the model. */
+  /** Opens the dialog that chooses the model. */
   readonly onModel: () => void;
 }
 

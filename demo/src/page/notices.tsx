@@ -26,7 +26,7 @@ export interface ErrorNoticeProps {
   /** Address of the model's server, if the page knows it. */
   readonly address: string | undefined;
   readonly onRetry: () => void;
-  /** Opens the dialog in which the user chooses the model. */
+  /** Opens the dialog that chooses the model. */
   readonly onModel: () => void;
 }
 

@@ -8,8 +8,8 @@ import { openConversation } from '../../message/conversation.ts';
 import { takeCalls, takeNotes } from './open-calls.ts';
 import type { Run } from './run.ts';
 
-// What a run reads from the log of its session, and writes to it. No other file of the kernel writes
-// to the memory during a run.
+// What a run reads from the log of its session, and writes to it. Two writes lie elsewhere: the note
+// before a tool starts, in the round, and `storeState`, in the run.
 
 /** How far a run has come with the log of its session. */
 export interface LogProgress {
