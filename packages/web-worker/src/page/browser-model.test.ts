@@ -201,8 +201,17 @@ test('browserModel() fails with MODEL_REQUEST in a browser without a built-in mo
   await expect(ask({})).rejects.toMatchObject(missing);
 });
 
-test('browserModel() fails with MODEL_REQUEST in the tested Chromium, whose built-in model does not start', async () => {
-  const error = await ask({}).catch((thrown: unknown) => thrown);
+// Chromium rejects create() without a click if it would begin a download. The tests do not ask
+// Chromium itself: whether its page was clicked lately depends on the time.
+test('browserModel() fails with MODEL_REQUEST if the browser refuses to load its model without a click', async () => {
+  const { api, prompts } = languageModel([], 'downloadable');
+  const create = () => Promise.reject(new DOMException('needs a user gesture', 'NotAllowedError'));
+  const error = await ask({ api: { ...api, create } }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ code: 'MODEL_REQUEST' });
+  expect(error).toMatchObject({
+    code: 'MODEL_REQUEST',
+    message: "The browser's model failed: needs a user gesture",
+    retryable: false,
+  });
+  expect(prompts).toEqual([]);
 });
