@@ -64,8 +64,9 @@ export interface BrowserModelOptions {
  * The model has no native tool calls, so an agent with tools needs `textToolCalls()`. The model
  * supports response schemas. It ignores `temperature`, `topP`, `maxTokens`, `seed` and `stop`,
  * which the API does not offer to pages. A placeholder replaces each media block in the messages.
- * Fails with `MODEL_REQUEST` if the browser has no built-in model, or has yet to load it and the
- * user has not just clicked, and with `MODEL_CONTEXT_LENGTH` if the input is too long.
+ * Fails with `MODEL_REQUEST` if the browser has no built-in model, and with `MODEL_CONTEXT_LENGTH`
+ * if the input is too long. A browser that must load its model first does so only after a click:
+ * without one, the call fails with `MODEL_REQUEST`.
  */
 export function browserModel(options: BrowserModelOptions = {}): ChatModel {
   const fields = 'languages:array|? onDownload:function|? api';
