@@ -2,8 +2,8 @@
 // the stream with its reader, measured replies, their assembly, messages, memory and the queue of
 // tools. It has no hooks, wrappers, checks, limits, aborts and resuming. It imports modules of `dist`
 // that no entry exports.
-import { AgentStream } from '../../packages/core/dist/agent/driver/agent-stream.js';
-import { RunDriver } from '../../packages/core/dist/agent/driver/run-driver.js';
+import { AgentStream } from '../../packages/core/dist/event/readers/agent-stream.js';
+import { RunDriver } from '../../packages/core/dist/event/readers/run-driver.js';
 import { InMemoryMemory } from '../../packages/core/dist/memory/in-memory-memory.js';
 import { createMessage } from '../../packages/core/dist/message/create-message.js';
 import { boundedModel } from '../../packages/core/dist/model/bounded-model.js';

@@ -1,4 +1,4 @@
-export { attach, type AttachOptions } from './agent/driver/attach.ts';
+export { attach, type AttachOptions } from './event/readers/attach.ts';
 export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
 export { mayAskApproval } from './middleware/approval/approval-policy.ts';
@@ -8,8 +8,8 @@ export type { CallInput } from './event/call-input.ts';
 export { judgedJsonMode } from './middleware/output/json-mode.ts';
 export { checkDecision } from './event/check-decision.ts';
 export { jsonClaim, unfitClaim, type Claim } from './middleware/guard/claims.ts';
-export { RunDriver, type RunDriverOptions } from './agent/driver/run-driver.ts';
-export { logLimit, type LogEntry, type LogLimit, type RunLog } from './event/run-log.ts';
+export { RunDriver, type RunDriverOptions } from './event/readers/run-driver.ts';
+export { logLimit, type LogEntry, type LogLimit, type RunLog } from './event/readers/run-log.ts';
 export { EchoMemory, echoFields } from './memory/branch/echo-memory.ts';
 export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memory.ts';
 export type { StoreFeatures } from './memory/key-value-store.ts';

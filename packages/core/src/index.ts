@@ -1,5 +1,5 @@
 export type { AgentOptions, CallOptions } from './preset/react-agent.ts';
-export { AgentStream } from './agent/driver/agent-stream.ts';
+export { AgentStream } from './event/readers/agent-stream.ts';
 export { agentTool, type AgentToolOptions } from './middleware/agent-tool/agent-tool.ts';
 export { ReActAgent } from './preset/react-agent.ts';
 export { AgentError, messageOf } from './error/agent-error.ts';

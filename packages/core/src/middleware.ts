@@ -61,7 +61,7 @@ export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type { Answer, Ending, Jump, LimitReason, Next, ToldReason } from './agent/next.ts';
 export { nestedHooks, perRun, type NestedHooks } from './agent/per-run.ts';
 export { addToSystemPrompt, type Stopped } from './agent/run-context.ts';
-export { presetOf } from './agent/use-list.ts';
+export { partsOf, presetOf } from './agent/use-list.ts';
 export type { ModelReply, ToEvent } from './agent/step/read-reply.ts';
 export { approvals, type ApprovalsOptions } from './middleware/approval/approvals.ts';
 export type { ApprovalRule } from './middleware/approval/approval-rules.ts';

@@ -32,10 +32,10 @@ import {
   requireParts,
   type OptionFields,
 } from './check-options.ts';
-import { AgentStream } from './driver/agent-stream.ts';
-import { keepDriver } from './driver/attach.ts';
-import { RunDriver } from './driver/run-driver.ts';
-import { logLimit } from '../event/run-log.ts';
+import { AgentStream } from '../event/readers/agent-stream.ts';
+import { keepDriver } from '../event/readers/attach.ts';
+import { RunDriver } from '../event/readers/run-driver.ts';
+import { logLimit } from '../event/readers/run-log.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
 import { offerCall } from './run/inbox.ts';

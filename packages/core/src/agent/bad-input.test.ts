@@ -1,4 +1,4 @@
-import { attach } from './driver/attach.ts';
+import { attach } from '../event/readers/attach.ts';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { AgentErrorCode } from '../error/agent-error.ts';

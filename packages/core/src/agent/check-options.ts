@@ -18,16 +18,7 @@ export interface OptionFields {
   readonly call: string;
 }
 
-/** The options that a feature adds to those of the kernel. */
-export type FeatureFields = Partial<Omit<OptionFields, 'of'>>;
-
-/** Returns the options of a class of agents with these features. */
-export function withFeatures(of: string, features: readonly FeatureFields[]): OptionFields {
-  const all = (place: keyof FeatureFields): string =>
-    [kernelFields, ...features].flatMap((fields) => fields[place] ?? []).join(' ');
-  return { of, agent: all('agent'), limits: all('limits'), call: all('call') };
-}
-
+/** The options of the kernel's `Agent`. */
 export const kernelFields: OptionFields = {
   of: 'Agent',
   agent:

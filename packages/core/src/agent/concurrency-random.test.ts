@@ -1,4 +1,4 @@
-import { attach } from './driver/attach.ts';
+import { attach } from '../event/readers/attach.ts';
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -8,7 +8,7 @@ import { orderFaults } from '../../test-support/order-faults.ts';
 import { randomOf } from '../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentStream } from './driver/agent-stream.ts';
+import type { AgentStream } from '../event/readers/agent-stream.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 
 /** Returns the content of the events, however their deltas are joined. */

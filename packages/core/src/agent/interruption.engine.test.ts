@@ -18,7 +18,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool, type Tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { AgentStream } from './driver/agent-stream.ts';
+import type { AgentStream } from '../event/readers/agent-stream.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 
 const input = { type: 'object' } as const;

@@ -1,7 +1,7 @@
 import { Agent } from '../agent/agent.ts';
 import type { AgentInput } from '../event/call-input.ts';
-import { requirePart, withFeatures, type OptionFields } from '../agent/check-options.ts';
-import type { AgentStream } from '../agent/driver/agent-stream.ts';
+import { kernelFields, requirePart, type OptionFields } from '../agent/check-options.ts';
+import type { AgentStream } from '../event/readers/agent-stream.ts';
 import type {
   FeatureOptions,
   KernelCallOptions,
@@ -16,17 +16,19 @@ import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { isMessage } from '../message/validation/is-message.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ReturnDirect } from '../middleware/answer/direct-answers.ts';
+import { directAnswersFields, type ReturnDirect } from '../middleware/answer/direct-answers.ts';
 import { approvalsFields } from '../middleware/approval/approvals.ts';
 import { decideBeside } from '../middleware/approval/basic-approvals.ts';
 import { claimed, type Claim } from '../middleware/guard/claims.ts';
 import { instructions } from '../middleware/guard/instructions.ts';
-import type { RunLimits } from '../middleware/limits/run-limits.ts';
+import { lastAnswerFields } from '../middleware/limits/last-answer.ts';
+import { runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
 import { retrievalFields } from '../middleware/recall/retrieval/retrieval.ts';
 import type { GivenTools } from '../tool/typed-tool.ts';
 import { pauseNext } from '../middleware/steering/pause-next.ts';
-import { servingParts, standard, standardFields } from './standard.ts';
+import { steeringFields } from '../middleware/steering/steering.ts';
+import { servingParts, standard } from './standard.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;
@@ -70,11 +72,16 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
   readonly output?: NoSchema & OutputMode<T>;
 }
 
-const fields = withFeatures('ReActAgent', [
-  ...standardFields,
-  { agent: `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}` },
-  { call: 'claims,decisions,instructions:array|? output:flat()|?' },
-]);
+const fields: OptionFields = {
+  of: 'ReActAgent',
+  agent:
+    `${kernelFields.agent} ${steeringFields} ${directAnswersFields} ${lastAnswerFields} ` +
+    `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}`,
+  limits: `${kernelFields.limits} ${runLimitsFields}`,
+  call:
+    `${kernelFields.call} claims,decisions,instructions:array|? output:flat()|? ` +
+    directAnswersFields,
+};
 
 /**
  * An agent that reasons, acts and observes until it has an answer. It is the kernel's `Agent` with

@@ -1,19 +1,10 @@
-import { steering, steeringFields } from '../middleware/steering/steering.ts';
-import type { FeatureFields } from '../agent/check-options.ts';
+import { steering } from '../middleware/steering/steering.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { directAnswers, directAnswersFields } from '../middleware/answer/direct-answers.ts';
+import { directAnswers } from '../middleware/answer/direct-answers.ts';
 import { basicApprovals } from '../middleware/approval/basic-approvals.ts';
-import { runLimits, runLimitsFields } from '../middleware/limits/run-limits.ts';
-import { lastAnswer, lastAnswerFields } from '../middleware/limits/last-answer.ts';
-
-/** The options of the features that `standard()` returns. */
-export const standardFields: readonly FeatureFields[] = [
-  steeringFields,
-  directAnswersFields,
-  lastAnswerFields,
-  runLimitsFields,
-];
+import { runLimits } from '../middleware/limits/run-limits.ts';
+import { lastAnswer } from '../middleware/limits/last-answer.ts';
 
 /** The part of `standard()` that serves each option. */
 export const servingParts: Readonly<Record<string, string>> = {

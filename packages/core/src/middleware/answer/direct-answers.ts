@@ -1,4 +1,3 @@
-import type { FeatureFields } from '../../agent/check-options.ts';
 import type { InnerStep, Middleware, RequestDraft } from '../../agent/middleware.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -30,13 +29,8 @@ declare module '../../agent/kernel-options.ts' {
  */
 export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
 
-const kinds = 'returnDirect:boolean|function|?';
-
-/** The options of an agent and of its calls that `directAnswers()` carries out. */
-export const directAnswersFields: FeatureFields = {
-  agent: kinds,
-  call: kinds,
-};
+/** The option of an agent and of its calls that `directAnswers()` reads. */
+export const directAnswersFields = 'returnDirect:boolean|function|?';
 
 /**
  * Ends the agent call with the outputs of tools, if the newest messages are tool results.

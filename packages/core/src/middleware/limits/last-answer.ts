@@ -1,4 +1,3 @@
-import type { FeatureFields } from '../../agent/check-options.ts';
 import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
 import { isEnding, type LimitReason, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
@@ -65,8 +64,8 @@ export interface LastAnswerOptions {
   readonly answer?: OnLimit;
 }
 
-/** The options of an agent that `lastAnswer()` carries out. */
-export const lastAnswerFields: FeatureFields = { agent: 'onLimit:function|?' };
+/** The option of an agent that `lastAnswer()` reads. */
+export const lastAnswerFields = 'onLimit:function|?';
 
 /**
  * Gives a last answer at the limit of iterations or tokens. `ReActAgent` has this middleware, and a

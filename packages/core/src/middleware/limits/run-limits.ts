@@ -1,4 +1,3 @@
-import type { FeatureFields } from '../../agent/check-options.ts';
 import type { InnerStep, Middleware, OpenCall, Reply } from '../../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
@@ -8,7 +7,8 @@ import { outputToolName } from '../../message/output-tool.ts';
 import { allowTools } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-result.ts';
 
-const limits = 'toolCalls,tokens:count|?';
+/** The limits of an agent that `runLimits()` reads. */
+export const runLimitsFields = 'toolCalls,tokens:count|?';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -34,15 +34,12 @@ export interface RunLimits {
   readonly tokens?: number;
 }
 
-/** The options of an agent that `runLimits()` carries out. */
-export const runLimitsFields: FeatureFields = { limits };
-
 /**
  * Enforces limits of tool calls and tokens. `ReActAgent` has this middleware, and its own `limits`
  * override these field by field. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function runLimits(usual: RunLimits = {}): Middleware {
-  checkOptions('runLimits()', usual, limits);
+  checkOptions('runLimits()', usual, runLimitsFields);
   /** The tool calls of each run so far. */
   const callsOf = perRun(() => ({ count: 0 }));
   const maxCalls = ({ options }: RunContext): number =>

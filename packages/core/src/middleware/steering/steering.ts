@@ -1,4 +1,3 @@
-import type { FeatureFields } from '../../agent/check-options.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding, isNewAnswer, type Answer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
@@ -10,12 +9,8 @@ import type { CheckedRequest } from '../../event/interrupt-request.ts';
 import { joinCall } from './join-call.ts';
 import { SteeredRun } from './steered-run.ts';
 
-const fields = 'pauseWhenIdle:boolean|?';
-
-/** The options of an agent that `steering()` carries out. */
-export const steeringFields: FeatureFields = {
-  agent: fields,
-};
+/** The option of an agent that `steering()` reads. */
+export const steeringFields = 'pauseWhenIdle:boolean|?';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -48,7 +43,7 @@ export interface SteeringOptions {
  * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function steering(options: SteeringOptions = {}): Middleware {
-  checkOptions('steering()', options, fields);
+  checkOptions('steering()', options, steeringFields);
   const steeredRun = perRun((context, steps) => new SteeredRun(context, steps));
   return {
     name: 'steering',

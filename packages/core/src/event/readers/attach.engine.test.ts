@@ -1,6 +1,6 @@
 import { attach } from './attach.ts';
 import { expect, test } from 'vitest';
-import type { AgentEvent } from '../../event/agent-event.ts';
+import type { AgentEvent } from '../agent-event.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';

@@ -1,5 +1,5 @@
-import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
-import type { AgentResult } from '../../event/agent-result.ts';
+import type { AgentEvent, EventBatch } from '../agent-event.ts';
+import type { AgentResult } from '../agent-result.ts';
 import type { RunDriver } from './run-driver.ts';
 
 /**

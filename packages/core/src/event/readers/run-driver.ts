@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { EventBatch } from '../../event/agent-event.ts';
-import type { AgentResult } from '../../event/agent-result.ts';
-import { addToLog, logSince, type LogLimit, type RunLog } from '../../event/run-log.ts';
+import type { EventBatch } from '../agent-event.ts';
+import type { AgentResult } from '../agent-result.ts';
+import { addToLog, logSince, type LogLimit, type RunLog } from './run-log.ts';
 
 /** The run of a `RunDriver`, and whether it goes on without a reader. */
 export interface RunDriverOptions<T = unknown> {

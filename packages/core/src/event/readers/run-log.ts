@@ -1,4 +1,4 @@
-import type { AgentEvent, EventOf } from './agent-event.ts';
+import type { AgentEvent, EventOf } from '../agent-event.ts';
 
 /**
  * Events of a run, for readers that start late. Adjacent deltas of a block share one entry, so the

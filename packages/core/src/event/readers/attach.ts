@@ -1,7 +1,11 @@
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { AgentStream } from './agent-stream.ts';
-import type { Agent } from '../agent.ts';
 import type { RunDriver } from './run-driver.ts';
+
+/** An agent: its events are what readers get. */
+interface Streaming {
+  stream(...given: never): AgentStream;
+}
 
 /** Which run a new reader joins, and from which event. */
 export interface AttachOptions {
@@ -18,7 +22,7 @@ export interface AttachOptions {
  * or if its `result` was used before the first read. A stream becomes the last one when
  * its run starts.
  */
-export function attach(agent: Agent, options: AttachOptions = {}): AgentStream | null {
+export function attach(agent: Streaming, options: AttachOptions = {}): AgentStream | null {
   checkFields('attach(): the agent', agent, 'stream:function', 'INVALID_INPUT');
   checkOptions('attach()', options, 'runId:string|? afterSeq:number|?', 'INVALID_INPUT');
   const driver = lastDrivers.get(agent);
