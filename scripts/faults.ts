@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FaultReport } from '../packages/core/src/testing/fault-injection.ts';
+import type { FaultReport } from '../test/faults/inject-faults.ts';
 import { ensureChromium } from './install-chromium.ts';
 import { runCommand } from './run-command.ts';
 
@@ -13,7 +13,7 @@ interface Tried extends FaultReport {
 }
 
 const runs: readonly (readonly [project: string, file: string])[] = [
-  ['node', 'packages/core/src/testing/fault-injection.test.ts'],
+  ['node', 'packages/core/src/memory/killed-hosts.test.ts'],
   ['browser', 'packages/web-worker/src/session/faults.test.ts'],
   ['workerd', 'packages/edge/src/session/faults.test.ts'],
 ];

@@ -3,12 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryStore, SessionMemory, type Msg } from '@isoloop/core';
-import { localHost, makeWitness } from '@isoloop/core/testing';
+import { localHost } from './faults/inject-faults.ts';
+import { makeWitness } from './faults/mortal-process.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { turnsOf } from '../packages/web-worker/src/inspector/steps/log-turns.ts';
 import { testFile } from '../packages/web-worker/src/inspector/steps/test-file.ts';
 import { root } from '../scripts/root.ts';
-import { faultScenarios } from './fault-scenarios.ts';
+import { faultScenarios } from './faults/fault-scenarios.ts';
 
 /** Writes a test for each turn of each scenario, as the inspector exports it. */
 async function exported(): Promise<readonly string[]> {

@@ -2,14 +2,9 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReActAgent, SessionMemory } from '@isoloop/core';
-import {
-  injectFaults,
-  keyValueStoreConformance,
-  localHost,
-  ScriptedModel,
-  spreadPoints,
-} from '@isoloop/core/testing';
-import { faultScenarios } from './fault-scenarios.ts';
+import { injectFaults, localHost, spreadPoints } from './faults/inject-faults.ts';
+import { keyValueStoreConformance, ScriptedModel } from '@isoloop/core/testing';
+import { faultScenarios } from './faults/fault-scenarios.ts';
 import { unstorageStore } from '@isoloop/core/unstorage';
 import type { Driver } from 'unstorage';
 import fsDriver from 'unstorage/drivers/fs';

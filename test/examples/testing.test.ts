@@ -9,10 +9,6 @@ import * as z from 'zod';
 import * as vitest from 'vitest';
 import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
 // #endregion
-// #region faults
-import { MemoryStore } from '@isoloop/core';
-import { injectFaults, localHost, type FaultScenario } from '@isoloop/core/testing';
-// #endregion
 import { MemoryStore as MyStore, SessionMemory } from '@isoloop/core';
 
 const shared = new MyStore();
@@ -65,34 +61,3 @@ test('ScriptedModel replays replies, pauses and errors', async () => {
 keyValueStoreConformance(vitest, 'MyStore', () => new MyStore());
 memoryConformance(vitest, 'MyMemory', (sessionId) => new MyMemory(sessionId), { persistent: true });
 // #endregion
-
-test('injectFaults() kills a host at every point and finds no faults', async () => {
-  // #region faults
-  const scenario: FaultScenario = {
-    name: 'booking',
-    turns: ['Book a room.'],
-    open: (process) =>
-      new ReActAgent({
-        name: 'assistant',
-        sessionId: 'trip',
-        memory: process.memory('trip'),
-        tools: [
-          process.tool({
-            name: 'book',
-            description: 'Books a room',
-            input: {},
-            execute: () => 'Booked.',
-          }),
-        ],
-        model: process.model(({ messages }) =>
-          messages.length > 2 ? 'Done.' : { toolCalls: [{ name: 'book', id: 'call' }] },
-        ),
-      }),
-  };
-  const report = await injectFaults(scenario, {
-    makeHost: () => localHost(scenario, new MemoryStore()),
-  }); // or a store of your own
-  console.assert(report.kills > 20 && report.faults.length === 0);
-  // #endregion
-  expect(report.kills).toBe(report.points);
-});

@@ -1,5 +1,5 @@
 import { MemoryStore, type KeyValueStore } from '@isoloop/core';
-import { makeWitness, MortalProcess, type Witness } from '@isoloop/core/testing';
+import { makeWitness, MortalProcess, type Witness } from '../faults/mortal-process.ts';
 
 export interface HeldProcessOptions {
   /** Store of the conversation. Default: a new `MemoryStore`. */

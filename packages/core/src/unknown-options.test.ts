@@ -252,15 +252,12 @@ const entries: Readonly<Record<string, Entry>> = {
     exports: testing,
     calls: {
       ScriptedModel: (wrong) => new testing.ScriptedModel([], wrong),
-      injectFaults: (wrong) => testing.injectFaults({} as Wrong, given({ makeHost: noop }, wrong)),
       memoryConformance: (wrong) =>
         testing.memoryConformance({} as Wrong, '', noop as Wrong, wrong),
       modelConformance: (wrong) =>
         testing.modelConformance({} as Wrong, '', given({ modelWith: noop }, wrong) as Wrong),
     },
-    others:
-      'MortalProcess isSameButInterrupted keyValueStoreConformance liveAndDie ' +
-      'localHost makeWitness spreadPoints',
+    others: 'keyValueStoreConformance',
   },
   './text-protocol': {
     exports: protocols,

@@ -1,8 +1,9 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { Msg } from '@isoloop/core';
 import { SessionMemory } from '@isoloop/core';
-import { liveAndDie, type Life, type LifeReport, type Witness } from '@isoloop/core/testing';
-import { faultScenarios } from '../../../test/fault-scenarios.ts';
+import { liveAndDie, type LifeReport } from '../../../test/faults/inject-faults.ts';
+import type { Life, Witness } from '../../../test/faults/mortal-process.ts';
+import { faultScenarios } from '../../../test/faults/fault-scenarios.ts';
 import { DurableStore } from '../src/store/durable-store.ts';
 
 /** A Durable Object that runs the processes of a fault scenario, one after the other. */

@@ -1,5 +1,6 @@
-import { liveAndDie, type Life, type Witness } from '@isoloop/core/testing';
-import { faultScenarios } from '../../../test/fault-scenarios.ts';
+import { liveAndDie } from '../../../test/faults/inject-faults.ts';
+import type { Life, Witness } from '../../../test/faults/mortal-process.ts';
+import { faultScenarios } from '../../../test/faults/fault-scenarios.ts';
 import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
 
 export interface FaultOrder {

@@ -34,7 +34,7 @@ import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 
 const add = tool({

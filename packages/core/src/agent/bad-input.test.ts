@@ -11,7 +11,7 @@ import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { httpProviders } from '../../test-support/providers.ts';
 import { openai } from '../openai.ts';
-import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
-import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { randomOf } from '../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

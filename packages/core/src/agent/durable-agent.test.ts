@@ -3,7 +3,7 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { textOf } from '../message/message-text.ts';
 import { listSessions } from '../memory/list-sessions.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';
 import { tool } from '../tool/tool.ts';

@@ -7,7 +7,7 @@ import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { toolResultsOf } from '../message/message-text.ts';
-import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { tool, type Tool } from '../tool/tool.ts';

@@ -10,7 +10,7 @@ import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { responseCache } from '../middleware/resilience/response-cache.ts';
 import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { bySimilarity } from '../middleware/selection/by-similarity.ts';

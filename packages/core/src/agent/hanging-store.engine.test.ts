@@ -6,7 +6,7 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import type { Msg } from '../message/msg.ts';
 import { textOf } from '../message/message-text.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 

@@ -12,7 +12,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import { approvals, type ApprovalsOptions } from '../middleware/approval/approvals.ts';
-import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';

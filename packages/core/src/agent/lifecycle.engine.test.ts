@@ -5,7 +5,7 @@ import type { Hook } from '../event/hook.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
-import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

@@ -8,7 +8,7 @@ import type { Msg } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import type { Middleware, RequestDraft } from './middleware.ts';
 import { isEnding, type Ending } from './next.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';

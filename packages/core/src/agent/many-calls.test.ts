@@ -4,7 +4,7 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { openai } from '../openai.ts';
-import { requestFaults } from '../testing/history-faults.ts';
+import { requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

@@ -7,7 +7,7 @@ import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';

@@ -9,7 +9,7 @@ import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';

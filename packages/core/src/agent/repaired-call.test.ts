@@ -4,7 +4,7 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import type { EventOf } from '../event/agent-event.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import { toolCallLimit } from '../middleware/limits/tool-call-limit.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedToolCall } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

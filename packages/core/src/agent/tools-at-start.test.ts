@@ -6,7 +6,7 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { agentscope } from '../preset/agentscope.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';

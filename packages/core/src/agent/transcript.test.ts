@@ -4,7 +4,7 @@ import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
-import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';

@@ -4,7 +4,7 @@ import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';

@@ -7,7 +7,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { requestFaults } from '../testing/history-faults.ts';
+import { requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';

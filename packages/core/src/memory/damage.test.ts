@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { secret, storedTurns } from '../../test-support/damage/conversations.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';

@@ -12,7 +12,7 @@ import { modelTimeout } from './resilience/model-timeout.ts';
 import { responseCache } from './resilience/response-cache.ts';
 import { retry } from './resilience/retry.ts';
 import { jsonlTrace } from './observe/jsonl-trace.ts';
-import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { randomOf } from '../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentOptions } from './react-agent.ts';
-import { historyFaults } from '../testing/history-faults.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { lastAnswer, summarize } from '../middleware/limits/last-answer.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';

@@ -1,6 +1,6 @@
 import { AgentError } from '../../src/error/agent-error.ts';
 import type { SessionMemory, SessionMemoryOptions } from '../../src/memory/session-memory.ts';
-import { historyFaults } from '../../src/testing/history-faults.ts';
+import { historyFaults } from '../history-faults.ts';
 
 /**
  * What reading a changed store leads to: the `same` conversation, an error that is `reported`, or

@@ -5,8 +5,8 @@ import {
   spreadPoints,
   type FaultHost,
   type FaultScenario,
-} from '@isoloop/core/testing';
-import { faultScenarios } from '../../../../test/fault-scenarios.ts';
+} from '../../../../test/faults/inject-faults.ts';
+import { faultScenarios } from '../../../../test/faults/fault-scenarios.ts';
 import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 

@@ -5,8 +5,8 @@ import {
   type FaultHost,
   type FaultScenario,
   type LifeReport,
-} from '@isoloop/core/testing';
-import { faultScenarios } from '../../../../test/fault-scenarios.ts';
+} from '../../../../test/faults/inject-faults.ts';
+import { faultScenarios } from '../../../../test/faults/fault-scenarios.ts';
 import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import type { FaultOrder } from '../../test-support/faults.ts';

@@ -1,6 +1,6 @@
 import { ReActAgent, textOf, type JsonObject } from '@isoloop/core';
 import { joinTools } from '@isoloop/core/tools';
-import type { Witness } from '@isoloop/core/testing';
+import type { Witness } from '../../../../test/faults/mortal-process.ts';
 import { exposeAgent, IndexedDbStore } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 import { HeldProcess } from '../../../../test/recovery/held-process.ts';

@@ -8,7 +8,7 @@ import type { Hook } from '../../event/hook.ts';
 import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { createUiMessageEncoder } from '../../stream/ui/ui-message-encoder.ts';

@@ -10,8 +10,8 @@ import {
   type Memory,
   type Msg,
 } from '@isoloop/core';
-import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
-import { makeWitness, MortalProcess } from '../../testing/mortal-process.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
+import { makeWitness, MortalProcess } from '../../../../../test/faults/mortal-process.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 
 const approve: Decision = { toolUseId: 'c1', type: 'approve' };

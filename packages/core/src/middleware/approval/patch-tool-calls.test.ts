@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
-import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { patchToolCalls, type PatchToolCallsOptions } from './patch-tool-calls.ts';

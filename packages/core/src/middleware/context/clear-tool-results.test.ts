@@ -7,7 +7,7 @@ import {
 } from '../../message/create-message.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { requestFaults } from '../../testing/history-faults.ts';
+import { requestFaults } from '../../../test-support/history-faults.ts';
 import { clearToolResults, type ClearToolResultsOptions } from './clear-tool-results.ts';
 import type { FittedContext } from './context-policy.ts';
 

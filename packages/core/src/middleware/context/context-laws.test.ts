@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import { isResult, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage, countTools } from '../../tokens/count-message.ts';
-import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
 import { randomRequest, type RandomRequest } from '../../../test-support/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

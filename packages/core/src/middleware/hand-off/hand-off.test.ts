@@ -9,7 +9,7 @@ import { outputText, textOf, toolResultsOf } from '../../message/message-text.ts
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { createUiMessageEncoder } from '../../stream/ui/ui-message-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';

@@ -4,7 +4,7 @@ import type { MediaBlock } from '../../message/content-block.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';

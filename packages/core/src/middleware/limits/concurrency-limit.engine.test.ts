@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

@@ -6,7 +6,7 @@ import { userMessage } from '../../message/create-message.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';

@@ -10,7 +10,7 @@ import { summaryFallback, type SummaryFallbackOptions } from './summary-fallback
 import { textOf } from '../../message/message-text.ts';
 import { structured } from '../output/structured.ts';
 import { textStream } from '../../stream/text-stream.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
 

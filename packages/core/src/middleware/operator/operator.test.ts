@@ -4,7 +4,7 @@ import { SessionMemory } from '../../memory/session-memory.ts';
 import { textOf } from '../../message/message-text.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { operator, operatorMessage } from './operator.ts';

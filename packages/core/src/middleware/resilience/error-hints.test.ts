@@ -6,7 +6,7 @@ import { textOf } from '../../message/message-text.ts';
 import { structured } from '../output/structured.ts';
 import { fitContext } from '../context/fit-context.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
-import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { errorHints } from './error-hints.ts';

@@ -7,7 +7,7 @@ import { outputGuards } from '../guard/output/output-guards.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
-import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';

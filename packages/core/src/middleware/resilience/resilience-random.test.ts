@@ -14,7 +14,7 @@ import { retry } from './retry.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 import { textStream } from '../../stream/text-stream.ts';
-import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
 import {

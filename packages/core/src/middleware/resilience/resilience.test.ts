@@ -7,7 +7,7 @@ import { modelTimeout } from './model-timeout.ts';
 import { circuitBreaker } from './circuit-breaker.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { tool } from '../../tool/tool.ts';
 import { metrics, type ExecutionMetric } from '../observe/metrics.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';

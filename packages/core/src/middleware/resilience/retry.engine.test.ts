@@ -4,7 +4,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { Retry } from './backoff.ts';

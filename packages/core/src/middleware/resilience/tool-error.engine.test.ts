@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Retry } from './backoff.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';

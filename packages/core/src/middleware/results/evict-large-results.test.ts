@@ -4,7 +4,7 @@ import type { ContentBlock } from '../../message/content-block.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import { tool, type ToolOutput } from '../../tool/tool.ts';

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { structured } from '../output/structured.ts';
 import { tool } from '../../tool/tool.ts';

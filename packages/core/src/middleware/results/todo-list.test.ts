@@ -3,7 +3,7 @@ import { clearToolResults } from '../context/clear-tool-results.ts';
 import { contextPolicy } from '../context/context-policy.ts';
 import { lastTurns } from '../context/history-views.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
-import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { toolResultsOf, textOf } from '../../message/message-text.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { selectTools, type ToolSelector } from './select-tools.ts';

@@ -8,7 +8,7 @@ import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { textOf } from '../../message/message-text.ts';
 import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
-import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';

@@ -5,7 +5,7 @@ import type { AgentOptions } from '../../preset/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
 import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
-import { historyFaults } from '../../testing/history-faults.ts';
+import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { loadState, saveState } from '../state/agent-state.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../message/create-message.ts';
 import { textOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { requestFaults } from '../../../testing/history-faults.ts';
+import { requestFaults } from '../../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
 import { prepending } from '../../../../test-support/prepending.ts';

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { fallback } from '../../resilience/fallback.ts';
 import { textOf, toolResultsOf } from '../../../message/message-text.ts';
-import { historyFaults } from '../../../testing/history-faults.ts';
+import { historyFaults } from '../../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool, type ToolOutput } from '../../../tool/tool.ts';
 import { piiGuard, type PiiGuardOptions } from './pii-guard.ts';

@@ -1,16 +1,15 @@
-import { checkOptions } from '../error/check-fields.ts';
-import type { Decision, PendingCall } from '../event/pending-call.ts';
-import type { AgentResult } from '../event/agent-result.ts';
-import type { ReActAgent } from '../preset/react-agent.ts';
-import { AgentError } from '../error/agent-error.ts';
-import type { Awaitable } from '../event/hook.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { userMessage } from '../message/create-message.ts';
-import { toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import { openCalls } from '../message/tool-pairs.ts';
-import { historyFaults } from './history-faults.ts';
+import type { Decision, PendingCall } from '../../packages/core/src/event/pending-call.ts';
+import type { AgentResult } from '../../packages/core/src/event/agent-result.ts';
+import type { ReActAgent } from '../../packages/core/src/preset/react-agent.ts';
+import { AgentError } from '../../packages/core/src/error/agent-error.ts';
+import type { Awaitable } from '../../packages/core/src/event/hook.ts';
+import type { KeyValueStore } from '../../packages/core/src/memory/key-value-store.ts';
+import { SessionMemory } from '../../packages/core/src/memory/session-memory.ts';
+import { userMessage } from '../../packages/core/src/message/create-message.ts';
+import { toolUsesOf } from '../../packages/core/src/message/message-text.ts';
+import type { Msg } from '../../packages/core/src/message/msg.ts';
+import { openCalls } from '../../packages/core/src/message/tool-pairs.ts';
+import { historyFaults } from '../../packages/core/test-support/history-faults.ts';
 import { makeWitness, MortalProcess, type Life, type Witness } from './mortal-process.ts';
 
 /** Conversation for `injectFaults`, which lets its process die at every possible point. */
@@ -94,8 +93,6 @@ export async function injectFaults(
   scenario: FaultScenario,
   options: FaultOptions,
 ): Promise<FaultReport> {
-  const fields = 'makeHost:function points,again:function|?';
-  checkOptions('injectFaults()', options, fields);
   const {
     makeHost,
     points = (count) => Array.from({ length: count }, (_, index) => index),

@@ -1,13 +1,18 @@
 import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import type { RunNote } from '../memory/log/log-record.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
+import type { RunNote } from './log/log-record.ts';
+import { MemoryStore } from './memory-store.ts';
+import { SessionMemory } from './session-memory.ts';
 import type { Msg } from '../message/msg.ts';
-import { injectFaults, localHost, spreadPoints, type FaultScenario } from './fault-injection.ts';
-import { faultScenarios } from '../../../../test/fault-scenarios.ts';
-import type { MortalProcess } from './mortal-process.ts';
+import {
+  injectFaults,
+  localHost,
+  spreadPoints,
+  type FaultScenario,
+} from '../../../../test/faults/inject-faults.ts';
+import { faultScenarios } from '../../../../test/faults/fault-scenarios.ts';
+import type { MortalProcess } from '../../../../test/faults/mortal-process.ts';
 import { randomOf } from '../../../../test/random-of.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
+import { MemoryStore } from './memory-store.ts';
+import { SessionMemory } from './session-memory.ts';
 import { userMessage } from '../message/create-message.ts';
-import { historyFaults } from './history-faults.ts';
-import { makeWitness, MortalProcess } from './mortal-process.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
+import { makeWitness, MortalProcess } from '../../../../test/faults/mortal-process.ts';
 
 /** Runs two turns with tools in one process. */
 async function converse(process: MortalProcess, durability: 'step' | 'turn'): Promise<void> {

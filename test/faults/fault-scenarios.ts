@@ -1,8 +1,10 @@
 import { agentTool, ReActAgent } from '@isoloop/core';
 import type { AgentOptions, Msg, Tool } from '@isoloop/core';
 import { sessionSummaries, summarization } from '@isoloop/core/context';
-import { isSameButInterrupted } from '@isoloop/core/testing';
-import type { FaultScenario, MortalProcess, ScriptedReply } from '@isoloop/core/testing';
+import { isSameButInterrupted } from './inject-faults.ts';
+import type { FaultScenario } from './inject-faults.ts';
+import type { MortalProcess } from './mortal-process.ts';
+import type { ScriptedReply } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 
 /** Returns the conversations that must survive the death of a process on every store. */

@@ -1,13 +1,24 @@
-import type { KeyValueStore } from '../memory/key-value-store.ts';
-import type { WriteOptions } from '../memory/memory.ts';
-import { SessionMemory, type SessionMemoryOptions } from '../memory/session-memory.ts';
-import { toolResultsOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
-import type { SchemaLike } from '../schema/to-schema.ts';
-import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
-import { requestFaults } from './history-faults.ts';
-import { ScriptedModel, type ScriptedReply, type ScriptedModelOptions } from './scripted-model.ts';
+import type { KeyValueStore } from '../../packages/core/src/memory/key-value-store.ts';
+import type { WriteOptions } from '../../packages/core/src/memory/memory.ts';
+import {
+  SessionMemory,
+  type SessionMemoryOptions,
+} from '../../packages/core/src/memory/session-memory.ts';
+import { toolResultsOf } from '../../packages/core/src/message/message-text.ts';
+import type { Msg } from '../../packages/core/src/message/msg.ts';
+import type {
+  ChatModel,
+  ModelDelta,
+  ModelRequest,
+} from '../../packages/core/src/model/chat-model.ts';
+import type { SchemaLike } from '../../packages/core/src/schema/to-schema.ts';
+import { tool, type Tool, type ToolOptions } from '../../packages/core/src/tool/tool.ts';
+import { requestFaults } from '../../packages/core/test-support/history-faults.ts';
+import {
+  ScriptedModel,
+  type ScriptedReply,
+  type ScriptedModelOptions,
+} from '../../packages/core/src/testing/scripted-model.ts';
 
 /**
  * Observations of the processes of one conversation, made outside these processes.

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import { MemoryStore } from './memory-store.ts';
+import { SessionMemory } from './session-memory.ts';
 import { userMessage } from '../message/create-message.ts';
-import { historyFaults } from './history-faults.ts';
-import { lies, lyingStore } from './lying-store.ts';
-import { makeWitness, MortalProcess } from './mortal-process.ts';
+import { historyFaults } from '../../test-support/history-faults.ts';
+import { lies, lyingStore } from '../testing/lying-store.ts';
+import { makeWitness, MortalProcess } from '../../../../test/faults/mortal-process.ts';
 
 /** Creates a store in which one operation fails, before or after it takes effect. */
 function failing(inner: MemoryStore, at: number, takesEffect: boolean, error: AgentError) {
