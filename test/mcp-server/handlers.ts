@@ -126,10 +126,6 @@ export const handlers: Readonly<Record<string, Handler>> = {
     host.happenings.happen('ordered');
     return text(`ordered ${JSON.stringify(size!.content)}`);
   },
-  async order_then_wait(args, context) {
-    await context.ask({ size: sizeForm });
-    return handlers['slow']!(args, context);
-  },
   async order_twice(_args, { ask, host, progress }) {
     const { size } = await ask({ size: sizeForm });
     await progress(1, 2, 'one answer');

@@ -24,7 +24,7 @@ export function makeServer(host: McpHost): Server {
       const elicit = (question: unknown): Promise<ElicitResult> =>
         server.elicitInput(question as ElicitRequest['params'] & { mode: 'form' }, {
           relatedRequestId: requestId,
-          signal: AbortSignal.any([signal, host.withdrawing]),
+          signal,
         });
       return handlerOf(host, params.name)(params.arguments ?? {}, {
         signal,

@@ -29,13 +29,7 @@ export class McpHost {
     legacy: 'reject',
   });
   readonly #answerCurrent = toNodeHandler(this.#current);
-  #withdrawing = new AbortController();
   #down = false;
-
-  /** Signal that withdraws the open questions of older servers. */
-  get withdrawing(): AbortSignal {
-    return this.#withdrawing.signal;
-  }
 
   async answer(request: IncomingMessage, response: ServerResponse, kind: McpKind): Promise<void> {
     this.happenings.happen(request.method === 'GET' ? 'stream' : 'request');
@@ -66,10 +60,7 @@ export class McpHost {
     else if (what === 'forget') this.#forget();
     else if (what === 'revoke') this.authorization.revoke();
     else if (what === 'visited') this.happenings.happen('visited');
-    else if (what === 'withdraw') {
-      this.#withdrawing.abort();
-      this.#withdrawing = new AbortController();
-    } else if (what === 'add' || what === 'define') {
+    else if (what === 'add' || what === 'define') {
       const plain = {
         name: detail,
         description: `Added later: ${detail}.`,

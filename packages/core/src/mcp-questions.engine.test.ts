@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { newServer, type McpServerKind, type McpTestServer } from '../test-support/mcp-server.ts';
+import { newServer, type McpTestServer } from '../test-support/mcp-server.ts';
 import { ReActAgent } from './preset/react-agent.ts';
 import type { Decision } from './event/pending-call.ts';
 import { MemoryStore } from './memory/memory-store.ts';
@@ -38,40 +38,45 @@ async function outputsOf(agent: ReActAgent): Promise<readonly string[]> {
 }
 
 const size = { size: 'M', count: 2 };
-const kinds = ['mcp', 'resumable', 'current'] as const;
-
-test.each(kinds)(
-  'a question suspends the tool call, and the answer continues it: %s',
-  async (kind) => {
-    const server = newServer(kind);
-    const agent = await newSession(server)([call('order')]);
-    const asked = await agent.call('Order a shirt');
-    expect(asked).toMatchObject({
-      reason: 'suspended',
-      pending: [
-        {
-          toolUseId: 'c',
-          name: 'order',
-          kind: 'suspended',
-          reason: 'Which size?',
-          details: {
-            questions: {
-              [kind === 'current' ? 'size' : 'answer']: {
-                mode: 'form',
-                message: 'Which size?',
-                requestedSchema: { properties: { size: { enum: ['S', 'M'] } } },
-              },
+test('a question suspends the tool call, and the answer continues it', async () => {
+  const server = newServer('current');
+  const agent = await newSession(server)([call('order')]);
+  const asked = await agent.call('Order a shirt');
+  expect(asked).toMatchObject({
+    reason: 'suspended',
+    pending: [
+      {
+        toolUseId: 'c',
+        name: 'order',
+        kind: 'suspended',
+        reason: 'Which size?',
+        details: {
+          questions: {
+            size: {
+              mode: 'form',
+              message: 'Which size?',
+              requestedSchema: { properties: { size: { enum: ['S', 'M'] } } },
             },
           },
         },
-      ],
-    });
+      },
+    ],
+  });
+  expect(await server.count('ordered')).toBe(0);
+  expect(await agent.call([answer(JSON.stringify(size))])).toMatchObject({ reason: 'stop' });
+  expect(await outputsOf(agent)).toEqual([`ordered ${JSON.stringify(size)}`]);
+  expect(await server.count('ordered')).toBe(1);
+  expect(await server.count('call')).toBe(2);
+});
+
+test.each(['mcp', 'resumable'] as const)(
+  'an older server, whose question would end with this process, learns that it cannot ask: %s',
+  async (kind) => {
+    const server = newServer(kind);
+    const agent = await newSession(server)([call('order')]);
+    expect(await agent.call('Order a shirt')).toMatchObject({ reason: 'stop' });
+    expect(await outputsOf(agent)).toEqual([expect.stringMatching(/^Error: .*elicitation/i)]);
     expect(await server.count('ordered')).toBe(0);
-    expect(await agent.call([answer(JSON.stringify(size))])).toMatchObject({ reason: 'stop' });
-    expect(await outputsOf(agent)).toEqual([`ordered ${JSON.stringify(size)}`]);
-    expect(await server.count('ordered')).toBe(1);
-    // Only a server that does not keep the tool call open gets it again.
-    expect(await server.count('call')).toBe(kind === 'current' ? 2 : 1);
   },
 );
 
@@ -88,62 +93,33 @@ test('a person answers a question from the log after a restart', async () => {
   expect(await server.count('ordered')).toBe(1);
 });
 
-test('after a restart, an older server has forgotten the question, and the model learns that', async () => {
-  const server = newServer();
+test('a tool call may ask several times, and progress goes on', async () => {
+  const server = newServer('current');
   const process = newSession(server);
-  await (await process([call('order')])).call('Go');
-  const later = await process();
-  await later.call([answer(JSON.stringify(size))]);
-  expect(await outputsOf(later)).toEqual([
-    'Error: The MCP server "test" no longer waits for the answer. The tool call may have run in part.',
-  ]);
-  expect(await server.count('call')).toBe(1);
-});
-
-test('after a restart, a tool with replay `safe` runs again at an older server and gets the answer', async () => {
-  const server = newServer();
-  const process = newSession(server);
-  await (await process([call('order_twice')], { replay: 'safe' })).call('Go');
-  const later = await process([], { replay: 'safe' });
-  const next = await later.call([answer(JSON.stringify(size))]);
-  expect(next.pending).toMatchObject([{ reason: 'Your name?' }]);
-  await later.call([answer('Ann')]);
-  expect(await outputsOf(later)).toEqual([`ordered ${JSON.stringify([size, { name: 'Ann' }])}`]);
-  expect(await server.count('call')).toBe(2);
-});
-
-test.each(kinds)('a tool call may ask several times, and progress goes on: %s', async (kind) => {
-  const server = newServer(kind);
-  const process = newSession(server);
-  let agent = await process([call('order_twice')]);
-  await agent.call('Go');
+  await (await process([call('order_twice')])).call('Go');
   const chunks: unknown[] = [];
-  // Only a stateless server continues after a restart.
-  if (kind === 'current') agent = await process();
+  const agent = await process();
   agent.addHook({ on: { 'acting-chunk': ({ chunk }) => void chunks.push(chunk) } });
   const second = await agent.call([answer(JSON.stringify(size))]);
   expect(second.pending).toMatchObject([{ toolUseId: 'c', reason: 'Your name?' }]);
-  if (kind === 'current') agent = await process();
-  await agent.call([answer('{"name":"Ann"}')]);
-  expect(await outputsOf(agent)).toEqual([`ordered ${JSON.stringify([size, { name: 'Ann' }])}`]);
+  const later = await process();
+  await later.call([answer('{"name":"Ann"}')]);
+  expect(await outputsOf(later)).toEqual([`ordered ${JSON.stringify([size, { name: 'Ann' }])}`]);
   expect(chunks).toEqual([{ progress: 1, total: 2, message: 'one answer' }]);
 });
 
-test.each<[kind: McpServerKind, decision: object, output: string]>(
-  (['mcp', 'current'] as const).flatMap((kind) => [
-    [kind, { type: 'reject' }, 'decline'],
-    [kind, { type: 'reject', reason: 'not now' }, 'decline'],
-    [kind, { type: 'result', output: '', state: 'error' }, 'cancel'],
-    [kind, { type: 'result', output: '', state: 'interrupted' }, 'cancel'],
-    [kind, { type: 'result', output: '{"size":"S"}' }, 'ordered {"size":"S","count":1}'],
-    [
-      kind,
-      { type: 'result', output: [{ type: 'text', text: '{"size":"S","count":3}' }] },
-      'ordered {"size":"S","count":3}',
-    ],
-  ]),
-)('the server gets the decision as its answer: %s, %j', async (kind, decision, output) => {
-  const agent = await newSession(newServer(kind))([call('order')]);
+test.each<[decision: object, output: string]>([
+  [{ type: 'reject' }, 'decline'],
+  [{ type: 'reject', reason: 'not now' }, 'decline'],
+  [{ type: 'result', output: '', state: 'error' }, 'cancel'],
+  [{ type: 'result', output: '', state: 'interrupted' }, 'cancel'],
+  [{ type: 'result', output: '{"size":"S"}' }, 'ordered {"size":"S","count":1}'],
+  [
+    { type: 'result', output: [{ type: 'text', text: '{"size":"S","count":3}' }] },
+    'ordered {"size":"S","count":3}',
+  ],
+])('the server gets the decision as its answer: %j', async (decision, output) => {
+  const agent = await newSession(newServer('current'))([call('order')]);
   await agent.call('Go');
   await agent.call([{ toolUseId: 'c', ...decision } as Decision]);
   expect(await outputsOf(agent)).toEqual([output]);
@@ -157,18 +133,16 @@ test.each<[decision: object, problem: string]>([
   [{ type: 'result', output: 'M' }, 'The answer must be an object'],
   [{ type: 'result', output: '[1]' }, 'The answer'],
 ])('asks again after a decision that does not answer: %j', async (decision, problem) => {
-  for (const kind of ['mcp', 'current'] as const) {
-    const server = newServer(kind);
-    const agent = await newSession(server)([call('order')]);
-    const { pending } = await agent.call('Go');
-    const again = await agent.call([{ toolUseId: 'c', ...decision } as Decision]);
-    expect(again.pending).toEqual([
-      { ...pending[0], reason: expect.stringMatching(`^${problem}[^]*\nWhich size\\?$`) },
-    ]);
-    expect(await server.count('call')).toBe(1);
-    await agent.call([answer(JSON.stringify(size))]);
-    expect(await outputsOf(agent)).toEqual([`ordered ${JSON.stringify(size)}`]);
-  }
+  const server = newServer('current');
+  const agent = await newSession(server)([call('order')]);
+  const { pending } = await agent.call('Go');
+  const again = await agent.call([{ toolUseId: 'c', ...decision } as Decision]);
+  expect(again.pending).toEqual([
+    { ...pending[0], reason: expect.stringMatching(`^${problem}[^]*\nWhich size\\?$`) },
+  ]);
+  expect(await server.count('call')).toBe(1);
+  await agent.call([answer(JSON.stringify(size))]);
+  expect(await outputsOf(agent)).toEqual([`ordered ${JSON.stringify(size)}`]);
 });
 
 test('several questions at once are answered by their keys, and pages have an address', async () => {
@@ -211,72 +185,32 @@ test('a call is not repeated if the person does not visit the page', async () =>
   expect(await server.count('call')).toBe(1);
 });
 
-test.each(['mcp', 'resumable', 'current'] as const)(
-  'questions of simultaneous tool calls go to their own calls: %s',
-  async (kind) => {
-    const server = newServer(kind);
-    const agent = await newSession(server)([
-      {
-        toolCalls: [
-          { name: 'order', id: 'one' },
-          { name: 'order_twice', id: 'two' },
-          { name: 'add', id: 'three', input: { a: 1, b: 2 } },
-          { name: 'order', id: 'four' },
-        ],
-      },
-    ]);
-    const { pending } = await agent.call('Go');
-    expect(pending.map(({ toolUseId }) => toolUseId).toSorted()).toEqual(['four', 'one', 'two']);
-    const next = await agent.call([
-      answer('{"size":"M","count":4}', 'four'),
-      answer('{"size":"M","count":1}', 'one'),
-      answer('{"size":"M","count":2}', 'two'),
-    ]);
-    expect(next.pending).toMatchObject([{ toolUseId: 'two', reason: 'Your name?' }]);
-    await agent.call([answer('Ann', 'two')]);
-    expect(await outputsOf(agent)).toEqual([
-      'ordered {"size":"M","count":1}',
-      'ordered [{"size":"M","count":2},{"name":"Ann"}]',
-      '3',
-      'ordered {"size":"M","count":4}',
-    ]);
-  },
-);
-
-test('the call ends with the server’s result if the server withdraws its question', async () => {
-  const server = newServer();
-  const agent = await newSession(server)([call('order')]);
-  await agent.call('Go');
-  await server.ask('withdraw');
-  await agent.call([answer(JSON.stringify(size))]);
-  expect(await outputsOf(agent)).toEqual([expect.stringMatching(/^Error: /)]);
-  expect(await server.count('ordered')).toBe(0);
-});
-
-test('an abort while the server continues cancels the call there', async () => {
-  const server = newServer();
-  const agent = await newSession(server)([call('order_then_wait')]);
-  await agent.call('Go');
-  const controller = new AbortController();
-  const result = agent.call([answer(JSON.stringify(size))], { signal: controller.signal });
-  await server.ask('await/started');
-  controller.abort();
-  expect(await result).toMatchObject({ reason: 'aborted' });
-  await server.ask('await/cancelled');
-});
-
-test('close() ends a call that waits for an answer', async () => {
-  const server = newServer();
-  const tools = await server.open();
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([call('order'), 'done']),
-    tools,
-  });
-  await agent.call('Go');
-  await tools.close();
-  await agent.call([answer(JSON.stringify(size))]);
-  expect(await outputsOf(agent)).toEqual([expect.stringContaining('was closed')]);
+test('questions of simultaneous tool calls go to their own calls', async () => {
+  const agent = await newSession(newServer('current'))([
+    {
+      toolCalls: [
+        { name: 'order', id: 'one' },
+        { name: 'order_twice', id: 'two' },
+        { name: 'add', id: 'three', input: { a: 1, b: 2 } },
+        { name: 'order', id: 'four' },
+      ],
+    },
+  ]);
+  const { pending } = await agent.call('Go');
+  expect(pending.map(({ toolUseId }) => toolUseId).toSorted()).toEqual(['four', 'one', 'two']);
+  const next = await agent.call([
+    answer('{"size":"M","count":4}', 'four'),
+    answer('{"size":"M","count":1}', 'one'),
+    answer('{"size":"M","count":2}', 'two'),
+  ]);
+  expect(next.pending).toMatchObject([{ toolUseId: 'two', reason: 'Your name?' }]);
+  await agent.call([answer('Ann', 'two')]);
+  expect(await outputsOf(agent)).toEqual([
+    'ordered {"size":"M","count":1}',
+    'ordered [{"size":"M","count":2},{"name":"Ann"}]',
+    '3',
+    'ordered {"size":"M","count":4}',
+  ]);
 });
 
 test('a server that only asks to be called later is called again', async () => {

@@ -2,22 +2,19 @@ import type {
   CallToolResult,
   Client,
   ClientOptions,
-  OAuthClientProvider,
   Progress,
-  StreamableHTTPClientTransport,
   Transport,
 } from '@modelcontextprotocol/client';
 import type * as sdkModule from '@modelcontextprotocol/client';
-import { AgentError, messageOf, misconfigured } from '../error/agent-error.ts';
+import { AgentError, misconfigured } from '../error/agent-error.ts';
 import { abortable } from '../model/abortable.ts';
 import { Deadline } from '../model/deadline.ts';
 import { longestTimeout, wait } from '../model/timer.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import type { JsonObject } from '../message/json/json.ts';
-import { toQuestion, toQuestions, type McpAnswers, type McpReply } from './call/mcp-question.ts';
-import { OpenCall } from './call/open-call.ts';
-import { lostAnswer, toMcpError } from './mcp-error.ts';
-import { McpFetch, type RequestId } from './mcp-fetch.ts';
+import { toQuestions, type McpAnswers, type McpReply } from './call/mcp-question.ts';
+import { McpConnection } from './mcp-connection.ts';
+import { toMcpError } from './mcp-error.ts';
 import { ToolLister, type McpToolList } from './mcp-list.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
 
@@ -67,12 +64,9 @@ export class McpSession {
   readonly #signal: AbortSignal;
   readonly #listener: McpSessionListener;
   readonly #lister: ToolLister;
-  readonly #http: McpFetch;
   readonly #client: Client;
-  /** Transport of the last attempt to connect. */
-  #transport: StreamableHTTPClientTransport;
-  /** Tool calls that an older server keeps open, by the ids of their requests. */
-  readonly #openCalls = new Map<RequestId, OpenCall>();
+  /** Connection of the last attempt. */
+  #connection: McpConnection;
   /** Requests that have no answer yet. */
   readonly #running = new Set<Promise<unknown>>();
 
@@ -82,25 +76,18 @@ export class McpSession {
     signal: AbortSignal,
     listener: McpSessionListener,
   ) {
-    const { connectTimeoutMs = 30_000, elicitation = true } = options;
     this.#sdk = sdk;
     this.#options = options;
-    this.#timeout = connectTimeoutMs;
+    this.#timeout = options.connectTimeoutMs ?? 30_000;
     this.#signal = signal;
     this.#listener = listener;
     this.#lister = new ToolLister(sdk.specTypeSchemas);
-    this.#http = new McpFetch(options, () => listener.onGone());
-    this.#transport = this.#newTransport();
-    this.#client = this.#newClient(elicitation);
+    this.#connection = this.#newConnection();
+    this.#client = this.#newClient();
   }
 
   get instructions(): string | undefined {
     return this.#client.getInstructions();
-  }
-
-  /** Whether a tool call can be sent again with answers, as of revision 2026-07-28. */
-  get takesAnswers(): boolean {
-    return this.#client.getProtocolEra() === 'modern';
   }
 
   async open(): Promise<void> {
@@ -112,7 +99,7 @@ export class McpSession {
         return this.#lister.list(this.#client, this.#timeout);
       });
     } catch (error) {
-      await this.#transport.close();
+      await this.#connection.transport.close();
       await this.#client.close();
       throw toMcpError(error, serverName(this.#options));
     } finally {
@@ -129,35 +116,12 @@ export class McpSession {
     return this.#note(callTool(this.#client, call, options));
   }
 
-  /** Calls a tool of a server that keeps tool calls open until its questions are answered. */
-  openCall({ name, arguments: given }: McpCall): OpenCall {
-    let id: RequestId | undefined;
-    const transport = this.#transport;
-    const send = transport.send.bind(transport);
-    // The client sends the request at once, so this is the id of the tool call.
-    transport.send = (message, sendOptions) => {
-      if ('id' in message && 'method' in message) ({ id } = message);
-      return send(message, sendOptions);
-    };
-    const request = { method: 'tools/call', params: { name, arguments: given } } as const;
-    const call = new OpenCall((options) => {
-      const sent = this.#client.request(request, { ...options, timeout: longestTimeout });
-      return this.#note(sent).finally(() => id !== undefined && this.#openCalls.delete(id));
-    });
-    transport.send = send;
-    if (id !== undefined) this.#openCalls.set(id, call);
-    return call;
-  }
-
   /**
    * Closes the session on the client's side only, after all running requests have their answers.
    * The answer of a request shows whether the server still knew the session. If it did not, the
    * request may be repeated in a new session.
    */
   async drop(): Promise<void> {
-    this.#http.giveUp();
-    for (const id of this.#http.ended)
-      this.#transport.onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
     await abortable(Promise.allSettled(this.#running), this.#signal).catch(() => {});
     await this.#client.close();
   }
@@ -168,7 +132,8 @@ export class McpSession {
    */
   async close(): Promise<void> {
     const deadline = new Deadline(new AbortController().signal, this.#timeout, this.#timedOut);
-    await deadline.wait(() => this.#transport.terminateSession()).catch(() => {});
+    const { transport } = this.#connection;
+    await deadline.wait(() => transport.terminateSession()).catch(() => {});
     deadline.end();
     await this.#client.close();
   }
@@ -178,7 +143,12 @@ export class McpSession {
     return new AgentError('MCP_TIMEOUT', message, { retryable: true });
   };
 
-  #newClient(elicitation: boolean): Client {
+  #newConnection(): McpConnection {
+    return new McpConnection(this.#sdk.StreamableHTTPClientTransport, this.#options);
+  }
+
+  #newClient(): Client {
+    const { elicitation = true } = this.#options;
     const client = new this.#sdk.Client(clientInfo, {
       jsonSchemaValidator: unchecked,
       listMaxPages: mostPages,
@@ -191,37 +161,9 @@ export class McpSession {
     };
     const onListChanged = (): void => this.#listener.onListChanged();
     client.setNotificationHandler('notifications/tools/list_changed', onListChanged);
-    if (!elicitation) return client;
-    client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
-      const call = this.#callOf(mcpReq.id);
-      const question = toQuestion(params);
-      return call && question ? call.ask(question, mcpReq.signal) : { action: 'cancel' };
-    });
+    if (elicitation)
+      client.setRequestHandler('elicitation/create', async () => ({ action: 'cancel' }));
     return client;
-  }
-
-  /** Returns the tool call that caused a question of the server. */
-  #callOf(question: RequestId): OpenCall | undefined {
-    const asker = this.#http.askedBy(question);
-    if (asker !== undefined) return this.#openCalls.get(asker);
-    const [only, ...others] = this.#openCalls.values();
-    return others.length ? undefined : only;
-  }
-
-  #newTransport(): StreamableHTTPClientTransport {
-    const { url, auth, reconnect = {} } = this.#options;
-    return new this.#sdk.StreamableHTTPClientTransport(new URL(url), {
-      fetch: (...request) => this.#http.fetch(...request),
-      ...(auth && { authProvider: guardedAuth(auth) }),
-      // These options apply to a stream that breaks. After these retries, the session counts as
-      // lost.
-      reconnectionOptions: {
-        initialReconnectionDelay: Math.min(1_000, reconnect.firstDelayMs ?? 1_000),
-        reconnectionDelayGrowFactor: 2,
-        maxReconnectionDelay: 60_000,
-        maxRetries: 2,
-      },
-    });
   }
 
   /** Connects with revision 2026-07-28, or with an older one if the server does not know it. */
@@ -230,18 +172,16 @@ export class McpSession {
       await this.#connectOnce();
     } catch (error) {
       if (!isRefusedByBrowser(error)) throw error;
-      this.#transport = this.#newTransport();
+      this.#connection = this.#newConnection();
       await this.#connectOnce({ prior: { kind: 'legacy' } });
     }
   }
 
   async #connectOnce(more: Parameters<Client['connect']>[1] = {}): Promise<void> {
-    const transport = this.#transport;
+    const { transport } = this.#connection;
     // The SDK's types do not compile under `exactOptionalPropertyTypes`.
     await this.#client.connect(transport as Transport, { timeout: longestTimeout, ...more });
-    const { onmessage } = transport;
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- no event target
-    transport.onmessage = (message) => onmessage?.(this.#lister.tidy(message));
+    this.#connection.readWith((message) => this.#lister.tidy(message));
   }
 
   /**
@@ -250,7 +190,8 @@ export class McpSession {
    */
   async #subscribe(): Promise<void> {
     const client = this.#client;
-    if (!this.takesAnswers || !client.getServerCapabilities()?.tools?.listChanged) return;
+    const isModern = client.getProtocolEra() === 'modern';
+    if (!isModern || !client.getServerCapabilities()?.tools?.listChanged) return;
     try {
       const timeout = this.#timeout / 2;
       const { closed } = await client.listen({ toolsListChanged: true }, { timeout });
@@ -261,11 +202,7 @@ export class McpSession {
   }
 
   #note<T>(request: Promise<T>): Promise<T> {
-    const end = (): void => {
-      this.#running.delete(request);
-      // If no request is running, none of these ids still needs an answer.
-      if (!this.#running.size) this.#http.ended.clear();
-    };
+    const end = (): void => void this.#running.delete(request);
     this.#running.add(request);
     request.then(end, end);
     return request;
@@ -277,8 +214,8 @@ const laterMs = 250;
 const mostRounds = 10;
 
 /**
- * Calls a tool of a server of revision 2026-07-28. Instead of keeping the tool call open, such a
- * server ends it with questions. The client then sends it again with the answers.
+ * Calls a tool. A server of revision 2026-07-28 may end the tool call with questions. The client then
+ * sends it again with the answers.
  */
 async function callTool(
   client: Client,
@@ -337,22 +274,4 @@ function isRefusedByBrowser(error: unknown): boolean {
   const { code, cause } = Object(error) as { readonly code?: unknown; readonly cause?: unknown };
   const isRefused = code === 'ERA_NEGOTIATION_FAILED' && Object(cause).name === 'TypeError';
   return isRefused && 'location' in globalThis;
-}
-
-/** Returns the provider with errors that say that they come from the authorization. */
-function guardedAuth(provider: OAuthClientProvider): OAuthClientProvider {
-  return new Proxy(provider, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      return async (...given: unknown[]): Promise<unknown> => {
-        try {
-          return await Reflect.apply(value, target, given);
-        } catch (cause) {
-          const message = `mcpTools(): auth.${String(name)}() failed: ${messageOf(cause)}`;
-          throw new AgentError('MCP_AUTH', message, { cause });
-        }
-      };
-    },
-  });
 }

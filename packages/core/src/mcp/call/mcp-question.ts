@@ -23,10 +23,10 @@ export type McpQuestion =
 export interface McpQuestionDetails {
   readonly questions: McpQuestions;
   /**
-   * How the tool call continues. `held`: the server keeps the tool call open. `retry`: the tool call
-   * is sent again with the answers. `repeat`: the tool call is sent again without the answers.
+   * How the tool call continues. `retry`: the tool call is sent again with the answers. `repeat`: the
+   * tool call is sent again without the answers.
    */
-  readonly next: 'held' | 'retry' | 'repeat';
+  readonly next: 'retry' | 'repeat';
   /** The server's own state, which it gets back with the answers. */
   readonly requestState?: string;
 }
@@ -132,7 +132,7 @@ function wrong(message: string): AgentError {
  * Returns the question in the parameters of an `elicitation/create` request. Returns `undefined` if
  * they are not valid. The SDK's schema does not fit all revisions.
  */
-export function toQuestion(params: unknown): McpQuestion | undefined {
+function toQuestion(params: unknown): McpQuestion | undefined {
   const { message, url, requestedSchema } = isRecord(params) ? params : {};
   if (typeof message !== 'string') return undefined;
   if (typeof url === 'string') return { mode: 'url', message, url };

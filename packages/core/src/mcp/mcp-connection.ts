@@ -1,0 +1,129 @@
+import type {
+  JSONRPCMessage,
+  JSONRPCRequest,
+  OAuthClientProvider,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import { AgentError, messageOf } from '../error/agent-error.ts';
+import type { JsonObject } from '../message/json/json.ts';
+import { lostAnswer } from './mcp-error.ts';
+import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
+
+type RequestId = string | number;
+type Send = StreamableHTTPClientTransport['send'];
+
+/**
+ * The connection of one session: the SDK's transport, which this class makes sure to end requests.
+ *
+ * - A request fails if its stream ends before the answer and cannot be resumed.
+ * - The stream of a canceled request is closed, because a browser has only six per server.
+ */
+export class McpConnection {
+  readonly transport: StreamableHTTPClientTransport;
+  /** Requests without an answer. */
+  readonly #open = new Map<RequestId, AbortController>();
+
+  constructor(Transport: typeof StreamableHTTPClientTransport, options: McpToolsOptions) {
+    const { url, auth, reconnect = {} } = options;
+    const address = new URL(url);
+    this.transport = new Transport(address, {
+      fetch: (target, init) => send(options, target, init, String(target) === address.href),
+      ...(auth && { authProvider: guardedAuth(auth) }),
+      // These options apply to a stream that breaks. After these retries, the session counts as
+      // lost.
+      reconnectionOptions: {
+        initialReconnectionDelay: Math.min(1_000, reconnect.firstDelayMs ?? 1_000),
+        reconnectionDelayGrowFactor: 2,
+        maxReconnectionDelay: 60_000,
+        maxRetries: 2,
+      },
+    });
+    const plain = this.transport.send.bind(this.transport);
+    this.transport.send = (message, given) => this.#send(plain, message, given);
+  }
+
+  /** Passes each message of the server through `read`. Call it after the client has connected. */
+  readWith(read: (message: JSONRPCMessage) => JSONRPCMessage): void {
+    const { transport } = this;
+    const { onmessage } = transport;
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- no event target
+    transport.onmessage = (message) => {
+      if (!('method' in message)) this.#open.delete(message.id!);
+      onmessage?.(read(message));
+    };
+  }
+
+  async #send(plain: Send, ...[message, given]: Parameters<Send>): Promise<void> {
+    if (Array.isArray(message) || !('method' in message)) return plain(message, given);
+    const { method, params } = message;
+    if (method === 'notifications/cancelled')
+      this.#open.get(params?.['requestId'] as RequestId)?.abort();
+    if (!('id' in message)) return plain(message, given);
+    const { id } = message;
+    const controller = new AbortController();
+    this.#open.set(id, controller);
+    const { requestSignal = controller.signal, onRequestStreamEnd = () => this.#lose(id) } =
+      given ?? {};
+    const sent = method === 'initialize' ? withoutForms(message) : message;
+    await plain(sent, { ...given, requestSignal, onRequestStreamEnd });
+  }
+
+  #lose(id: RequestId): void {
+    if (this.#open.has(id)) this.transport.onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
+  }
+}
+
+/**
+ * Returns the first message to a server of an older revision. Such a server would wait for the
+ * answers of its forms, and the wait would end with this process. So it may only name pages to visit.
+ */
+function withoutForms(message: JSONRPCRequest): JSONRPCRequest {
+  const { capabilities = {} } = message.params as { readonly capabilities?: JsonObject };
+  if (!capabilities['elicitation']) return message;
+  const elicitation = { url: {} };
+  return {
+    ...message,
+    params: { ...message.params, capabilities: { ...capabilities, elicitation } },
+  };
+}
+
+async function send(
+  { headers: given, fetch: plain = fetch }: McpToolsOptions,
+  url: string | URL,
+  init: RequestInit = {},
+  isForServer: boolean,
+): Promise<Response> {
+  // The authorization flow has requests to other addresses, which must not get these headers.
+  if (!isForServer || !given) return plain(url, init);
+  const headers = new Headers(init.headers);
+  const own = typeof given === 'function' ? await ask(given) : given;
+  toHeaders(own).forEach((value, name) => headers.set(name, value));
+  return plain(url, { ...init, headers });
+}
+
+async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<McpHeaders> {
+  try {
+    return await headers();
+  } catch (cause) {
+    const message = `The headers for the MCP server could not be computed: ${messageOf(cause)}`;
+    throw new AgentError('MCP_AUTH', message, { cause });
+  }
+}
+
+/** Returns the provider with errors that say that they come from the authorization. */
+function guardedAuth(provider: OAuthClientProvider): OAuthClientProvider {
+  return new Proxy(provider, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return async (...given: unknown[]): Promise<unknown> => {
+        try {
+          return await Reflect.apply(value, target, given);
+        } catch (cause) {
+          const message = `mcpTools(): auth.${String(name)}() failed: ${messageOf(cause)}`;
+          throw new AgentError('MCP_AUTH', message, { cause });
+        }
+      };
+    },
+  });
+}
