@@ -14,6 +14,8 @@ import type { Jump, LimitReason, Next, ToldReason } from './next.ts';
 import type { RunContext } from './run-context.ts';
 import type { Steps } from './steps.ts';
 
+export type { RunContext, Steps };
+
 /** The step inside a wrapper: its `next`. It rejects if the run fails. */
 export type InnerStep<Given, Made> = (given: Given) => Promise<Made>;
 

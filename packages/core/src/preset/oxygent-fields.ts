@@ -4,8 +4,7 @@ import type { Msg } from '../message/msg.ts';
 import { forModel } from '../message/tool-pairs.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { Middleware } from '../agent/middleware.ts';
-import type { RunContext } from '../agent/run-context.ts';
+import type { Middleware, RunContext } from '../agent/middleware.ts';
 
 /**
  * Adds the steps of the agent call to its result as `reactMemory` (OxyGent: `extra.react_memory`).

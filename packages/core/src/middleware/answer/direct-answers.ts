@@ -1,7 +1,11 @@
-import type { InnerStep, Middleware, RequestDraft } from '../../agent/middleware.ts';
+import type {
+  InnerStep,
+  Middleware,
+  RequestDraft,
+  RunContext,
+  Steps,
+} from '../../agent/middleware.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
 import type { ToolResult } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';

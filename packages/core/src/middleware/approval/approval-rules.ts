@@ -1,5 +1,5 @@
 import { type AgentError, misconfigured } from '../../error/agent-error.ts';
-import type { RunContext } from '../../agent/run-context.ts';
+import type { RunContext } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/content-block.ts';

@@ -1,5 +1,4 @@
-import type { Middleware } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolCall } from '../../tool/prepare-call.ts';
 import { notStarted, type ToolOutcome } from '../../tool/tool-outcome.ts';

@@ -1,6 +1,11 @@
-import type { InnerStep, OpenCall, OuterStep, Round } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
+import type {
+  InnerStep,
+  OpenCall,
+  OuterStep,
+  Round,
+  RunContext,
+  Steps,
+} from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { checkDecision } from '../../event/check-decision.ts';

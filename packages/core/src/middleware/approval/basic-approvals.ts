@@ -4,11 +4,11 @@ import type {
   Middleware,
   OpenCall,
   Round,
+  RunContext,
   SettledInput,
+  Steps,
 } from '../../agent/middleware.ts';
 import type { Next } from '../../agent/next.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';

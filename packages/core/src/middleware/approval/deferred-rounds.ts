@@ -1,7 +1,6 @@
 import { isEnding, type Next } from '../../agent/next.ts';
-import type { InnerStep, OpenCall, Round } from '../../agent/middleware.ts';
+import type { InnerStep, OpenCall, Round, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { isUndecided, type NeedsApproval } from './approval-policy.ts';

@@ -1,6 +1,4 @@
-import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
+import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';

@@ -52,9 +52,9 @@ function fold(raw: string): string {
       .normalize('NFKC')
       .toLowerCase()
       .replace(/[\p{Script=Inherited}\p{Me}]/gu, '')
-      .replace(withLatinForm, (letter) => {
-        const plain = latin.get(letter) ?? toLatin(letter);
-        latin.set(letter, plain);
+      .replace(withLatinForm, (given) => {
+        const plain = latin.get(given) ?? toLatin(given);
+        latin.set(given, plain);
         return plain;
       })
       // Plain blanks stay out of this pattern: replacing them takes longer than all other steps
@@ -71,8 +71,8 @@ function singleBlanks(text: string): string {
   return text.replace(/(?<= ) /g, '');
 }
 
-/** Small letters of Latin, Greek and Cyrillic scripts that `toLatin` may change. */
-const withLatinForm = /[\u00e0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g;
+/** Letters of Latin, Greek and Cyrillic scripts that `toLatin` may change. */
+const withLatinForm = /[\u00c0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g;
 
 /** Cyrillic and Greek letters, each followed by the Latin letter that looks like it. */
 const lookAlikes = 'аaеeоoрpсcуyхxіiјjѕsԁdһhкkмmтtвbнhαaοoεeιiκkνvρpτtυuχx';
@@ -156,7 +156,7 @@ export function withoutDisguise(raw: string, readsTags = false): Undisguised {
     at = end;
   }
   const written = pieces.join('') + raw.slice(from);
-  const place = (index: number): { readonly start: number; readonly end: number } => {
+  const place = (index: number) => {
     const change = lastChange(changes, index);
     if (!change) return { start: index, end: index + 1 };
     if (index < change.next) return { start: change.at, end: change.end };
@@ -164,7 +164,7 @@ export function withoutDisguise(raw: string, readsTags = false): Undisguised {
     return { start, end: start + 1 };
   };
   return {
-    text: written.replace(letter, latinForm),
+    text: written.replace(withLatinForm, latinForm),
     written,
     start: (index) => place(index).start,
     end: (index) => place(index).end,
@@ -180,7 +180,10 @@ interface Change {
 }
 
 /** Returns the last change that begins at or before an index of the plain text. */
-function lastChange(changes: readonly Change[], index: number): Change | undefined {
+export function lastChange<C extends Pick<Change, 'first'>>(
+  changes: readonly C[],
+  index: number,
+): C | undefined {
   let low = 0;
   let high = changes.length;
   while (low < high) {
@@ -210,7 +213,6 @@ export function isUnseen(char: string): boolean {
 const disguise = /[^\t-\r -~]/;
 const unseen =
   /^(?:[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Script=Inherited}\p{Me}]|[^\P{Cc}\s])$/u;
-const letter = /[\u00c0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g;
 
 function plainForm(char: string): string {
   if (char <= '~' && !disguise.test(char)) return char;

@@ -1,6 +1,4 @@
-import type { OpenCall, RequestDraft } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
+import type { OpenCall, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import { errorResult } from '../../tool/tool-result.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';

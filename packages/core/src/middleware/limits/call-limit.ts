@@ -1,6 +1,5 @@
 import type { Ending } from '../../agent/next.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
+import type { RunContext, Steps } from '../../agent/middleware.ts';
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { ownPrefix } from '../../state/state-key.ts';
 

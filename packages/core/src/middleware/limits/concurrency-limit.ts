@@ -1,8 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import type { Middleware } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
+import type { Middleware, RunContext, Steps } from '../../agent/middleware.ts';
 import { parentRuns } from '../../tool/parent-runs.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 

@@ -1,8 +1,6 @@
-import type { Middleware, RequestDraft } from '../../agent/middleware.ts';
+import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import { isEnding, type LimitReason, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
 import type { AgentErrorData } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';

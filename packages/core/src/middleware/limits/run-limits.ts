@@ -1,7 +1,6 @@
-import type { InnerStep, Middleware, OpenCall, Reply } from '../../agent/middleware.ts';
+import type { InnerStep, Middleware, OpenCall, Reply, RunContext } from '../../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import { allowTools } from '../../tool/set/tool-set.ts';

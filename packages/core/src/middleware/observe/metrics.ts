@@ -10,9 +10,8 @@ import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { isResult, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { withExecute, type ToolCall } from '../../tool/prepare-call.ts';
 import type { StopReason } from '../../event/agent-result.ts';
-import type { InnerStep, Middleware } from '../../agent/middleware.ts';
+import type { InnerStep, Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 
 /** Agent, run, session and user of a measurement. */
 export interface RunLabels {

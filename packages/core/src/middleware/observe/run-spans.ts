@@ -1,4 +1,4 @@
-import type { RunContext } from '../../agent/run-context.ts';
+import type { RunContext } from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentResult } from '../../event/agent-result.ts';

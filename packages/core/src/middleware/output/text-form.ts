@@ -1,4 +1,4 @@
-import type { Steps } from '../../agent/steps.ts';
+import type { Steps } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
 import { isPlain, isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';

@@ -1,5 +1,4 @@
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
+import type { RunContext, Steps } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
 import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';

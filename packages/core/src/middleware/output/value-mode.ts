@@ -1,5 +1,5 @@
 import { withMetadata } from '../../message/metadata-keys.ts';
-import type { InnerStep, RequestDraft } from '../../agent/middleware.ts';
+import type { InnerStep, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import {
   isEnding,
   isNewAnswer,
@@ -10,8 +10,6 @@ import {
   type Next,
 } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { isSameJson, parseJson } from '../../message/json/parse-json.ts';

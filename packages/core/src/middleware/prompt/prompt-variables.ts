@@ -8,10 +8,9 @@ import { abortable } from '../../model/abortable.ts';
 import type { GenerateOptions, ModelRequest, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
 import { contextToken, type ContextToken } from '../../tool/context-token.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { isNext } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 
 /** An agent call for which the system prompt is rendered. */
 export interface PromptCall extends RunInfo {

@@ -7,8 +7,7 @@ import { boundedModel } from '../../model/bounded-model.ts';
 import { generateFields, type ChatModel, type GenerateOptions } from '../../model/chat-model.ts';
 import { withExecute } from '../../tool/prepare-call.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { Middleware } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 
 /** Which model invents results, and for which tools. */
 export interface ToolEmulationOptions {

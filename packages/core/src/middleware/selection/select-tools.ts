@@ -1,8 +1,7 @@
 import { isQuestion } from '../../message/title-of.ts';
 import { metadataOf } from '../../message/metadata-keys.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { textOf } from '../../message/message-text.ts';

@@ -1,9 +1,7 @@
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, RunContext, Steps } from '../../agent/middleware.ts';
 import { isEnding, isNewAnswer, type Answer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import type { NewCall } from '../../agent/run/inbox.ts';
-import type { Steps } from '../../agent/steps.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { CheckedRequest } from '../../event/interrupt-request.ts';
 import { joinCall } from './join-call.ts';

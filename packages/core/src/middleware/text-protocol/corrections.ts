@@ -1,8 +1,6 @@
 import { metadataOf, withMetadata } from '../../message/metadata-keys.ts';
-import type { Middleware, Reply } from '../../agent/middleware.ts';
+import type { Middleware, Reply, RunContext, Steps } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
 import { misconfigured } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';

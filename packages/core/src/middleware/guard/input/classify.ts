@@ -1,7 +1,7 @@
 import { misconfigured } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { GuardCategory } from '../../../error/error-message.ts';
-import type { RunContext } from '../../../agent/run-context.ts';
+import type { RunContext } from '../../../agent/middleware.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { addressesOf, textsOf } from '../message-texts.ts';

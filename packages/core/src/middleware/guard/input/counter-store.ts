@@ -1,10 +1,9 @@
 import { AgentError, misconfigured } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { Awaitable } from '../../../event/hook.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
 import { parseJson } from '../../../message/json/parse-json.ts';
 import { maxAttempts, pause, type ContentionOptions } from '../../../memory/contention.ts';
-import type { RunContext } from '../../../agent/run-context.ts';
+import type { RunContext } from '../../../agent/middleware.ts';
 import type { KeyValueStore } from '../../../memory/key-value-store.ts';
 import type { Rejection } from '../rejection.ts';
 import { inputGuardFields, type InputGuardOptions } from './guard-input.ts';
@@ -79,12 +78,25 @@ export function storedCounters(
   checkOptions('storedCounters()', options, 'prefix:string|? sleep,random:function|?');
   const { prefix = 'guard:' } = options;
   const busy = new Map<string, Promise<Count>>();
+  const update = async (key: string, amount: number, window: CounterWindow): Promise<Count> => {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      if (attempt > 0) await pause(attempt, options);
+      const stored = await store.get(key);
+      const count = added(stored === undefined ? undefined : readCount(stored), amount, window);
+      if (amount === 0) return count;
+      const value = JSON.stringify(count);
+      if (!store.compareAndSet) return store.set(key, value).then(() => count);
+      if (await store.compareAndSet(key, stored, value)) return count;
+    }
+    const message = 'A counter could not be written: other writers kept changing it.';
+    throw new AgentError('STORAGE_FAILED', message);
+  };
   return {
     async add(name, amount, window) {
       const key = prefix + encodeURIComponent(name);
       const turn = Promise.resolve(busy.get(key))
         .catch(() => {})
-        .then(() => update(store, options, { key, amount, window }));
+        .then(() => update(key, amount, window));
       busy.set(key, turn);
       try {
         return await turn;
@@ -95,37 +107,10 @@ export function storedCounters(
   };
 }
 
-interface CounterUpdate {
-  readonly key: string;
-  readonly amount: number;
-  readonly window: CounterWindow;
-}
-
-async function update(
-  store: KeyValueStore,
-  options: ContentionOptions,
-  { key, amount, window }: CounterUpdate,
-): Promise<Count> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    if (attempt > 0) await pause(attempt, options);
-    const stored = await store.get(key);
-    const count = added(stored === undefined ? undefined : readCount(stored), amount, window);
-    if (amount === 0) return count;
-    const value = JSON.stringify(count);
-    if (!store.compareAndSet) return store.set(key, value).then(() => count);
-    if (await store.compareAndSet(key, stored, value)) return count;
-  }
-  throw new AgentError(
-    'STORAGE_FAILED',
-    'A counter could not be written: other writers kept changing it.',
-  );
-}
-
 function readCount(stored: string): Count {
-  const count = parseJson(stored);
-  if (isRecord(count) && typeof count['total'] === 'number' && typeof count['endsAt'] === 'number')
-    return count as unknown as Count;
-  throw new AgentError('STORAGE_FAILED', 'A stored counter cannot be read.');
+  const count: unknown = parseJson(stored);
+  checkFields('A stored counter', count, 'total,endsAt:number', 'STORAGE_FAILED');
+  return count as Count;
 }
 
 function added(before: Count | undefined, amount: number, { ms, now }: CounterWindow): Count {
@@ -183,10 +168,9 @@ export function userCounter(options: CounterOptions): AddCount {
     const user: unknown = key(context);
     if (typeof user !== 'string') throw misconfigured('The key of a guard must be a string.');
     const time = now();
-    const { total, endsAt } = await store.add(prefix + user, amount, { ms, now: time });
-    if (typeof total !== 'number')
-      throw new AgentError('STORAGE_FAILED', 'A counter store returned no total.');
-    return { total, retryAfterMs: Math.max(0, endsAt - time) };
+    const count = await store.add(prefix + user, amount, { ms, now: time });
+    checkFields('The result of a counter store', count, 'total:number', 'STORAGE_FAILED');
+    return { total: count.total, retryAfterMs: Math.max(0, count.endsAt - time) };
   };
 }
 
@@ -196,8 +180,6 @@ function userOf({ userId }: RunContext): string {
 
 /** Returns the rejection by a limit. */
 export function limitReached({ retryAfterMs }: UserCount): Rejection {
-  return {
-    category: 'RATE_LIMITED',
-    details: Number.isFinite(retryAfterMs) ? { retryAfterMs } : {},
-  };
+  const details = Number.isFinite(retryAfterMs) ? { retryAfterMs } : {};
+  return { category: 'RATE_LIMITED', details };
 }

@@ -1,5 +1,4 @@
-import type { Middleware } from '../../../agent/middleware.ts';
-import type { RunContext } from '../../../agent/run-context.ts';
+import type { Middleware, RunContext } from '../../../agent/middleware.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { Awaitable } from '../../../event/hook.ts';

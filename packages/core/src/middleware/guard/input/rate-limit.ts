@@ -1,4 +1,4 @@
-import type { RunContext } from '../../../agent/run-context.ts';
+import type { RunContext } from '../../../agent/middleware.ts';
 import { keyPrefix } from '../../../memory/storage-keys.ts';
 import type { Msg } from '../../../message/msg.ts';
 import {
@@ -34,7 +34,7 @@ export function rateLimit(options: RateLimitOptions = {}): InputGuard {
   const check = async (input: readonly Msg[], context: RunContext) => {
     for (const { window, limit, ms } of windows) {
       const count = await add(context, `${keyPrefix.rate}${window}:`, 1, ms);
-      if (!(count.total <= limit)) return limitReached(count);
+      if (count.total > limit) return limitReached(count);
     }
     return input;
   };

@@ -1,6 +1,5 @@
-import type { Middleware } from '../../../agent/middleware.ts';
+import type { Middleware, RunContext } from '../../../agent/middleware.ts';
 import { perRun } from '../../../agent/per-run.ts';
-import type { RunContext } from '../../../agent/run-context.ts';
 import { misconfigured } from '../../../error/agent-error.ts';
 import { keyPrefix } from '../../../memory/storage-keys.ts';
 import type { Msg } from '../../../message/msg.ts';
@@ -59,13 +58,8 @@ interface Unreported {
 export function spendCap(options: SpendCapOptions): Middleware {
   const fields = 'limit:count window:count|? price:function|? profile:countText()|?';
   checkCounterOptions('spendCap()', options, fields);
-  const {
-    limit,
-    window = 86_400_000,
-    price = tokensOf,
-    profile = arc,
-    name = 'spendCap',
-  } = options;
+  const { limit, window = 86_400_000, price = tokensOf } = options;
+  const { profile = arc, name = 'spendCap' } = options;
   const add = userCounter(options);
   const report = reporter(options);
   const unreportedIn = perRun(() => new Set<Unreported>());

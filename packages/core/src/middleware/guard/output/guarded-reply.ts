@@ -1,18 +1,21 @@
 import { startOf } from '../../../message/shorten-text.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
-import type { Report } from '../rejection.ts';
 import { GuardedValue, mapJson, type ToolInput } from './guarded-value.ts';
-import { replaceFindings, type OutputAction, type OutputRule } from './output-rule.ts';
+import { throwRejected, type CheckedRule } from './checked-rule.ts';
+import {
+  replaceFindings,
+  type Finding,
+  type OutputAction,
+  type ReviewContext,
+} from './output-rule.ts';
 import { RuleWindow } from './rule-window.ts';
-import { findingsOf, reviewOf, throwRejected } from './run-rule.ts';
 import { unescaped } from './unescaped.ts';
 
 export interface GuardedReplyOptions {
-  readonly rules: readonly OutputRule[];
+  readonly rules: readonly CheckedRule[];
   readonly lookahead: number | 'all';
   readonly thinking: boolean;
-  readonly report: Report;
   readonly act: (action: OutputAction) => void;
   /** Whether the text is a value for a program, such as JSON, and not text for a user. */
   readonly isValue: boolean;
@@ -69,9 +72,7 @@ export class GuardedReply {
 
   constructor(options: GuardedReplyOptions) {
     this.#options = options;
-    this.#releaseAtMost = Math.min(
-      ...options.rules.map(({ releaseAtMost = Infinity }) => releaseAtMost),
-    );
+    this.#releaseAtMost = Math.min(...options.rules.map(({ releaseAtMost }) => releaseAtMost));
   }
 
   /** Takes deltas from the model and returns the deltas that may be released. */
@@ -83,10 +84,7 @@ export class GuardedReply {
       else if (delta.type === 'text' || (delta.type === 'thinking' && this.#options.thinking))
         this.#addText(delta, out);
       else {
-        // A reader must get the text in front of a tool call before the tool call.
-        if (delta.type === 'tool-input' && !this.#callsTools) this.#release(out, true);
-        this.#callsTools ||= delta.type === 'tool-input';
-        const passed = delta.type === 'tool-input' ? this.#hold(delta) : [delta];
+        const passed = delta.type === 'tool-input' ? this.#hold(delta, out) : [delta];
         this.#kept.push(...passed);
         this.given ||= passed.length > 0;
         out.push(...passed);
@@ -101,7 +99,7 @@ export class GuardedReply {
    * again.
    */
   async end(retries: number): Promise<ReplyEnding> {
-    const { rules, report, act, isValue, run } = this.#options;
+    const { rules, act, isValue, run } = this.#options;
     const warnings: JsonObject[] = [];
     for (const text of this.#texts) text.final = text.raw;
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
@@ -111,30 +109,12 @@ export class GuardedReply {
         if (after !== before) did.add('changed');
         return after;
       };
-      const masked = (text: string): string => this.#masked(rule, text);
+      const masked = (text: string): string => maskedBy(rule, text);
       for (const text of this.#texts)
         text.final = noted(text.final, isValue ? mapJson(text.final, masked) : masked(text.final));
       for (const value of values) value.final = noted(value.final, mapJson(value.final, masked));
-      const said = values.map((value) => ({
-        text: value.final,
-        callsTools: false,
-        isValue: true,
-        put: (text: string): void => void (value.final = text),
-      }));
-      const isAnswer = isValue && !this.#callsTools;
-      said.push({
-        text: this.#text(),
-        callsTools: this.#callsTools,
-        isValue: isAnswer,
-        put: (text) => this.#replace(text),
-      });
-      for (const { text, callsTools, isValue: isOne, put } of rule.review ? said : []) {
-        const review = await reviewOf(
-          rule,
-          text,
-          { callsTools, isValue: isOne, retries, run },
-          report,
-        );
+      for (const { text, put, ...about } of rule.review ? this.#reviewed(values) : []) {
+        const review = await rule.review!(text, { ...about, retries, run });
         if ('retry' in review) {
           act({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, question: review.retry };
@@ -152,22 +132,33 @@ export class GuardedReply {
     return { deltas: this.#rest(), text: this.#text() };
   }
 
-  #masked(rule: OutputRule, given: string): string {
-    const findings = findingsOf(rule, given, this.#options.report);
-    for (const finding of findings) throwRejected(rule, finding);
-    const text = replaceFindings(given, findings);
-    const read = rule.find && unescaped(text);
-    if (!read) return text;
-    const more = findingsOf(rule, read.text, this.#options.report);
-    for (const finding of more) throwRejected(rule, finding);
-    return replaceFindings(text, more.map(read.place));
+  /** Returns the texts that a rule reviews: the values of tool calls, then the text of the reply. */
+  #reviewed(values: readonly GuardedValue[]): readonly Reviewed[] {
+    const isValue = this.#options.isValue && !this.#callsTools;
+    return [
+      ...values.map((value) => ({
+        text: value.final,
+        callsTools: false,
+        isValue: true,
+        put: (text: string): void => void (value.final = text),
+      })),
+      {
+        text: this.#text(),
+        callsTools: this.#callsTools,
+        isValue,
+        put: (text) => this.#replace(text),
+      },
+    ];
   }
 
   /**
    * Releases a tool call when its name is known. If the arguments of the tool call are the answer,
    * holds the tool call back until the reply ends.
    */
-  #hold(delta: ToolInput): readonly ModelDelta[] {
+  #hold(delta: ToolInput, out: ModelDelta[]): readonly ModelDelta[] {
+    // A reader must get the text in front of a tool call before the tool call.
+    if (!this.#callsTools) this.#release(out, true);
+    this.#callsTools = true;
     const value = this.#values.get(delta.index) ?? new GuardedValue();
     if (value.name && !value.isAnswer) return [delta];
     this.#values.set(delta.index, value);
@@ -202,11 +193,9 @@ export class GuardedReply {
   }
 
   #open(type: GuardedText['type'], id: string): GuardedText {
-    const { rules, lookahead, report } = this.#options;
-    const windows =
-      lookahead === 'all'
-        ? []
-        : rules.flatMap((rule) => (rule.find ? [new RuleWindow(rule, lookahead, report)] : []));
+    const { rules, lookahead } = this.#options;
+    const finders = rules.filter(({ find }) => find && lookahead !== 'all');
+    const windows = finders.map((rule) => new RuleWindow(rule, lookahead as number));
     const text: GuardedText = { type, id, windows, raw: '', fresh: '', out: '', final: '' };
     this.#texts.push(text);
     this.#kept.push(text);
@@ -269,6 +258,24 @@ export class GuardedReply {
     );
     return [{ type: 'reset', reason: 'guard' }, ...again, ...values];
   }
+}
+
+/** A text that a rule reviews. `put` replaces it in the reply. */
+interface Reviewed extends Pick<ReviewContext, 'isValue' | 'callsTools'> {
+  readonly text: string;
+  readonly put: (text: string) => void;
+}
+
+/** Replaces what a rule finds in a text, also behind `\u` escapes. */
+function maskedBy(rule: CheckedRule, given: string): string {
+  const found = (text: string): readonly Finding[] => {
+    const findings = rule.find?.(text) ?? [];
+    for (const finding of findings) throwRejected(rule, finding);
+    return findings;
+  };
+  const text = replaceFindings(given, found(given));
+  const read = rule.find && unescaped(text);
+  return read ? replaceFindings(text, found(read.text).map(read.place)) : text;
 }
 
 /**

@@ -43,14 +43,8 @@ export class GuardedValue {
       (all, delta) => (delta.providerMetadata ? { ...all, ...delta.providerMetadata } : all),
       undefined,
     );
-    return [
-      {
-        ...first,
-        name: this.name!,
-        delta: this.final,
-        ...(providerMetadata && { providerMetadata }),
-      },
-    ];
+    const changed = { ...first, name: this.name!, delta: this.final };
+    return [{ ...changed, ...(providerMetadata && { providerMetadata }) }];
   }
 }
 

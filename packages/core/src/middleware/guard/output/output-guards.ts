@@ -1,5 +1,5 @@
 import type { Middleware } from '../../../agent/middleware.ts';
-import { misconfigured } from '../../../error/agent-error.ts';
+import { type AgentError, misconfigured } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import { tell } from '../../../error/report-failure.ts';
 import { assistantMessage, userMessage } from '../../../message/create-message.ts';
@@ -9,6 +9,7 @@ import {
   type ModelContext,
   type ModelDelta,
   type ModelRequest,
+  type RunInfo,
 } from '../../../model/chat-model.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { asOwn } from '../../../message/metadata-keys.ts';
@@ -19,7 +20,7 @@ import { estimateUsage, saidIn } from '../estimate-usage.ts';
 import { guardFields, rejectionError, reporter, type GuardOptions } from '../rejection.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
-import { RuleRejection } from './run-rule.ts';
+import { checkedRule, RuleRejection } from './checked-rule.ts';
 
 /**
  * How much text `outputGuards()` withholds until it is checked, and who hears of the effects of its
@@ -95,13 +96,18 @@ export function outputGuardsOf(
   rules: readonly OutputRule[],
   options: OutputGuardOptions,
 ): Middleware {
-  const { lookahead = 64, thinking = false } = options;
+  const { lookahead = 64, thinking = false, profile = arc } = options;
   const report = reporter(options);
-  const settingsOf = ({ run }: ModelContext): Omit<GuardedReplyOptions, 'isValue'> => {
-    const act = (action: OutputAction): void =>
-      tell(options.onAction, { ...action, ...(run && { run: runInfo(run) }) });
-    return { rules, lookahead, thinking, report, act, run };
-  };
+  const checked = rules.map((rule) => checkedRule(rule, report));
+  const guardsOf = (run: RunInfo | undefined): Guards => ({
+    rules: checked,
+    lookahead,
+    thinking,
+    profile,
+    run,
+    act: (action) => tell(options.onAction, { ...action, ...(run && { run: runInfo(run) }) }),
+    errorOf: ({ rule, rejection }) => rejectionError(rule, rejection, options),
+  });
   return {
     name: 'outputGuards',
     wrapModel: (next) => ({
@@ -111,28 +117,32 @@ export function outputGuardsOf(
       stream: (request, context) =>
         request.replyIs === 'note'
           ? next.stream(request, context)
-          : guard(next, request, context, settingsOf(context), options),
+          : guard(next, request, context, guardsOf(context.run)),
     }),
     wrapReply: (next) => async (reply, context) => {
       if (reply.request) return next(reply);
-      const settings = settingsOf({ signal: context.signal, run: context });
-      const message = await reviewAnswer(reply.message, settings, options);
+      const message = await reviewAnswer(reply.message, guardsOf(context));
       return message ? next({ ...reply, message }) : { to: 'model' };
     },
   };
+}
+
+/** The rules and settings for the replies of one run. */
+interface Guards extends Omit<GuardedReplyOptions, 'isValue'> {
+  readonly profile: TokenProfile;
+  errorOf(rejection: RuleRejection): AgentError;
 }
 
 async function* guard(
   next: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  settings: Omit<GuardedReplyOptions, 'isValue'>,
-  options: OutputGuardOptions,
+  guards: Guards,
 ): AsyncGenerator<readonly ModelDelta[]> {
   let asked = request;
   let spent: Usage | undefined;
   for (let retries = 0; ; retries++) {
-    const reply = new GuardedReply({ ...settings, isValue: request.replyIs === 'value' });
+    const reply = new GuardedReply({ ...guards, isValue: request.replyIs === 'value' });
     let said = '';
     try {
       for await (const batch of next.stream(asked, context)) {
@@ -151,9 +161,9 @@ async function* guard(
       asked = askedAgain(request, text, question);
     } catch (thrown) {
       // A failed or rejected reply also costs tokens, so its usage is reported.
-      const estimate = said ? estimateUsage(asked, said, options.profile ?? arc) : undefined;
+      const estimate = said ? estimateUsage(asked, said, guards.profile) : undefined;
       const last = lastDeltas(thrown, reply, total(spent, reply.finish?.usage ?? estimate));
-      const error = failureOf(thrown, settings, options);
+      const error = failureOf(thrown, guards);
       if (last.length) yield last;
       throw error;
     }
@@ -183,12 +193,8 @@ function askedAgain(request: ModelRequest, text: string, question: string): Mode
  * Applies the rules to a tool result that is the answer (`returnDirect`). Returns `undefined` if a
  * rule asks for another reply of the model.
  */
-async function reviewAnswer(
-  answer: Msg,
-  settings: Omit<GuardedReplyOptions, 'isValue'>,
-  options: GuardOptions,
-): Promise<Msg | undefined> {
-  const reply = new GuardedReply({ ...settings, isValue: false, lookahead: 'all' });
+async function reviewAnswer(answer: Msg, guards: Guards): Promise<Msg | undefined> {
+  const reply = new GuardedReply({ ...guards, isValue: false, lookahead: 'all' });
   const texts = answer.content.flatMap((block, index): ModelDelta[] =>
     block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
   );
@@ -202,26 +208,18 @@ async function reviewAnswer(
       block.type === 'text' ? { ...block, text: saidAs(String(index)) } : block,
     );
     const more = saidAs('guard');
-    const metadata = { ...answer.metadata, ...reply.finish?.metadata };
-    return {
-      ...answer,
-      content: more ? [...content, { type: 'text', text: more }] : content,
-      metadata,
-    };
+    if (more) content.push({ type: 'text', text: more });
+    return { ...answer, content, metadata: { ...answer.metadata, ...reply.finish?.metadata } };
   } catch (thrown) {
-    throw failureOf(thrown, settings, options);
+    throw failureOf(thrown, guards);
   }
 }
 
 /** Returns the error of a reply. Reports a rejection. */
-function failureOf(
-  thrown: unknown,
-  { act }: Pick<GuardedReplyOptions, 'act'>,
-  options: GuardOptions,
-): unknown {
+function failureOf(thrown: unknown, { act, errorOf }: Guards): unknown {
   if (!(thrown instanceof RuleRejection)) return thrown;
   act({ rule: thrown.rule, action: 'rejected' });
-  return rejectionError(thrown.rule, thrown.rejection, options);
+  return errorOf(thrown);
 }
 
 function total(before: Usage | undefined, more: Usage | undefined): Usage | undefined {

@@ -46,11 +46,8 @@ export interface LengthViolation {
 
 /** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
 export function outputLength(options: OutputLengthOptions): OutputRule {
-  checkOptions(
-    'outputLength()',
-    options,
-    'min:count|? max:count|? mode:warn|retry|fail|? mark:string|? onViolation:function|?',
-  );
+  const fields = 'min,max:count|? mode:warn|retry|fail|? mark:string|? onViolation:function|?';
+  checkOptions('outputLength()', options, fields);
   const { min = 0, max = Infinity, mode = 'warn', mark = '\n\n[Cut off here]' } = options;
   if (min > max) throw misconfigured(`outputLength(): min ${min} is more than max ${max}.`);
   return {
@@ -68,12 +65,10 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
       if (length >= min || callsTools) return { text };
       violated({ rule: 'min', value: length, limit: min });
       if (mode === 'fail') return { category: 'OUTPUT_TOO_SHORT', details: { length, min } };
-      if (mode === 'retry' && !retries) {
-        return {
-          retry: `Your answer has ${length} characters; at least ${min} are needed. Answer again, in more detail.`,
-        };
-      }
-      return { text, warning: { stage: 'outputLength', length, min } };
+      if (mode !== 'retry' || retries)
+        return { text, warning: { stage: 'outputLength', length, min } };
+      const why = `Your answer has ${length} characters; at least ${min} are needed.`;
+      return { retry: `${why} Answer again, in more detail.` };
     },
   };
 }

@@ -80,12 +80,9 @@ export function replaceFindings(text: string, findings: readonly Finding[]): str
   if (!findings.length) return text;
   const pieces: string[] = [];
   let from = 0;
-  for (const finding of findings) {
-    pieces.push(
-      text.slice(from, finding.start),
-      'replacement' in finding ? finding.replacement : '',
-    );
-    from = finding.end;
+  for (const { start, end, ...said } of findings) {
+    pieces.push(text.slice(from, start), 'replacement' in said ? said.replacement : '');
+    from = end;
   }
   return pieces.join('') + text.slice(from);
 }

@@ -25,11 +25,7 @@ export interface RegexRuleOptions {
 export function regexRule(
   options: RegexRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find'>> {
-  checkOptions(
-    'regexRule()',
-    options,
-    'pattern action:mask|reject|? replacement:string|? name:string|?',
-  );
+  checkOptions('regexRule()', options, 'pattern action:mask|reject|? replacement,name:string|?');
   const { pattern: given, action = 'mask', replacement = '***', name = 'regexRule' } = options;
   if (!(given instanceof RegExp)) throw misconfigured('regexRule(): pattern must be a RegExp.');
   const pattern = new RegExp(given.source, `${given.flags.replace(/[gy]/g, '')}g`);
@@ -40,9 +36,10 @@ export function regexRule(
         // An empty match has no text to replace.
         if (action === 'mask' && !match[0]) continue;
         const place = { start: match.index, end: match.index + match[0].length };
-        yield action === 'reject'
-          ? { ...place, reject: 'OUTPUT_REJECTED' }
-          : { ...place, replacement };
+        yield {
+          ...place,
+          ...(action === 'reject' ? { reject: 'OUTPUT_REJECTED' } : { replacement }),
+        };
       }
     },
   };

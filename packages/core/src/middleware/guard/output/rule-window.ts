@@ -1,6 +1,4 @@
-import type { Report } from '../rejection.ts';
-import type { OutputRule } from './output-rule.ts';
-import { findingsOf, withheldFromOf, throwRejected } from './run-rule.ts';
+import { throwRejected, type CheckedRule } from './checked-rule.ts';
 
 /** Number of released characters that a rule sees again, for lookbehind in its pattern. */
 const behind = 64;
@@ -10,9 +8,8 @@ const behind = 64;
  * text before them.
  */
 export class RuleWindow {
-  readonly #rule: OutputRule;
+  readonly #rule: CheckedRule;
   readonly #lookahead: number;
-  readonly #report: Report;
   /** Released text that the rule sees again, followed by the withheld text. */
   #buffer = '';
   #held = 0;
@@ -22,10 +19,9 @@ export class RuleWindow {
    */
   #searchAt = 0;
 
-  constructor(rule: OutputRule, lookahead: number, report: Report) {
+  constructor(rule: CheckedRule, lookahead: number) {
     this.#rule = rule;
     this.#lookahead = lookahead;
-    this.#report = report;
   }
 
   /**
@@ -40,7 +36,7 @@ export class RuleWindow {
     let from = this.#held;
     let grows = false;
     const pieces: string[] = [];
-    for (const finding of findingsOf(this.#rule, buffer, this.#report)) {
+    for (const finding of this.#rule.find?.(buffer) ?? []) {
       if (finding.start < from) continue;
       if (finding.start >= cut && !(isEnd && finding.start === cut)) break;
       if (!isEnd && finding.end >= buffer.length) {
@@ -50,10 +46,8 @@ export class RuleWindow {
         break;
       }
       throwRejected(this.#rule, finding);
-      pieces.push(
-        buffer.slice(from, finding.start),
-        'replacement' in finding ? finding.replacement : '',
-      );
+      const replacement = 'replacement' in finding ? finding.replacement : '';
+      pieces.push(buffer.slice(from, finding.start), replacement);
       from = finding.end;
       cut = Math.max(cut, from);
     }
@@ -66,8 +60,9 @@ export class RuleWindow {
     this.#searchAt = this.#buffer.length + step;
     return pieces.join('');
   }
+
   #withheldFrom(buffer: string): number {
-    const from = withheldFromOf(this.#rule, buffer, this.#lookahead, this.#report);
+    const from = this.#rule.withheldFrom(buffer, this.#lookahead);
     if (from <= this.#held) return this.#held;
     // A cut must not separate the two halves of a surrogate pair.
     return /[\ud800-\udbff]/.test(buffer[from - 1]!) ? from - 1 : from;

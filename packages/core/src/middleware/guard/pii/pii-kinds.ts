@@ -24,6 +24,8 @@ export type PiiKind =
   | 'mac'
   | 'url';
 
+type Accept = (match: string, text: string, at: number) => number;
+
 /**
  * Finder of one kind of personal data. Every pattern has bounded counts, so a search takes linear
  * time.
@@ -40,7 +42,7 @@ export interface PiiFinder {
    * Returns how many characters of the match are personal data, or 0 to reject the match. Default:
    * all characters.
    */
-  readonly accept?: (match: string, text: string, at: number) => number;
+  readonly accept?: Accept;
   /** Returns how many characters before the match belong to it; 0 rejects it. Default: none. */
   readonly before?: (text: string, at: number) => number;
 }
@@ -58,71 +60,39 @@ export function piiFinders(): readonly PiiFinder[] {
     { kind: 'email', needs: '@', pattern: detachedDomain(), before: detachedLocalLength },
     { kind: 'email', needs: 'bracket', pattern: bracketedDomain(), before: otherLocalLength },
     { kind: 'email', needs: 'code', pattern: encodedDomain(), before: localPartLength },
-    {
-      kind: 'iban',
-      needs: 'digit',
-      pattern:
-        /(?<![a-z\d])[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?:[ -]?[a-z\d]{1,3})?(?![a-z\d])/gi,
-      accept: ibanLength,
-    },
-    {
-      kind: 'cn-id',
-      needs: 'digit',
-      pattern:
-        /(?<!\d)[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dx](?![a-z\d])/gi,
-      accept: all(cnIdOk),
-    },
-    {
-      kind: 'rrn',
-      needs: 'digit',
-      pattern: /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g,
-      accept: all(rrnOk),
-    },
-    {
-      kind: 'card',
-      needs: 'digit',
-      pattern: /(?<!\d)\d(?:[^\p{L}\p{N}]{0,5}\d){12,18}(?!\d)/gu,
-      accept: cardLength,
-    },
-    {
-      kind: 'ssn',
-      needs: 'digit',
-      pattern:
-        /(?<![\d-]|\d[._/·])(?!000|666|9)\d{3}([-._/·])(?!00)\d{2}\1(?!0000)\d{4}(?!-|[._/·]?\d)/g,
-    },
-    {
-      kind: 'ssn',
-      needs: 'digit',
-      // Without hyphens, nine digits have many meanings, so the name has to stand before them.
-      pattern: /(?<!\d)(?!000|666|9)\d{3} ?(?!00)\d{2} ?(?!0000)\d{4}(?!\d)/g,
-      accept: (match, text, at) =>
-        ssnNamed.test(text.slice(Math.max(0, at - 48), at)) ? match.length : 0,
-    },
-    {
-      kind: 'phone',
-      needs: 'digit',
-      pattern:
-        /(?<![\w+])(?:\+|00)[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?!\d)/g,
-      accept: (match) => (/^(?:\D*\d){8,15}\D*$/.test(match) ? match.length : 0),
-    },
+    digits(
+      'iban',
+      /(?<![a-z\d])[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?:[ -]?[a-z\d]{1,3})?(?![a-z\d])/gi,
+      ibanLength,
+    ),
+    digits(
+      'cn-id',
+      /(?<!\d)[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dx](?![a-z\d])/gi,
+      all(cnIdOk),
+    ),
+    digits('rrn', /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, all(rrnOk)),
+    digits('card', /(?<!\d)\d(?:[^\p{L}\p{N}]{0,5}\d){12,18}(?!\d)/gu, cardLength),
+    digits(
+      'ssn',
+      /(?<![\d-]|\d[._/·])(?!000|666|9)\d{3}([-._/·])(?!00)\d{2}\1(?!0000)\d{4}(?!-|[._/·]?\d)/g,
+    ),
+    // Without hyphens, nine digits have many meanings, so the name has to stand before them.
+    digits(
+      'ssn',
+      /(?<!\d)(?!000|666|9)\d{3} ?(?!00)\d{2} ?(?!0000)\d{4}(?!\d)/g,
+      (match, text, at) => (ssnNamed.test(text.slice(Math.max(0, at - 48), at)) ? match.length : 0),
+    ),
+    digits(
+      'phone',
+      /(?<![\w+])(?:\+|00)[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?!\d)/g,
+      (match) => (/^(?:\D*\d){8,15}\D*$/.test(match) ? match.length : 0),
+    ),
     // The next patterns find numbers of Korea, Japan and other countries with a leading 0, then
     // mobile numbers of China, then numbers of North America.
-    {
-      kind: 'phone',
-      needs: 'digit',
-      pattern: /(?<![\d.-])\(?0[1-9]\d{0,2}\)?[ .-]\d{3,4}[ .-]\d{4}(?![ .-]?\d)/g,
-    },
-    {
-      kind: 'phone',
-      needs: 'digit',
-      pattern: /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g,
-    },
-    { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d-])/g },
-    {
-      kind: 'phone',
-      needs: 'digit',
-      pattern: /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g,
-    },
+    digits('phone', /(?<![\d.-])\(?0[1-9]\d{0,2}\)?[ .-]\d{3,4}[ .-]\d{4}(?![ .-]?\d)/g),
+    digits('phone', /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g),
+    digits('phone', /(?<![\d.-])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d-])/g),
+    digits('phone', /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g),
     {
       kind: 'mac',
       pattern:
@@ -136,19 +106,13 @@ export function piiFinders(): readonly PiiFinder[] {
         /(?<![a-z\d])(?:(?:https?|ftps?):\/\/(?=[^\s/).,])|www\.(?=[a-z\d]))(?:[^\s<>"`,;:!?()\u3000-\u303f]|[,;:!?()](?=[!-~]|$)){1,4096}/gi,
       accept: urlLength,
     },
-    {
-      kind: 'ip',
-      needs: 'digit',
-      pattern:
-        /(?<![\d.\u3002])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)[.\u3002]){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|[.\u3002]\d)/g,
-    },
-    {
-      kind: 'ip',
-      needs: 'digit',
-      pattern: /(?<![\w.])(?:0x[\da-f]{7,8}|\d{8,10})(?![\w.]*\w)/gi,
-      accept: (match, text, at) =>
-        isIpNumber(match, text.slice(Math.max(0, at - 24), at)) ? match.length : 0,
-    },
+    digits(
+      'ip',
+      /(?<![\d.\u3002])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)[.\u3002]){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|[.\u3002]\d)/g,
+    ),
+    digits('ip', /(?<![\w.])(?:0x[\da-f]{7,8}|\d{8,10})(?![\w.]*\w)/gi, (match, text, at) =>
+      isIpNumber(match, text.slice(Math.max(0, at - 24), at)) ? match.length : 0,
+    ),
     {
       kind: 'ip',
       needs: ':',
@@ -156,6 +120,11 @@ export function piiFinders(): readonly PiiFinder[] {
       accept: all(isIpv6),
     },
   ];
+}
+
+/** Returns a finder of texts with a digit. */
+function digits(kind: PiiKind, pattern: RegExp, accept?: Accept): PiiFinder {
+  return { kind, needs: 'digit', pattern, ...(accept && { accept }) };
 }
 
 function all(ok: (match: string) => boolean): (match: string) => number {

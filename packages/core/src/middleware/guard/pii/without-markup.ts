@@ -1,4 +1,4 @@
-import { type Undisguised, withoutDisguise } from '../disguise.ts';
+import { lastChange, type Undisguised, withoutDisguise } from '../disguise.ts';
 
 /**
  * A tag within a word or number, such as `<b>`. Tags of table cells and paragraphs separate words, so
@@ -36,23 +36,14 @@ function lengthOf(pattern: RegExp, text: string, end: number): number {
 /** Returns a text without its inline tags and without its disguises. */
 export function withoutMarkup(raw: string): Undisguised {
   /** Places after which the text is shorter, with the length of all tags until there. */
-  const cuts: { readonly at: number; readonly removed: number }[] = [];
+  const cuts: { readonly first: number; readonly removed: number }[] = [];
   let removed = 0;
   const text = raw.replace(new RegExp(tag, 'gi'), (found: string, at: number) => {
-    cuts.push({ at: at - removed, removed: removed + found.length });
+    cuts.push({ first: at - removed, removed: removed + found.length });
     removed += found.length;
     return '';
   });
-  const place = (index: number): number => {
-    let low = 0;
-    let high = cuts.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (cuts[middle]!.at <= index) low = middle + 1;
-      else high = middle;
-    }
-    return index + (cuts[low - 1]?.removed ?? 0);
-  };
+  const place = (index: number): number => index + (lastChange(cuts, index)?.removed ?? 0);
   const inner = withoutDisguise(text);
   return {
     text: inner.text,

@@ -1,4 +1,4 @@
-import type { RunContext } from '../../../agent/run-context.ts';
+import type { RunContext } from '../../../agent/middleware.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { MessageContext } from '../../../message/create-message.ts';

@@ -1,0 +1,107 @@
+import { misconfigured } from '../../../error/agent-error.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
+import { isRejection, type Rejection, type Report } from '../rejection.ts';
+import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
+
+/** Exception that ends the check of a reply and names the rule that rejected it. */
+export class RuleRejection extends Error {
+  readonly rule: string;
+  readonly rejection: Rejection;
+
+  constructor(rule: string, rejection: Rejection) {
+    super(rule);
+    this.rule = rule;
+    this.rejection = rejection;
+  }
+}
+
+/**
+ * A rule whose results are valid. Its functions throw a `RuleRejection` if the rule rejects a text,
+ * throws, or returns something invalid, so that a broken rule lets nothing pass.
+ */
+export interface CheckedRule {
+  readonly name: string;
+  readonly releaseAtMost: number;
+  /** Absent if the rule only reviews whole texts. */
+  readonly find: ((text: string) => readonly Finding[]) | undefined;
+  /** Returns the index from which the rule withholds a streamed text. */
+  withheldFrom(text: string, lookahead: number): number;
+  /** Absent if the rule only finds parts of texts. */
+  readonly review:
+    | ((text: string, context: ReviewContext) => Promise<Exclude<Review, Rejection>>)
+    | undefined;
+}
+
+/** Adds the checks to a rule. `report` gets exceptions, and errors about invalid results. */
+export function checkedRule(rule: OutputRule, report: Report): CheckedRule {
+  const { name, releaseAtMost = Infinity } = rule;
+  const broken = (error: unknown): RuleRejection => {
+    report(error, name);
+    return new RuleRejection(name, { category: 'SYSTEM_ERROR' });
+  };
+  return {
+    name,
+    releaseAtMost,
+    find:
+      rule.find &&
+      ((text) => {
+        try {
+          return checkedFindings([...rule.find!(text)], text.length);
+        } catch (error) {
+          throw broken(error);
+        }
+      }),
+    withheldFrom(text, lookahead) {
+      if (!rule.withheldFrom) return text.length - lookahead;
+      try {
+        const from = rule.withheldFrom(text, lookahead);
+        if (Number.isInteger(from) && from <= text.length) return from;
+        throw misconfigured('A rule returned an invalid index in withheldFrom.');
+      } catch (error) {
+        throw broken(error);
+      }
+    },
+    review:
+      rule.review &&
+      (async (text, context) => {
+        let review: Review;
+        try {
+          review = checkedReview(await rule.review!(text, context), context);
+        } catch (error) {
+          throw broken(error);
+        }
+        if ('category' in review) throw new RuleRejection(name, review);
+        return review;
+      }),
+  };
+}
+
+/** Throws a `RuleRejection` if the finding rejects the text. */
+export function throwRejected({ name }: CheckedRule, finding: Finding): void {
+  if ('reject' in finding) throw new RuleRejection(name, { category: finding.reject });
+}
+
+/** Throws `CONFIGURATION` unless the findings are valid, in order and without overlaps. */
+function checkedFindings(findings: readonly Finding[], length: number): readonly Finding[] {
+  let from = 0;
+  for (const finding of findings) {
+    const { start, end } = finding;
+    const isPlace = [start, end].every(Number.isInteger) && from <= start && start <= end;
+    const says =
+      'reject' in finding
+        ? isRejection({ category: finding.reject })
+        : typeof finding.replacement === 'string';
+    if (!isPlace || end > length || !says)
+      throw misconfigured('A rule returned an invalid finding, or findings out of order.');
+    from = end;
+  }
+  return findings;
+}
+
+function checkedReview(review: unknown, { retries }: ReviewContext): Review {
+  if (isRejection(review)) return review;
+  const { text, retry } = isRecord(review) ? review : {};
+  if (typeof retry === 'string' && retries) throw misconfigured('A rule asked for a second retry.');
+  if (typeof text === 'string' || typeof retry === 'string') return review as Review;
+  throw misconfigured('A rule returned an invalid review.');
+}
