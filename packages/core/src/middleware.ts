@@ -59,7 +59,7 @@ export type {
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type { Answer, Ending, Jump, LimitReason, Next, ToldReason } from './agent/next.ts';
-export { nestedHooks, perRun, type NestedHooks } from './agent/per-run.ts';
+export { nestedHooks, nestedWraps, perRun, type NestedHooks } from './agent/per-run.ts';
 export { addToSystemPrompt, type Stopped } from './agent/run-context.ts';
 export { partsOf, presetOf } from './agent/use-list.ts';
 export type { ModelReply, ToEvent } from './agent/step/read-reply.ts';

@@ -192,7 +192,8 @@ const entries: Readonly<Record<string, Entry>> = {
     others:
       'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
       'errorHints errorResult ' +
-      'friendlyErrors isEnding isNewAnswer isNext isResult modelErrors nestedHooks operator ' +
+      'friendlyErrors isEnding isNewAnswer isNext isResult modelErrors nestedHooks ' +
+      'nestedWraps operator ' +
       'boundedModel parallelIds perRun runInfo presetOf reactMemory todosOf toolMedia withExecute withStream wrapModel',
   },
   './observe': {

@@ -1,5 +1,5 @@
 import type { HookDispatcher } from '../event/hook-dispatcher.ts';
-import type { AgentHook } from './middleware.ts';
+import type { AgentHook, InnerStep, Wrap } from './middleware.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import { runOf, type RunContext } from './run-context.ts';
 import type { Steps } from './steps.ts';
@@ -21,6 +21,20 @@ export function perRun<T>(
     const value = begin(run, run.steps);
     values.set(run, { value });
     return value;
+  };
+}
+
+/**
+ * Returns one wrapper that consists of several, for middleware that is made of others. The first is
+ * the outermost.
+ */
+export function nestedWraps<Given, Made>(
+  ...wraps: readonly Wrap<Given, Made>[]
+): Wrap<Given, Made> {
+  return (next) => (given, context, steps) => {
+    const around = (inner: InnerStep<Given, Made>, wrap: Wrap<Given, Made>) => (value: Given) =>
+      wrap(inner)(value, context, steps);
+    return wraps.reduceRight(around, next)(given);
   };
 }
 

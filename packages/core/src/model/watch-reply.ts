@@ -1,3 +1,4 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 
 /** `stopped`: the reader stopped or the request was aborted, then with the reason of the signal. */
@@ -11,7 +12,14 @@ export interface ReplyWatcher {
   asks?(model: Pick<ChatModel, 'provider' | 'modelId'>): void;
   add?(deltas: readonly ModelDelta[]): void;
   /** Called once, when the reply ends. */
-  end(end: ReplyEnd): void;
+  end?(end: ReplyEnd): void;
+}
+
+/** Returns the error of a reply that failed or took too long. */
+export function failureIn(end: ReplyEnd): AgentError | undefined {
+  if (end.type === 'failed') return AgentError.from(end.error);
+  const reason = end.type === 'stopped' ? end.reason : undefined;
+  return AgentError.is(reason) && reason.code !== 'ABORTED' ? reason : undefined;
 }
 
 /** Streams a reply and reports it to a watcher. */
@@ -24,7 +32,7 @@ export async function* watchReply(
   const { signal } = context;
   let isOpen = true;
   const end = (how: ReplyEnd): void => {
-    if (isOpen) watcher.end(how);
+    if (isOpen) watcher.end?.(how);
     isOpen = false;
   };
   const stop = (): void => end({ type: 'stopped', reason: signal.reason });

@@ -1,3 +1,4 @@
+import { misconfigured } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { ChatModel } from './chat-model.ts';
 
@@ -36,4 +37,18 @@ export function withStream(
   stream: ChatModel['stream'],
 ): ChatModel {
   return { provider, modelId, features, stream };
+}
+
+/**
+ * Throws `CONFIGURATION` if guards check the model, but not all others that a middleware may ask in
+ * its place. `where`: the name of the middleware.
+ */
+export function checkGuarded(
+  where: string,
+  { features }: ChatModel,
+  others: readonly ChatModel[],
+): void {
+  if (!features.guarded || others.every((other) => other.features.guarded)) return;
+  const order = `Put ${where} after outputGuards() in the list.`;
+  throw misconfigured(`${order} Otherwise the guards do not check its models.`);
 }

@@ -7,6 +7,7 @@ import { metadataOf } from '../../message/metadata-keys.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
+import { objectInput } from '../../schema/object-input.ts';
 import type { StandardSchema } from '../../schema/to-schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../../tool/tool.ts';
 import type { AgentInput } from '../../event/call-input.ts';
@@ -94,9 +95,8 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
   const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
   const toolName = `call_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
   if (!/[a-z\d]/i.test(toolName.slice(5))) {
-    throw misconfigured(
-      `The name of an agent tool needs ASCII letters or digits; "${name}" has none.`,
-    );
+    const message = `The name of an agent tool needs ASCII letters or digits; "${name}" has none.`;
+    throw misconfigured(message);
   }
   const children = new Map<string, Child>();
   if (typeof agent !== 'function') keep(children, agent.sessionId, agent);
@@ -108,8 +108,8 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     async execute({ message, session_id: asked }, context) {
       const { toolUseId } = context;
       const id = asked || (typeof agent === 'function' ? toolUseId : agent.sessionId);
-      const child =
-        children.get(id) ?? keep(children, id, await make(agent, toolName, id, context));
+      const known = children.get(id);
+      const child = known ?? keep(children, id, await make(agent, toolName, id, context));
       const answer = child.turn.then(() => ask(child, message, context));
       child.turn = answer.catch(() => {});
       return answer;
@@ -123,12 +123,8 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     // A fork opens its own children.
     fork() {
       const own = agentTool(agent, options);
-      return {
-        ...own,
-        ...this,
-        ...(this.execute === execute && { execute: own.execute! }),
-        fork: own.fork!,
-      };
+      const isOwn = this.execute === execute;
+      return { ...own, ...this, ...(isOwn && { execute: own.execute! }), fork: own.fork! };
     },
   };
 }
@@ -167,9 +163,8 @@ async function make(
     made = await factory({ sessionId: `${sessionId}:${encodeURIComponent(id)}` });
   if (made) checkFields(`${toolName}: the value from its factory`, made, childFields);
   if (made && (isNew || (await made.messages()).length)) return made;
-  throw new Error(
-    `There is no session "${id}" of ${toolName}. Leave session_id out to begin a new one.`,
-  );
+  const message = `There is no session "${id}" of ${toolName}.`;
+  throw new Error(`${message} Leave session_id out to begin a new one.`);
 }
 
 /** Returns whether a message made this tool call. A client may have chosen the ids of imported ones. */
@@ -193,14 +188,13 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
   if (begun && (type === 'nothing' || type === 'interrupted'))
     return answerOf(id, textOf(log.at(-1)!));
   const input = begun ? decide(log, context) : userMessage(message, { id: idempotencyKey });
+  const failed = (why: unknown, cause?: unknown): Error =>
+    new Error(`${agent.name} failed: ${String(why)} (session_id: ${id})`, { cause });
   const result = await run(agent, input, context).catch((error: unknown) => {
-    throw new Error(`${agent.name} failed: ${messageOf(error)} (session_id: ${id})`, {
-      cause: error,
-    });
+    throw failed(messageOf(error), error);
   });
   if (result.reason === 'suspended') throw suspension(agent, result.pending);
-  if (result.reason === 'error')
-    throw new Error(`${agent.name} failed: ${result.error?.message} (session_id: ${id})`);
+  if (result.reason === 'error') throw failed(result.error?.message);
   return answerOf(id, result.text || `(no text; it ended with: ${result.reason})`);
 }
 
@@ -224,10 +218,8 @@ async function run(
 ): Promise<AgentResult> {
   const { signal, interruptSignal, agentPath, forward } = context;
   // An agent in a worker or on a server takes no values from here.
-  const about = isLocal(agent) && {
-    toolContext: [provide(parentRuns, runsAboveChild(context))],
-  };
-  const stream = agent.stream(input, { signal, ...about });
+  const toolContext = isLocal(agent) && [provide(parentRuns, runsAboveChild(context))];
+  const stream = agent.stream(input, { signal, ...(toolContext && { toolContext }) });
   // Before its first events, the agent may be running another call.
   let isRunning = false;
   const passOn = (): void => {
@@ -262,32 +254,31 @@ function toText({ kind, name, reason }: PendingCall): string {
   return `${kind} of ${name}${reason === undefined ? '' : ` (${reason})`}`;
 }
 
+const sessionHint = 'The session_id of an earlier answer, to continue that conversation.';
+
 const childInput: StandardSchema<ChildInput> = {
   '~standard': {
     version: 1,
     vendor: 'isoloop',
     jsonSchema: {
-      input: () => ({
-        type: 'object',
-        properties: {
-          message: { type: 'string', description: 'What to tell the agent.' },
-          session_id: {
-            type: 'string',
-            description:
-              'The session_id of an earlier answer, to continue that conversation. Omit it to begin a new one.',
+      input: () =>
+        objectInput(
+          {
+            message: { type: 'string', description: 'What to tell the agent.' },
+            session_id: {
+              type: 'string',
+              description: `${sessionHint} Omit it to begin a new one.`,
+            },
           },
-        },
-        required: ['message'],
-        additionalProperties: false,
-      }),
+          ['message'],
+        ),
     },
     validate(value) {
       const { message, session_id } = isRecord(value) ? value : {};
       if (typeof message !== 'string' || !message.trim())
         return { issues: [{ path: ['message'], message: 'a string that is not blank' }] };
-      if (session_id !== undefined && session_id !== null && typeof session_id !== 'string') {
+      if (typeof (session_id ?? '') !== 'string')
         return { issues: [{ path: ['session_id'], message: 'a text' }] };
-      }
       return { value: value as ChildInput };
     },
   },

@@ -76,6 +76,8 @@ function toRule(key: string, rule: boolean | string | ApprovalRule): ApprovalRul
 function unknownTools(names: readonly string[], tools: ToolSet): AgentError {
   const list = names.map((name) => `"${name}"`).join(', ');
   const known = tools.schemas().map(({ name }) => name);
-  const message = `${where} names tools that the agent does not have: ${list}. It has: ${known.join(', ') || 'none'}. For tools that come later, use a pattern such as "mail_*".`;
+  const wrong = `${where} names tools that the agent does not have: ${list}`;
+  const advice = 'For tools that come later, use a pattern such as "mail_*".';
+  const message = `${wrong}. It has: ${known.join(', ') || 'none'}. ${advice}`;
   return misconfigured(message, { details: { tools: [...names] } });
 }

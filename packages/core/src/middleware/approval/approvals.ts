@@ -1,10 +1,9 @@
-import type { Middleware, RunContext } from '../../agent/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { nestedWraps } from '../../agent/per-run.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import type { ToolCall } from '../../tool/prepare-call.ts';
-import { notStarted, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { toolNeeds, type Approving } from './approval-policy.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
-import { askedAgain, askingApprover, type Decide } from './ask-approver.ts';
+import { askingApprover, type Decide } from './ask-approver.ts';
 import { basicApprovals } from './basic-approvals.ts';
 import { deferredRounds } from './deferred-rounds.ts';
 
@@ -65,37 +64,33 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('approvals()', options, optionFields);
   const { approvalOn, decide, deferRound, timeoutMs, onError } = options;
   const rules = approvalRules(approvalOn ?? {});
-  const deferred = deferredRounds(async (call, context) => {
-    const own = await toolNeeds(call);
-    return (await rules.needs(call, context)) || own;
-  });
+  const deferred = deferredRounds(
+    async (call, context) => {
+      const own = await toolNeeds(call);
+      return (await rules.needs(call, context)) || own;
+    },
+    ({ options: usual }) => deferRound ?? usual.deferRound ?? false,
+  );
   const decided = basicApprovals(deferred.needs);
-  const defers = ({ options: usual }: RunContext): boolean =>
-    deferRound ?? usual.deferRound ?? false;
+  const asking = decide ? [askingApprover({ decide, timeoutMs, onError })] : [];
   const made: Approving = {
-    ...decided,
+    name: decided.name,
     mayAsk: Boolean(approvalOn || decide),
-    wrapSettle: (next) => {
-      const settle = decided.wrapSettle(next);
-      return async (input, context, steps) => {
-        // Later than `wrapRun`, in which other middleware adds tools.
-        rules.check(context.tools);
-        return settle(input, context, steps);
-      };
+    wrapSettle: (next) => async (input, context, steps) => {
+      // Later than `wrapRun`, in which other middleware adds tools.
+      rules.check(context.tools);
+      return decided.wrapSettle(next)(input, context, steps);
     },
-    wrapRound: (next) => (round, context, steps) => {
-      const run = decided.wrapRound((given) =>
-        defers(context) ? deferred.runRound(given, next, context) : next(given),
-      );
-      return run(decide ? askedAgain(round) : round, context, steps);
-    },
-    wrapTool: (next) => (call, context, steps) => {
-      const run = async (given: ToolCall): Promise<ToolOutcome> =>
-        deferred.mayStart(context) ? next(given) : notStarted;
-      const gated = decided.wrapTool(run);
-      const asking = decide ? askingApprover(gated, run, { decide, timeoutMs, onError }) : gated;
-      return asking(call, context, steps);
-    },
+    wrapRound: nestedWraps(
+      ...asking.map((part) => part.wrapRound),
+      decided.wrapRound,
+      deferred.wrapRound,
+    ),
+    wrapTool: nestedWraps(
+      ...asking.map((part) => part.wrapTool),
+      decided.wrapTool,
+      deferred.wrapTool,
+    ),
   };
   return made;
 }

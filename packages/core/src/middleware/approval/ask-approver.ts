@@ -1,11 +1,4 @@
-import type {
-  InnerStep,
-  OpenCall,
-  OuterStep,
-  Round,
-  RunContext,
-  Steps,
-} from '../../agent/middleware.ts';
+import type { Middleware, OpenCall, RunContext, Steps } from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { checkDecision } from '../../event/check-decision.ts';
@@ -14,8 +7,7 @@ import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
-import type { ToolCall } from '../../tool/prepare-call.ts';
-import { isSuspension, type ToolOutcome } from '../../tool/tool-outcome.ts';
+import { isSuspension } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult } from '../../tool/tool-result.ts';
 import { editCall } from './basic-approvals.ts';
 
@@ -47,61 +39,39 @@ export interface AskOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** Returns the round without what its tool calls wait for, so that the approver is asked again. */
-export function askedAgain(round: Round): Round {
-  const calls = round.calls.map((call): OpenCall => {
-    const { pending, ...state } = call.state;
-    return pending?.kind === 'approval' && !state.decision ? { ...call, state } : call;
-  });
-  return { ...round, calls };
-}
-
-/**
- * Asks the approver about a tool call if `gated` suspends it for an approval. `next` runs the tool
- * call once it is approved.
- */
+/** Asks the approver about each tool call that an inner wrapper suspends for an approval. */
 export function askingApprover(
-  gated: OuterStep<ToolCall, ToolOutcome>,
-  next: InnerStep<ToolCall, ToolOutcome>,
   options: AskOptions,
-): OuterStep<ToolCall, ToolOutcome> {
-  return async (call, context, steps) => {
-    const outcome = await gated(call, context, steps);
-    if (!isSuspension(outcome) || outcome.kind !== 'approval') return outcome;
-    const decision = await askNow(call, outcome.suspended, { context, steps, options });
-    if (!decision) return outcome;
-    let { toolUse } = call;
-    if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
-    if (decision.type === 'edit')
-      toolUse = await editCall(toolUse, decision, { isReviewed: true, context, steps });
-    // The tools may have changed while the approver was asked.
-    const ready = await call.prepare(toolUse);
-    return ready.ok ? next({ ...call, ...ready, decision }) : errorResult(toolUse, ready.problem);
+): Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
+  return {
+    wrapRound: (next) => (round) => next({ ...round, calls: round.calls.map(askedAgain) }),
+    wrapTool: (next) => async (call, context, steps) => {
+      const outcome = await next(call);
+      if (!isSuspension(outcome) || outcome.kind !== 'approval') return outcome;
+      const { suspended: reason } = outcome;
+      let { toolUse } = call;
+      const { id: toolUseId, name, input } = toolUse;
+      const why = reason ? { reason } : {};
+      const pending: PendingCall = { toolUseId, name, input, kind: 'approval', ...why };
+      // If the process ends during the question, the next run knows that the tool has not started.
+      await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
+      const decision = await verdictAbout(pending, context, steps, options);
+      if (!decision) return outcome;
+      await steps.note([{ kind: 'decision', decision }]);
+      if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
+      if (decision.type === 'edit')
+        toolUse = await editCall(toolUse, decision, { isReviewed: true, context, steps });
+      // The tools may have changed while the approver was asked.
+      const ready = await call.prepare(toolUse);
+      return ready.ok ? next({ ...call, ...ready, decision }) : errorResult(toolUse, ready.problem);
+    },
   };
 }
 
-interface Asking {
-  readonly context: RunContext;
-  readonly steps: Steps;
-  readonly options: AskOptions;
-}
-
-/**
- * Asks for a decision, and notes the question and the decision in the log. If the process ends
- * during the question, the next run knows that the tool has not started.
- */
-async function askNow(
-  { toolUse }: ToolCall,
-  reason: string,
-  { context, steps, options }: Asking,
-): Promise<Decision | undefined> {
-  const { id: toolUseId, name, input } = toolUse;
-  const why = reason ? { reason } : {};
-  const pending: PendingCall = { toolUseId, name, input, kind: 'approval', ...why };
-  await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
-  const decision = await verdictAbout(pending, context, steps, options);
-  if (decision) await steps.note([{ kind: 'decision', decision }]);
-  return decision;
+/** Returns a tool call without what it waits for, so that the approver is asked again. */
+function askedAgain(call: OpenCall): OpenCall {
+  const { pending, ...state } = call.state;
+  return pending?.kind === 'approval' && !state.decision ? { ...call, state } : call;
 }
 
 /** Returns nothing if there is no decision, also after an abort or an interrupt. */
@@ -112,10 +82,8 @@ async function verdictAbout(
   { decide, timeoutMs = 300_000, onError }: AskOptions,
 ): Promise<Decision | undefined> {
   const { name, toolUseId } = pending;
-  const late = new AgentError(
-    'TOOL_TIMEOUT',
-    `Nobody decided about "${name}" within ${timeoutMs} ms`,
-  );
+  const tooLate = `Nobody decided about "${name}" within ${timeoutMs} ms`;
+  const late = new AgentError('TOOL_TIMEOUT', tooLate);
   const deadline = new Deadline(signal, timeoutMs, () => late);
   try {
     const asked = { sessionId, messages, signal: deadline.signal };

@@ -1,8 +1,9 @@
 import { isEnding, type Next } from '../../agent/next.ts';
-import type { InnerStep, OpenCall, Round, RunContext } from '../../agent/middleware.ts';
+import type { InnerStep, Middleware, OpenCall, Round, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
+import { notStarted } from '../../tool/tool-outcome.ts';
 import { isUndecided, type NeedsApproval } from './approval-policy.ts';
 
 interface Deferral {
@@ -12,20 +13,20 @@ interface Deferral {
   readonly cleared: Set<string>;
 }
 
-export interface DeferredRounds {
+/** `needs`: says no about a tool call that was cleared. The wrappers belong inside those that ask. */
+export interface DeferredRounds extends Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
   readonly needs: NeedsApproval;
-  /** Runs the open tool calls of a round whose tool calls wait. */
-  runRound(round: Round, next: InnerStep<Round, Next>, context: RunContext): Promise<Next>;
-  /** Whether tool calls may start now. */
-  mayStart(context: RunContext): boolean;
 }
 
 /**
- * Makes all tool calls of a reply wait until each call that needs an approval is decided. First
- * decides about the tool calls that need an approval. Then shows the others to the hooks, which may
- * change them so that they need one. Then starts all.
+ * Makes all tool calls of a reply wait until each call that needs an approval is decided, in the
+ * runs for which `defers` returns true. First decides about the tool calls that need an approval.
+ * Then shows the others to the hooks, which may change them so that they need one. Then starts all.
  */
-export function deferredRounds(needs: NeedsApproval): DeferredRounds {
+export function deferredRounds(
+  needs: NeedsApproval,
+  defers: (context: RunContext) => boolean,
+): DeferredRounds {
   const deferralOf = perRun((): Deferral => ({ mode: 'run', cleared: new Set() }));
   const clear = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
     const { mode, cleared } = deferralOf(context);
@@ -39,9 +40,12 @@ export function deferredRounds(needs: NeedsApproval): DeferredRounds {
       const { cleared } = deferralOf(context);
       return cleared.has(call.toolUse.id) ? false : clear(call, context);
     },
-    runRound: ({ calls }, next, context) =>
-      runDeferred(calls, { needs, deferral: deferralOf(context), context, next }),
-    mayStart: (context) => deferralOf(context).mode === 'run',
+    wrapRound: (next) => (round, context) => {
+      if (!defers(context)) return next(round);
+      return runDeferred(round.calls, { needs, deferral: deferralOf(context), context, next });
+    },
+    wrapTool: (next) => async (call, context) =>
+      deferralOf(context).mode === 'run' ? next(call) : notStarted,
   };
 }
 

@@ -1,9 +1,9 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { withStream } from '../../model/wrap-model.ts';
+import { checkGuarded, withStream } from '../../model/wrap-model.ts';
 import type { ChatModel, RunInfo } from '../../model/chat-model.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import {
@@ -104,7 +104,8 @@ export function handOff(options: HandOffOptions): Middleware {
     },
     wrapRequest: (next) => (draft, context) => next(stateOf(context).turn?.filter(draft) ?? draft),
     wrapModel(next) {
-      checkGuarded(next, options.to);
+      const models = options.to.flatMap(({ model = [] }) => model);
+      checkGuarded('handOff()', next, models);
       return leaderModel(next, (run) => stateOf(run).turn?.model);
     },
     wrapReply: (next) => (reply, context) => {
@@ -130,13 +131,4 @@ function leaderModel(next: ChatModel, modelOf: (run: RunInfo) => ChatModel | und
     context.onModel?.(model);
     return model.stream(model.features.tools ? request : { ...request, tools: [] }, context);
   });
-}
-
-/** Throws `CONFIGURATION` if guards check the model of the agent, but not those of all agents. */
-function checkGuarded({ features }: ChatModel, agents: readonly HandOffAgent[]): void {
-  const isOpen = agents.some(({ model }) => model && !model.features.guarded);
-  if (!features.guarded || !isOpen) return;
-  throw misconfigured(
-    'Put handOff() after outputGuards() in the list. Otherwise the guards do not check the models of its agents.',
-  );
 }

@@ -85,6 +85,7 @@ export class TeamTools implements ToolSet {
     if (!team.targetsOf(leader).includes(target))
       return `"${leader.name}" cannot hand off to "${target.name}".`;
     if (!this.#offer.isFull()) return undefined;
-    return `The conversation has been handed off ${limit} times since the last question. Answer it yourself.`;
+    const handedOff = `The conversation has been handed off ${limit} times`;
+    return `${handedOff} since the last question. Answer it yourself.`;
   }
 }

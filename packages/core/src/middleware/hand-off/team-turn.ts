@@ -4,6 +4,7 @@ import { resumptionOf } from '../../memory/log/resumption.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
+import { objectInput } from '../../schema/object-input.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { HandOffOptions } from './hand-off.ts';
 import { TeamTools } from './team-tools.ts';
@@ -30,17 +31,16 @@ export class TeamTurn {
     const shared = new Set(context.addedTools.map(({ name }) => name));
     context.addTools(team.members.map((member) => this.#toolFor(member)));
     const { limit = usualLimit } = options;
-    context.setTools(
-      new TeamTools({
-        team,
-        base: context.tools,
-        shared,
-        allowed: context.options.allowTools,
-        leader: () => this.#leader,
-        isFull: () => this.#countInTurn() >= limit,
-        limit,
-      }),
-    );
+    const offer = {
+      team,
+      base: context.tools,
+      shared,
+      allowed: context.options.allowTools,
+      leader: () => this.#leader,
+      isFull: () => this.#countInTurn() >= limit,
+      limit,
+    };
+    context.setTools(new TeamTools(offer));
     context.stopSignal.addEventListener('abort', this.#onStop, { once: true });
   }
 
@@ -116,10 +116,7 @@ export class TeamTurn {
       this.#filtered = { toolUseId, history };
     }
     const { history } = this.#filtered;
-    return {
-      ...draft,
-      messages: [...messages.slice(0, head), ...history, ...messages.slice(end)],
-    };
+    return { ...draft, messages: [...messages.slice(0, head), ...history, ...messages.slice(end)] };
   }
 
   #leaderBefore(messages: readonly Msg[], { toolUseId }: LoggedHandOff): Member {
@@ -161,7 +158,7 @@ export class TeamTurn {
     const made = tool({
       name: target.toolName,
       description: `Passes the conversation to the agent "${target.name}". ${target.description}`,
-      input: target.input ?? { type: 'object', properties: {}, additionalProperties: false },
+      input: target.input ?? objectInput({}),
       // A hand-off changes nothing but the log, unless somebody is told about it.
       replay: onHandOff ? 'never' : 'safe',
       execute: async (input, context) => {
@@ -177,9 +174,7 @@ export class TeamTurn {
   /** Sets the leader's name in replies of this run that passed no wrapper. */
   async #nameMessages(): Promise<void> {
     const { messages, promptId } = this.#context;
-    const start = messages.findLastIndex(
-      (message) => message.id === promptId || message.role === 'tool',
-    );
+    const start = messages.findLastIndex(({ id, role }) => id === promptId || role === 'tool');
     for (const message of messages.slice(start + 1)) {
       const named = this.named(message);
       if (named !== message) await this.#steps.edit({ replace: [named] });

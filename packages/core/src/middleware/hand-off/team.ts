@@ -3,22 +3,15 @@ import { toolResultsOf } from '../../message/message-text.ts';
 import { metadataOf } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
-import type { ChatModel } from '../../model/chat-model.ts';
-import type { SchemaLike } from '../../schema/to-schema.ts';
 import { ToolList } from '../../tool/set/tool-list.ts';
 import type { ForkOptions, ToolSet } from '../../tool/set/tool-set.ts';
-import { toolNameOf, type HandOffAgent, type HandOffFilter } from './hand-off-agent.ts';
+import { toolNameOf, type HandOffAgent } from './hand-off-agent.ts';
 import type { HandOffOptions } from './hand-off.ts';
 
 /** One agent of a team. The agent that has `handOff()` has no tools, prompt and model here. */
-export interface Member {
-  readonly name: string;
-  readonly description: string;
+export interface Member extends Omit<HandOffAgent, 'tools' | 'systemPrompt' | 'to'> {
   readonly toolName: string;
-  readonly input: SchemaLike | undefined;
-  readonly inputFilter: HandOffFilter | undefined;
-  readonly systemPrompt: string | undefined;
-  readonly model: ChatModel | undefined;
+  readonly systemPrompt?: string;
   readonly tools: ToolSet | undefined;
 }
 
@@ -46,11 +39,8 @@ export class Team {
     const description = 'Led the conversation at its start.';
     this.own = memberOf({ description, ...own, name });
     this.members = [this.own, ...to.map((agent) => memberOf(agent, fork))];
-    for (const key of ['name', 'toolName'] as const)
-      refuseRepeated(
-        key,
-        this.members.map((member) => member[key]),
-      );
+    refuseRepeated('name', this.members);
+    refuseRepeated('toolName', this.members);
     this.#byTool = new Map(this.members.map((member) => [member.toolName, member]));
     const names = [own, ...to].map((agent) => agent.to);
     this.#targets = new Map(
@@ -73,11 +63,8 @@ export class Team {
    * messages have no hand-offs.
    */
   newestIn(messages: readonly Msg[]): LoggedHandOff | undefined {
-    for (let index = messages.length - 1; index >= 0; index -= 1) {
-      const [found] = this.#handOffsIn(messages[index]!);
-      if (found) return found;
-    }
-    return undefined;
+    const newest = messages.findLast((message) => this.#handOffsIn(message).length);
+    return newest && this.#handOffsIn(newest)[0];
   }
 
   /** Returns the number of hand-offs in the messages. */
@@ -97,32 +84,28 @@ export class Team {
   #named(member: Member, names: readonly string[] | undefined): readonly Member[] {
     const others = this.members.filter((other) => other !== member);
     const wrong = names?.find((name) => !others.some((other) => other.name === name));
-    if (wrong !== undefined)
-      throw misconfigured(
-        `handOff(): "${member.name}" cannot hand off to "${wrong}", which is no other agent of the team.`,
-      );
-    return names ? others.filter(({ name }) => names.includes(name)) : others;
+    if (wrong === undefined)
+      return names ? others.filter(({ name }) => names.includes(name)) : others;
+    const message = `handOff(): "${member.name}" cannot hand off to "${wrong}"`;
+    throw misconfigured(`${message}, which is no other agent of the team.`);
   }
 }
 
 type Given = Omit<HandOffAgent, 'systemPrompt'> & Partial<Pick<HandOffAgent, 'systemPrompt'>>;
 
 function memberOf(given: Given, fork?: ForkOptions): Member {
-  const { name, description, input, inputFilter, systemPrompt, model, tools = [] } = given;
+  const { name, model, tools = [] } = given;
   const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
   return {
-    name,
-    description,
+    ...given,
     toolName: toolNameOf(name, given.toolName),
-    input,
-    inputFilter,
-    systemPrompt,
-    model: model && boundedModel(model),
+    ...(model && { model: boundedModel(model) }),
     tools: fork && set.fork(fork),
   };
 }
 
-function refuseRepeated(key: string, values: readonly string[]): void {
+function refuseRepeated(key: 'name' | 'toolName', members: readonly Member[]): void {
+  const values = members.map((member) => member[key]);
   const twice = values.find((value, index) => values.indexOf(value) !== index);
   if (twice !== undefined) throw misconfigured(`handOff(): two agents have the ${key} "${twice}".`);
 }

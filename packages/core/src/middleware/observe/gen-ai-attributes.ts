@@ -1,4 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
+import { setFields } from '../../agent/use-list.ts';
 import type { AgentErrorData } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
@@ -11,47 +12,32 @@ import type { Usage } from '../../model/usage.ts';
 
 /** Returns the attributes that identify the run, session and user of a span. */
 export function runAttributes({ runId, sessionId, userId }: RunInfo): Attributes {
-  return {
+  return setFields({
     'gen_ai.conversation.id': sessionId,
     'isoloop.run.id': runId,
-    ...(userId !== undefined && { 'user.id': userId }),
-  };
+    'user.id': userId,
+  });
 }
 
-export function requestAttributes({
-  temperature,
-  topP,
-  seed,
-  stop,
-  maxTokens,
-  responseSchema,
-}: ModelRequest): Attributes {
-  return {
-    ...(temperature !== undefined && { 'gen_ai.request.temperature': temperature }),
-    ...(topP !== undefined && { 'gen_ai.request.top_p': topP }),
-    ...(seed !== undefined && { 'gen_ai.request.seed': seed }),
-    ...(stop && { 'gen_ai.request.stop_sequences': [...stop] }),
-    ...(maxTokens !== undefined && { 'gen_ai.request.max_tokens': maxTokens }),
-    ...(responseSchema && { 'gen_ai.output.type': 'json' }),
-  };
+export function requestAttributes(request: ModelRequest): Attributes {
+  const { stop, responseSchema } = request;
+  return setFields({
+    'gen_ai.request.temperature': request.temperature,
+    'gen_ai.request.top_p': request.topP,
+    'gen_ai.request.seed': request.seed,
+    'gen_ai.request.stop_sequences': stop && [...stop],
+    'gen_ai.request.max_tokens': request.maxTokens,
+    'gen_ai.output.type': responseSchema && 'json',
+  });
 }
 
-export function usageAttributes({
-  inputTokens,
-  outputTokens,
-  cachedInputTokens,
-  reasoningTokens,
-}: Usage): Attributes {
-  return {
-    'gen_ai.usage.input_tokens': inputTokens,
-    'gen_ai.usage.output_tokens': outputTokens,
-    ...(cachedInputTokens !== undefined && {
-      'gen_ai.usage.cache_read.input_tokens': cachedInputTokens,
-    }),
-    ...(reasoningTokens !== undefined && {
-      'gen_ai.usage.reasoning.output_tokens': reasoningTokens,
-    }),
-  };
+export function usageAttributes(usage: Usage): Attributes {
+  return setFields({
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
+    'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+  });
 }
 
 /** Returns the attributes of an error after which the run continued. */
@@ -80,9 +66,8 @@ export function inputMessages(messages: readonly Msg[]): string {
 
 /** Returns the value of `gen_ai.output.messages`: JSON text of one reply. */
 export function outputMessages(content: readonly ContentBlock[], finishReason: string): string {
-  return JSON.stringify([
-    { role: 'assistant', parts: content.map(toPart), finish_reason: finishReason },
-  ]);
+  const parts = content.map(toPart);
+  return JSON.stringify([{ role: 'assistant', parts, finish_reason: finishReason }]);
 }
 
 /** Returns the tool results of a message as text. */
@@ -103,19 +88,12 @@ function toPart(block: ContentBlock): JsonObject {
       return { type: 'text', content: block.text };
     case 'thinking':
       return { type: 'reasoning', content: block.thinking };
-    case 'tool_use':
-      return {
-        type: 'tool_call',
-        id: block.id,
-        name: block.name,
-        arguments: maskParameters(block.input),
-      };
+    case 'tool_use': {
+      const { id, name, input } = block;
+      return { type: 'tool_call', id, name, arguments: maskParameters(input) };
+    }
     case 'tool_result':
-      return {
-        type: 'tool_call_response',
-        id: block.toolUseId,
-        response: responseOf(block),
-      };
+      return { type: 'tool_call_response', id: block.toolUseId, response: responseOf(block) };
     default: {
       const { type: modality, source } = block;
       const { mediaType } = source;

@@ -2,7 +2,7 @@ import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import type { AgentEvent } from '../../event/agent-event.ts';
+import type { AgentEvent, EventOf } from '../../event/agent-event.ts';
 import { eventNames } from '../../event/event-names.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
 import type { JsonValue } from '../../message/json/json.ts';
@@ -59,9 +59,8 @@ export function jsonlTrace(
 ): JsonlTrace {
   const where = 'jsonlTrace()';
   checkFields(where, { sink }, 'sink:getWriter()');
-  const kinds =
-    'chunks:boolean|? requests:boolean|? mask:function|? maxWaiting:count|? onError:function|?';
-  checkOptions(where, options, kinds);
+  const fields = 'chunks,requests:boolean|? mask,onError:function|? maxWaiting:count|?';
+  checkOptions(where, options, fields);
   if (sink.locked) throw misconfigured(`${where}: the sink is locked by another writer.`);
   const { chunks = false, requests = false, mask = withoutSecrets } = options;
   const lines = new TraceLines(sink.getWriter(), options);
@@ -156,15 +155,9 @@ class TraceLines {
 }
 
 function toJson(event: AgentEvent, requests: boolean): JsonValue {
-  const slim =
-    requests || !('messages' in event)
-      ? event
-      : {
-          ...event,
-          messages: event.messages.length,
-          ...('tools' in event && { tools: event.tools.length }),
-        };
-  return JSON.parse(JSON.stringify(slim)) as JsonValue;
+  const { messages, tools } = event as Partial<EventOf<'pre-reasoning'>>;
+  const counts = { messages: messages?.length, tools: tools?.length };
+  return JSON.parse(JSON.stringify(requests ? event : { ...event, ...counts })) as JsonValue;
 }
 
 function withoutSecrets(event: JsonValue): JsonValue {

@@ -1,16 +1,16 @@
-import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
 import { tell } from '../../error/report-failure.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult } from '../../message/content-block.ts';
 import type { ChatModel, ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
-import { watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
+import { failureIn, watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { isResult, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { withExecute, type ToolCall } from '../../tool/prepare-call.ts';
 import type { StopReason } from '../../event/agent-result.ts';
-import type { InnerStep, Middleware, RunContext } from '../../agent/middleware.ts';
+import type { InnerStep, Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 
 /** Agent, run, session and user of a measurement. */
@@ -149,8 +149,12 @@ export function metrics(
     },
     wrapModel: (next) => measuredModel(next, recorder, now),
     wrapTool: (next) => (call, context) => {
-      waitingIn(context).delete(call.toolUse.id);
-      return measuredCall(call, next, { context, recorder, now });
+      const { tool, toolUse } = call;
+      waitingIn(context).delete(toolUse.id);
+      return measuredCall(call, next, now, (outcome, durationMs) => {
+        const about = { name: tool.name, toolUseId: toolUse.id, durationMs, outcome };
+        tell(() => recorder.toolCall?.({ ...labelsOf(context), ...about }));
+      });
     },
   };
 }
@@ -175,51 +179,24 @@ function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   const labels = labelsOf(event);
   const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
   const code = error?.code as AgentErrorCode | undefined;
-  tell(() =>
-    recorder.execution?.({
-      ...labels,
-      reason,
-      ...(code && { error: code }),
-      durationMs,
-      iterations,
-      toolsUsed,
-    }),
-  );
+  const about = { reason, ...(code && { error: code }), durationMs, iterations, toolsUsed };
+  tell(() => recorder.execution?.({ ...labels, ...about }));
   if (usage.inputTokens + usage.outputTokens > 0) tell(() => recorder.tokenUsage?.(usage, labels));
   if (reason !== 'rejected') return;
-  const { stage = 'unknown', category = 'unknown' } =
-    (error as AgentError | undefined)?.details ?? {};
-  tell(() =>
-    recorder.guardRejection?.({ ...labels, stage: String(stage), category: String(category) }),
-  );
-}
-
-interface Measuring {
-  readonly context: RunContext;
-  readonly recorder: Metrics;
-  readonly now: () => number;
+  const { details = {} } = error as AgentError;
+  const { stage = 'unknown', category = 'unknown' } = details;
+  const rejection = { stage: String(stage), category: String(category) };
+  tell(() => recorder.guardRejection?.({ ...labels, ...rejection }));
 }
 
 async function measuredCall(
   call: ToolCall,
   next: InnerStep<ToolCall, ToolOutcome>,
-  { context: run, recorder, now }: Measuring,
+  now: () => number,
+  record: (outcome: ToolMetric['outcome'], durationMs: number) => void,
 ): Promise<ToolOutcome> {
-  const { tool, toolUse } = call;
   let startedAt = now();
   let isBegun = false;
-  const record = (outcome: ToolMetric['outcome']): void => {
-    const durationMs = now() - startedAt;
-    tell(() =>
-      recorder.toolCall?.({
-        ...labelsOf(run),
-        name: tool.name,
-        toolUseId: toolUse.id,
-        durationMs,
-        outcome,
-      }),
-    );
-  };
   // Another wrapper may first wait for an approval, so the time is measured from here.
   const measured = withExecute(call, (execute, input, context) => {
     if (!isBegun) startedAt = now();
@@ -229,10 +206,10 @@ async function measuredCall(
   try {
     const outcome = await next(measured);
     const state = isResult(outcome) ? outcome.state : 'suspended';
-    if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
+    if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state, now() - startedAt);
     return outcome;
   } catch (error) {
-    record('failed');
+    record('failed', now() - startedAt);
     throw error;
   }
 }
@@ -267,11 +244,9 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
 }
 
 function outcomeOf(end: ReplyEnd): Pick<ModelMetric, 'outcome' | 'error'> {
-  if (end.type === 'ok') return { outcome: 'ok' };
-  if (end.type === 'failed') return { outcome: 'failed', error: AgentError.from(end.error).code };
-  const { reason } = end;
-  const isFailure = AgentError.is(reason) && reason.code !== 'ABORTED';
-  return isFailure ? { outcome: 'failed', error: reason.code } : { outcome: 'cancelled' };
+  const failure = failureIn(end);
+  if (failure) return { outcome: 'failed', error: failure.code };
+  return { outcome: end.type === 'ok' ? 'ok' : 'cancelled' };
 }
 
 function says({ type }: ModelDelta): boolean {

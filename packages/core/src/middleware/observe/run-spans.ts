@@ -15,7 +15,12 @@ import {
   usageAttributes,
 } from './gen-ai-attributes.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { watchReply, type ReplyEnd, type ReplyWatcher } from '../../model/watch-reply.ts';
+import {
+  failureIn,
+  watchReply,
+  type ReplyEnd,
+  type ReplyWatcher,
+} from '../../model/watch-reply.ts';
 import { ReplyAssembler } from '../../model/reply-assembler.ts';
 import type { Attributes, Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
 
@@ -94,12 +99,9 @@ export class RunSpans implements OpenSpan {
     const span = this.#tools.get(id)?.span;
     if (!span) return;
     this.#tools.delete(id);
-    span.setAttributes({
-      'isoloop.tool.state': result.state,
-      ...(this.#tracing.content && {
-        'gen_ai.tool.call.result': resultText({ content: [result] }),
-      }),
-    });
+    span.setAttribute('isoloop.tool.state', result.state);
+    if (this.#tracing.content)
+      span.setAttribute('gen_ai.tool.call.result', resultText({ content: [result] }));
     if (result.state === 'error') failSpan(span, { code: 'TOOL_ERROR' });
     span.end(at);
   }
@@ -110,10 +112,9 @@ export class RunSpans implements OpenSpan {
       ...usageAttributes(usage),
       'isoloop.reason': reason,
       'isoloop.iterations': iterations,
-      ...(this.#tracing.content && {
-        'gen_ai.output.messages': outputMessages(message.content, reason),
-      }),
     });
+    if (this.#tracing.content)
+      this.span.setAttribute('gen_ai.output.messages', outputMessages(message.content, reason));
     if (error) failSpan(this.span, error);
   }
 
@@ -194,10 +195,8 @@ class ChatSpan implements OpenSpan, ReplyWatcher {
 
   end(end: ReplyEnd): void {
     const { spans } = this.#chat;
-    if (end.type === 'failed') failSpan(this.span, AgentError.from(end.error));
-    const isFailure =
-      end.type === 'stopped' && AgentError.is(end.reason) && end.reason.code !== 'ABORTED';
-    if (isFailure) failSpan(this.span, end.reason as AgentError);
+    const failure = failureIn(end);
+    if (failure) failSpan(this.span, failure);
     spans?.endChat(this);
     this.span.setAttributes({ ...this.#answeredBy(), ...this.#said() });
     this.span.end(spans?.now());
@@ -218,12 +217,11 @@ class ChatSpan implements OpenSpan, ReplyWatcher {
     const { finishReason, usage } = this.#reply;
     const content = this.#reply.content({ partial: finishReason === undefined });
     const hasContent = this.#tracing.content && content.length > 0;
+    const said = hasContent && outputMessages(content, finishReason ?? 'error');
     return {
       ...(usage && usageAttributes(usage)),
       ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
-      ...(hasContent && {
-        'gen_ai.output.messages': outputMessages(content, finishReason ?? 'error'),
-      }),
+      ...(said && { 'gen_ai.output.messages': said }),
     };
   }
 }
@@ -270,10 +268,8 @@ function failSpan(
   { code, message }: { readonly code: string; readonly message?: string },
 ): void {
   span.setAttribute('error.type', code);
-  span.setStatus({
-    code: errorStatus,
-    ...(message !== undefined && { message: maskSecrets(message) }),
-  });
+  const words = message === undefined ? {} : { message: maskSecrets(message) };
+  span.setStatus({ code: errorStatus, ...words });
 }
 
 /**

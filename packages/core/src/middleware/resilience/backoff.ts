@@ -82,39 +82,25 @@ const mostDoublings = 50;
  * Reactor does.
  */
 export function backoff(options: BackoffOptions): Backoff {
-  const {
-    attempts = 3,
-    firstDelayMs = 1_000,
-    maxDelayMs = 10_000,
-    maxRetryAfterMs = 60_000,
-  } = options;
-  const { isTransient, onRetry, sleep = wait, random = Math.random } = options;
+  const { attempts = 3, firstDelayMs = 1_000, maxDelayMs = 10_000 } = options;
+  const { maxRetryAfterMs = 60_000, isTransient, onRetry } = options;
+  const { sleep = wait, random = Math.random } = options;
   return async ({ error, attempt, of, signal, run }) => {
     const known = classifyError(error);
     // Errors of other code may have any value in `retryAfterMs`.
     const retryAfterMs = known.retryAfterMs || 0;
     // A cancellation must not be retried, and a longer wait than allowed makes the failure final.
-    if (
-      attempt >= attempts ||
-      signal.aborted ||
-      known.code === 'ABORTED' ||
-      retryAfterMs > maxRetryAfterMs
-    )
-      return false;
+    const isAborted = signal.aborted || known.code === 'ABORTED';
+    if (isAborted || attempt >= attempts || retryAfterMs > maxRetryAfterMs) return false;
     if (!(isTransient ? isTransient(error) : isWorthIt(known))) return false;
     const base = Math.min(firstDelayMs * 2 ** Math.min(attempt - 1, mostDoublings), maxDelayMs);
     const delayMs = Math.max(0, retryAfterMs, base + Math.trunc(base * 0.25 * (random() * 2 - 1)));
-    tell(onRetry, {
-      attempt,
-      delayMs,
-      error: AgentError.from(error, known.code),
-      of,
-      ...(run && { run: runInfo(run) }),
-    });
+    const failure = AgentError.from(error, known.code);
+    tell(onRetry, { attempt, delayMs, error: failure, of, ...(run && { run: runInfo(run) }) });
     try {
       await abortable(Promise.resolve(sleep(delayMs, signal)), signal);
-    } catch (failure) {
-      throw signal.aborted ? AgentError.from(signal.reason, 'ABORTED') : failure;
+    } catch (thrown) {
+      throw signal.aborted ? AgentError.from(signal.reason, 'ABORTED') : thrown;
     }
     return true;
   };

@@ -59,8 +59,7 @@ const clientErrors: readonly AgentErrorCode[] = [
  * one. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
-  const kinds = 'failures:count|? openMs:count|? onStateChange:function|? now:function|?';
-  checkOptions('circuitBreaker()', options, kinds);
+  checkOptions('circuitBreaker()', options, 'failures,openMs:count|? onStateChange,now:function|?');
   const circuit = new Circuit(options);
   return {
     name: 'circuitBreaker',
@@ -121,9 +120,9 @@ class Circuit {
 
   /** Takes the outcome of a request. */
   leave(pass: Pass, end: ReplyEnd): void {
-    const counts = this.#passes.delete(pass);
-    if (counts && end.type === 'ok') this.#succeed();
-    if (counts && end.type === 'failed' && isFailure(end.error)) this.#fail(end.error);
+    if (!this.#passes.delete(pass)) return;
+    if (end.type === 'ok') this.#succeed();
+    if (end.type === 'failed' && isFailure(end.error)) this.#fail(end.error);
   }
 
   #succeed(): void {
@@ -145,9 +144,8 @@ class Circuit {
     this.#failures = 0;
     this.#passes = new Set();
     if (from === to) return;
-    const error =
-      cause === undefined ? {} : { error: AgentError.from(cause, classifyError(cause).code) };
-    tell(this.#options.onStateChange, { from, to, ...error });
+    const error = cause === undefined ? cause : AgentError.from(cause, classifyError(cause).code);
+    tell(this.#options.onStateChange, { from, to, ...(error && { error }) });
   }
 }
 

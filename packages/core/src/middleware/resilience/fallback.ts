@@ -11,7 +11,7 @@ import {
 } from '../../model/chat-model.ts';
 import { tell } from '../../error/report-failure.ts';
 import { tryInTurn } from './try-in-turn.ts';
-import type { ModelMiddleware } from '../../model/wrap-model.ts';
+import { checkGuarded, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 /** After which errors `fallback()` asks the next model, and who is told. */
 export interface FallbackOptions {
@@ -56,13 +56,17 @@ export function fallback(
   models: readonly ChatModel[],
   options: FallbackOptions = {},
 ): ModelMiddleware {
-  checkFallback(models, options);
+  checkFields(where, { models }, 'models:array');
+  if (!models.length) throw misconfigured('fallback() needs a model.');
+  for (const model of models)
+    checkFields(`${where}: a model`, model, 'stream:function features:object');
+  checkOptions(where, options, 'when,request,onFallback:function|? afterFirstDelta:boolean|?');
   const { afterFirstDelta = true, onFallback } = options;
   const bounded = models.map((model) => boundedModel(model));
   return {
     name: 'fallback',
     wrapModel(model) {
-      checkGuarded(model, models);
+      checkGuarded(where, model, models);
       return {
         provider: model.provider,
         modelId: model.modelId,
@@ -93,57 +97,26 @@ export function fallback(
 
 const where = 'fallback()';
 
-function checkFallback(models: readonly ChatModel[], options: FallbackOptions): void {
-  checkFields(where, { models }, 'models:array');
-  if (!models.length) throw misconfigured('fallback() needs a model.');
-  for (const model of models)
-    checkFields(`${where}: a model`, model, 'stream:function features:object');
-  checkOptions(
-    where,
-    options,
-    'when:function|? request:function|? afterFirstDelta:boolean|? onFallback:function|?',
-  );
-}
-
-/** Throws `CONFIGURATION` if guards check the model, but not all of its fallbacks. */
-function checkGuarded({ features }: ChatModel, models: readonly ChatModel[]): void {
-  if (!features.guarded || models.every((model) => model.features.guarded)) return;
-  throw misconfigured(
-    'Put fallback() after outputGuards() in the list. Otherwise the guards do not check its models.',
-  );
-}
-
 function smallestWindow(models: readonly ChatModel[]): Pick<ModelFeatures, 'contextWindow'> {
   const windows = models.flatMap(({ features }) => features.contextWindow ?? []);
   return windows.length ? { contextWindow: Math.min(...windows) } : {};
 }
 
 /** Returns the failure after which to ask the next model, or `undefined` if it is final. */
-function failureOf(
-  thrown: unknown,
-  { when = () => true }: FallbackOptions,
-): AgentError | undefined {
+function failureOf(thrown: unknown, { when }: FallbackOptions): AgentError | undefined {
   const { code } = classifyError(thrown);
-  return code !== 'ABORTED' && when(thrown) ? AgentError.from(thrown, code) : undefined;
+  const isFinal = code === 'ABORTED' || (when && !when(thrown));
+  return isFinal ? undefined : AgentError.from(thrown, code);
 }
 
 function requestFor(
   model: ChatModel,
   given: ModelRequest,
-  { request: adapt = same }: FallbackOptions,
+  { request: adapt }: FallbackOptions,
 ): ModelRequest {
-  const adapted = adapt(given, model);
-  const what = `${where}: the result of \`request\``;
-  checkFields(what, adapted, 'messages:array tools:array');
-  return withoutForeignTools(adapted, model);
-}
-
-function same(request: ModelRequest): ModelRequest {
-  return request;
-}
-
-function withoutForeignTools(request: ModelRequest, { features }: ChatModel): ModelRequest {
-  if (features.tools || !request.tools.length) return request;
-  const { toolChoice: _choice, ...rest } = request;
+  const adapted = adapt ? adapt(given, model) : given;
+  checkFields(`${where}: the result of \`request\``, adapted, 'messages,tools:array');
+  if (model.features.tools || !adapted.tools.length) return adapted;
+  const { toolChoice: _choice, ...rest } = adapted;
   return { ...rest, tools: [] };
 }

@@ -1,6 +1,5 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import { classifyError } from '../../error/classify-error.ts';
-import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 /**
@@ -11,25 +10,16 @@ export function modelErrors(): ModelMiddleware {
   return {
     name: 'modelErrors',
     wrapModel: (model) =>
-      withStream(model, (request, context) => classified(model, request, context)),
+      withStream(model, async function* (request, context) {
+        try {
+          yield* model.stream(request, context);
+        } catch (cause) {
+          const isCoded = AgentError.is(cause) && cause.code !== 'INTERNAL';
+          if (isCoded || context.signal.aborted) throw cause;
+          const { code, transient: retryable, retryAfterMs } = classifyError(cause);
+          const details = retryAfterMs === undefined ? undefined : { retryAfterMs };
+          throw new AgentError(code, messageOf(cause), { cause, retryable, details });
+        }
+      }),
   };
-}
-
-async function* classified(
-  model: ChatModel,
-  request: ModelRequest,
-  context: ModelContext,
-): AsyncGenerator<readonly ModelDelta[]> {
-  try {
-    yield* model.stream(request, context);
-  } catch (error) {
-    const isCoded = AgentError.is(error) && error.code !== 'INTERNAL';
-    if (isCoded || context.signal.aborted) throw error;
-    const { code, transient: retryable, retryAfterMs } = classifyError(error);
-    throw new AgentError(code, messageOf(error), {
-      cause: error,
-      retryable,
-      ...(retryAfterMs !== undefined && { details: { retryAfterMs } }),
-    });
-  }
 }

@@ -29,14 +29,9 @@ export interface ModelTimeoutOptions {
  */
 export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
   const where = 'modelTimeout()';
-  checkOptions(
-    where,
-    options,
-    'firstDeltaMs:count|? silenceMs:count|? totalMs:count|? now:function|?',
-  );
-  if ((options.firstDeltaMs ?? options.silenceMs ?? options.totalMs) === undefined) {
+  checkOptions(where, options, 'firstDeltaMs,silenceMs,totalMs:count|? now:function|?');
+  if ((options.firstDeltaMs ?? options.silenceMs ?? options.totalMs) === undefined)
     throw misconfigured(`${where} needs firstDeltaMs, silenceMs or totalMs.`);
-  }
   return {
     name: 'modelTimeout',
     wrapModel: (model) =>
@@ -48,13 +43,10 @@ async function* timed(
   model: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  {
-    firstDeltaMs = Infinity,
-    silenceMs = Infinity,
-    totalMs = Infinity,
-    now = Date.now,
-  }: ModelTimeoutOptions,
+  options: ModelTimeoutOptions,
 ): AsyncGenerator<readonly ModelDelta[], void> {
+  const { firstDeltaMs = Infinity, silenceMs = Infinity } = options;
+  const { totalMs = Infinity, now = Date.now } = options;
   let left = totalMs;
   let silentMs = 0;
   const toError = (ms: number): AgentError => {

@@ -1,6 +1,7 @@
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { digest } from '../../memory/branch/digest.ts';
 import { reportFailure, tell } from '../../error/report-failure.ts';
+import type { Awaitable } from '../../event/hook.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { isObject } from '../../message/json/is-record.ts';
 import { isOwn } from '../../message/metadata-keys.ts';
@@ -16,6 +17,7 @@ import {
   type RunInfo,
 } from '../../model/chat-model.ts';
 import { joinDeltas } from '../../model/deltas.ts';
+import { watchReply, type ReplyWatcher } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 /** Where `responseCache()` keeps replies, for how long, and which ones. */
@@ -81,12 +83,8 @@ export interface CacheLookup {
  */
 export function responseCache(options: ResponseCacheOptions = {}): ModelMiddleware {
   const where = 'responseCache()';
-  const kinds = 'scope:function|? onLookup:function|? onError:function|? now:function|?';
-  checkOptions(
-    where,
-    options,
-    `store:object|? ttlMs:count|? maxTemperature:count|? toolCalls:boolean|? ${kinds}`,
-  );
+  const fields = 'store:object|? ttlMs,maxTemperature:count|? toolCalls:boolean|?';
+  checkOptions(where, options, `${fields} scope,onLookup,onError,now:function|?`);
   const { store = memoryResponses() } = options;
   checkFields(`${where}: store`, store, 'get:function set:function');
   const cache = { ...options, store };
@@ -107,40 +105,29 @@ async function* cached(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const { store, ttlMs = 3_600_000, toolCalls = false, onLookup, onError, now = Date.now } = cache;
   const { signal, run } = context;
-  const safely = <T>(work: () => PromiseLike<T> | T): Promise<T | undefined> =>
-    withoutFailure(work, signal, onError);
+  /** Returns `undefined` if the work with the store fails, so that the request does not fail. */
+  const safely = async <T>(work: () => Awaitable<T>): Promise<T | undefined> => {
+    try {
+      return await abortable(Promise.resolve().then(work), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      reportFailure('A cache of replies failed.', onError, error);
+      return undefined;
+    }
+  };
   const key = await safely(() => keyOf(model, request, run, cache));
   if (key === undefined) return yield* model.stream(request, context);
   const known = await safely(async () => checked(await store.get(key, request)));
   const hit = known && known.expiresAt > now() ? known : undefined;
   const hitKind = hit?.key === key ? 'exact' : 'semantic';
   const { provider, modelId } = model;
-  tell(onLookup, {
-    found: hit ? hitKind : 'nothing',
-    provider,
-    modelId,
-    ...(run && { run: runInfo(run) }),
-  });
+  const lookup = { found: hit ? hitKind : 'nothing', provider, modelId } as const;
+  tell(onLookup, { ...lookup, ...(run && { run: runInfo(run) }) });
   if (hit) return yield hit.deltas.map(unpaid);
   const reply = yield* recorded(model, request, context);
   if (!isWhole(reply) || (!toolCalls && reply.some(({ type }) => type === 'tool-input'))) return;
   const expiresAt = Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER);
   await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(reply) }, request));
-}
-
-/** Runs work with the store. Returns `undefined` if it fails, so that the request does not fail. */
-async function withoutFailure<T>(
-  work: () => PromiseLike<T> | T,
-  signal: AbortSignal,
-  onError: ResponseCacheOptions['onError'],
-): Promise<T | undefined> {
-  try {
-    return await abortable(Promise.resolve().then(work), signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    reportFailure('A cache of replies failed.', onError, error);
-    return undefined;
-  }
 }
 
 /** Streams a reply and returns its deltas. Returns no deltas if another model replied. */
@@ -149,20 +136,17 @@ async function* recorded(
   request: ModelRequest,
   context: ModelContext,
 ): AsyncGenerator<readonly ModelDelta[], readonly ModelDelta[]> {
-  let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
   let said: ModelDelta[] = [];
-  const onModel: ModelContext['onModel'] = (next) => {
-    asked = next;
-    context.onModel?.(next);
-  };
-  for await (const deltas of model.stream(request, { ...context, onModel })) {
-    for (const delta of deltas) {
-      if (delta.type === 'reset') said = [];
-      else said.push(delta);
-    }
+  let isOther = false;
+  const asks: ReplyWatcher['asks'] = ({ provider, modelId }) =>
+    void (isOther = provider !== model.provider || modelId !== model.modelId);
+  for await (const deltas of watchReply(model, request, context, { asks })) {
+    const reset = deltas.findLastIndex(({ type }) => type === 'reset');
+    if (reset >= 0) said = [];
+    said.push(...deltas.slice(reset + 1));
     yield deltas;
   }
-  return asked.provider === model.provider && asked.modelId === model.modelId ? said : [];
+  return isOther ? [] : said;
 }
 
 /** Returns the key of a request, or `undefined` if the request does not use the cache. */
@@ -189,25 +173,19 @@ function isWhole(deltas: readonly ModelDelta[]): boolean {
   return says && last?.type === 'finish' && ended.test(last.reason);
 }
 
-const fields: Readonly<Partial<Record<ModelDelta['type'], string>>> = {
-  text: 'id:string delta:string',
-  thinking: 'id:string delta:string',
-  'tool-input': 'index:count delta:string id:string|? name:string|?',
-  file: 'mediaType:string data:string',
-  finish: 'reason:string',
-};
-
 /** Checks a reply from the store, which may contain invalid data. */
 function checked(reply: CachedReply | null | undefined): CachedReply | undefined {
   if (reply === undefined || reply === null) return undefined;
   checkFields('A cached reply', reply, 'key:string expiresAt:number deltas:array', 'INVALID_STATE');
   for (const delta of reply.deltas) {
-    checkFields('A cached delta', delta, `type:${Object.keys(fields).join('|')}`, 'INVALID_STATE');
-    checkFields('A cached delta', delta, fields[delta.type]!, 'INVALID_STATE');
+    const isText = isObject(delta) && !/^(file|finish)$/.test(delta.type);
+    checkFields('A cached delta', delta, isText ? textFields : 'type:file|finish', 'INVALID_STATE');
   }
   checkFields("A cached reply's end", reply.deltas.at(-1), 'type:finish', 'INVALID_STATE');
   return reply;
 }
+
+const textFields = 'type:text|thinking|tool-input delta:string';
 
 /** Sets the usage of a stored reply to zero and marks it as cached. */
 function unpaid(delta: ModelDelta): ModelDelta {
@@ -230,16 +208,9 @@ async function responseKey(
   { messages, tools, ...options }: ModelRequest,
   scope: string,
 ): Promise<string> {
-  const named = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const text = canonical([
-    1,
-    scope,
-    model.provider,
-    model.modelId,
-    conversation(messages),
-    named,
-    options,
-  ]);
+  const named = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const { provider, modelId } = model;
+  const text = canonical([1, scope, provider, modelId, conversation(messages), named, options]);
   const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
   return subtle ? digest(text) : text;
 }

@@ -1,4 +1,5 @@
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import type { Awaitable } from '../../event/hook.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { RecentMap } from '../../state/recent-map.ts';
@@ -19,11 +20,8 @@ export interface CachedReply {
  * Reactor: a semantic hit). If a method throws, the cache's `onError` gets the error.
  */
 export interface ResponseStore {
-  get(
-    key: string,
-    request: ModelRequest,
-  ): PromiseLike<CachedReply | undefined> | CachedReply | undefined;
-  set(reply: CachedReply, request: ModelRequest): PromiseLike<void> | void;
+  get(key: string, request: ModelRequest): Awaitable<CachedReply | undefined>;
+  set(reply: CachedReply, request: ModelRequest): Awaitable<void>;
 }
 
 /**

@@ -33,9 +33,8 @@ export function retry(options: RetryOptions = {}): ModelMiddleware {
           reason: 'retry',
           async next({ error, attempt, begun }) {
             if (begun && !afterFirstDelta) return undefined;
-            return (await wait({ error, attempt, of: model.modelId, signal, run }))
-              ? first
-              : undefined;
+            const goesOn = await wait({ error, attempt, of: model.modelId, signal, run });
+            return goesOn ? first : undefined;
           },
         });
       }),

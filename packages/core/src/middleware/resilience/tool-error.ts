@@ -46,9 +46,8 @@ export interface ToolErrorOptions {
  * kind.
  */
 export function toolError(options: ToolErrorOptions = {}): Middleware {
-  const fields = 'tools:names|? format:function|? rethrow:function|? onError:function|?';
-  checkOptions('toolError()', options, fields);
-  const { tools, format = usual, rethrow = never, onError } = options;
+  checkOptions('toolError()', options, 'tools:names|? format,rethrow,onError:function|?');
+  const { tools, format = usual, rethrow, onError } = options;
   return {
     name: 'toolError',
     wrapTool: (next) => async (call) => {
@@ -57,27 +56,22 @@ export function toolError(options: ToolErrorOptions = {}): Middleware {
       const seen: Seen = {};
       const outcome = await next(watched(call, seen));
       if (!isResult(outcome) || outcome.state !== 'error') return outcome;
-      const error =
-        errorOf(seen) ??
-        new AgentError('TOOL_ERROR', outputText(outcome.output).replace(/^Error: /, ''));
+      const said = outputText(outcome.output).replace(/^Error: /, '');
+      const error = errorOf(seen) ?? new AgentError('TOOL_ERROR', said);
       const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
       let output: string | undefined;
       try {
-        if (!rethrow(error, failed)) {
+        if (!rethrow?.(error, failed)) {
           output = format(error, failed);
           checkFields('toolError(): the result of format', { output }, 'output:string');
         }
       } catch (failure) {
-        reportFailure(
-          'The text for a tool’s error could not be made:',
-          onError,
-          AgentError.from(failure),
-        );
+        const message = 'The text for a tool’s error could not be made:';
+        reportFailure(message, onError, AgentError.from(failure));
         return outcome;
       }
-      if (output === undefined)
-        throw new AgentError('TOOL_ERROR', messageOf(error), { cause: error });
-      return { ...outcome, output };
+      if (output !== undefined) return { ...outcome, output };
+      throw new AgentError('TOOL_ERROR', messageOf(error), { cause: error });
     },
   };
 }
@@ -110,8 +104,4 @@ function errorOf({ context, thrown }: Seen): unknown {
 
 function usual(error: unknown): string {
   return `Tool failed: ${messageOf(error)}`;
-}
-
-function never(): boolean {
-  return false;
 }

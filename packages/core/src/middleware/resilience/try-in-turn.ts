@@ -45,11 +45,9 @@ export async function* tryInTurn({
       for await (const deltas of current.model.stream(current.request, context)) {
         if (!deltas.length) continue;
         const last = deltas.at(-1)!;
-        if (last.type === 'finish') usage = last.usage;
-        const told =
-          last.type === 'finish' && spent
-            ? [...deltas.slice(0, -1), { ...last, usage: sum(spent, usage) }]
-            : deltas;
+        if (last.type === 'finish') ({ usage } = last);
+        const total = last.type === 'finish' && spent && sum(spent, usage);
+        const told = total ? [...deltas.slice(0, -1), { ...last, usage: total }] : deltas;
         yield stale ? [{ type: 'reset', reason }, ...told] : told;
         stale = false;
         begun = true;
@@ -60,11 +58,11 @@ export async function* tryInTurn({
       const following = await next({ error, attempt, begun });
       if (!following) throw error;
       current = following;
-      spent = spent && usage ? addUsage(spent, usage) : (usage ?? spent);
+      spent = sum(spent, usage);
     }
   }
 }
 
-function sum(spent: Usage, usage: Usage | undefined): Usage {
-  return usage ? addUsage(spent, usage) : spent;
+function sum(spent: Usage | undefined, usage: Usage | undefined): Usage | undefined {
+  return spent && usage ? addUsage(spent, usage) : (spent ?? usage);
 }

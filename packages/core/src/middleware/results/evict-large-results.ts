@@ -59,29 +59,21 @@ export interface LargeResultEviction extends Middleware {
  * of the wrong kind.
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
-  const fields =
-    'store maxTokens:count|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? onError:function|?';
-  checkOptions('evictLargeResults()', options, fields);
-  const parts =
-    'features:object get:function getMany:function setMany:function delete:function keys:function';
+  checkOptions('evictLargeResults()', options, optionFields);
+  const parts = 'features:object get,getMany,setMany,delete,keys:function';
   checkFields('evictLargeResults(): store', options.store, parts);
   const { maxTokens = usualTokens, exclude = [], profile = arc, onError } = options;
   const store = new LargeResultStore(options.store);
   const kept = [readToolName, ...exclude];
-  const evict = async (
-    event: EventOf<'post-acting'>,
-  ): Promise<EventOf<'post-acting'> | undefined> => {
+  const evict = async (event: EventOf<'post-acting'>) => {
     const { sessionId, toolUse, result } = event;
     const text = typeof result.output === 'string' ? result.output : textOf(result.output);
     if (kept.includes(result.name) || estimateTokens(text, profile) <= maxTokens) return undefined;
     try {
       await store.write(sessionId, toolUse.id, text);
     } catch (error) {
-      reportFailure(
-        'A large result stays in the conversation:',
-        onError,
-        AgentError.from(error, 'STORAGE_FAILED'),
-      );
+      const failure = AgentError.from(error, 'STORAGE_FAILED');
+      reportFailure('A large result stays in the conversation:', onError, failure);
       return undefined;
     }
     return { ...event, result: withText(result, shorten(text, toolUse.id, options)) };
@@ -91,21 +83,21 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
     onError: 'fail',
     // Half the limit, so that one read does not use all the tokens that the shorter result saved.
     tools: [readResultTool({ store, maxTokens: Math.ceil(maxTokens / 2), profile })],
-    on: {
-      // Runs after hooks that change results, so that the changed result is stored.
-      'post-acting': { handle: evict, priority: 10_000 },
-    },
+    // Runs after hooks that change results, so that the changed result is stored.
+    on: { 'post-acting': { handle: evict, priority: 10_000 } },
     forget: (sessionId) => store.delete(sessionId),
   };
 }
 
 function withText(result: ToolResult, text: string): ToolResult {
   if (typeof result.output === 'string') return { ...result, output: text };
-  return {
-    ...result,
-    output: [{ type: 'text', text }, ...result.output.filter(({ type }) => type !== 'text')],
-  };
+  const others = result.output.filter(({ type }) => type !== 'text');
+  return { ...result, output: [{ type: 'text', text }, ...others] };
 }
+
+const optionFields =
+  'store maxTokens:count|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? ' +
+  'onError:function|?';
 
 function shorten(
   text: string,
@@ -115,8 +107,9 @@ function shorten(
   const lines = linesOf(text);
   const first = lines.slice(0, headLines);
   const head = first.slice(0, fitting(first, maxTokens, profile));
-  const note = `[This result is too long to show. It has ${lines.length} lines; these are the first ${head.length}. Read more with ${readToolName}, id "${id}".]`;
-  return [...head, note].join('\n');
+  const size = `It has ${lines.length} lines; these are the first ${head.length}.`;
+  const more = `Read more with ${readToolName}, id "${id}".`;
+  return [...head, `[This result is too long to show. ${size} ${more}]`].join('\n');
 }
 
 const usualTokens = 20_000;

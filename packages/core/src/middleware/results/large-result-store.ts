@@ -31,11 +31,9 @@ export class LargeResultStore {
     const key = keyOf(sessionId, toolUseId);
     const values = splitValue(JSON.stringify({ v: 1, text }), this.#store.features.maxValueBytes);
     const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
+    const whole = [key, JSON.stringify({ v: 1, pieces: values.length })] as const;
     // The value under `key` is written last: if it exists, all pieces exist too.
-    const entries =
-      values.length === 1
-        ? [[key, values[0]!] as const]
-        : [...pieces, [key, JSON.stringify({ v: 1, pieces: values.length })] as const];
+    const entries = values[1] ? [...pieces, whole] : [[key, values[0]!] as const];
     const written = this.#written.get(sessionId) ?? new Set();
     this.#written.set(sessionId, written);
     for (const [name] of entries) written.add(name);

@@ -1,6 +1,7 @@
 import { AgentError, invalidInput } from '../../error/agent-error.ts';
 import { startOf } from '../../message/shorten-text.ts';
 import type { JsonObject } from '../../message/json/json.ts';
+import { objectInput } from '../../schema/object-input.ts';
 import type { LargeResultStore } from './large-result-store.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
@@ -24,7 +25,7 @@ export function readResultTool({ store, maxTokens, profile }: ReadResultOptions)
     name: readToolName,
     description:
       'Reads a tool result that was too long for the conversation: lines from a given number, or the lines that contain a text. Search before you read page by page.',
-    input: inputSchema,
+    input: objectInput(fields, ['id']),
     replay: 'safe',
     async execute(input, { sessionId }) {
       const { id, from = 1, lines: most = 100, query } = readInput(input);
@@ -32,15 +33,13 @@ export function readResultTool({ store, maxTokens, profile }: ReadResultOptions)
       if (text === undefined) throw new AgentError('NOT_FOUND', `There is no result "${id}".`);
       const lines = linesOf(text);
       const found = query === undefined ? undefined : findLines(lines, query);
-      const numbers = (found ?? lines.map((_line, index) => index)).filter(
-        (index) => index + 1 >= from,
-      );
+      const all = found ?? [...lines.keys()];
+      const numbers = all.filter((index) => index + 1 >= from);
       const shown = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
       const page = shown.slice(0, Math.max(1, fitting(shown, maxTokens, profile)));
       const next = numbers[page.length];
-      const of = found
-        ? `${found.length} of ${lines.length} lines contain it`
-        : `${lines.length} lines`;
+      const count = `${lines.length} lines`;
+      const of = found ? `${found.length} of ${count} contain it` : count;
       const more = next === undefined ? 'No more after these.' : `Continue with from: ${next + 1}.`;
       return [...page, `[${of}. ${more}]`].join('\n');
     },
@@ -49,9 +48,9 @@ export function readResultTool({ store, maxTokens, profile }: ReadResultOptions)
 
 interface ReadInput {
   readonly id: string;
-  readonly from?: number;
-  readonly lines?: number;
-  readonly query?: string;
+  readonly from: number | undefined;
+  readonly lines: number | undefined;
+  readonly query: string | undefined;
 }
 
 /**
@@ -70,26 +69,15 @@ function readInput(input: unknown): ReadInput {
   const { id, query } = given;
   if (typeof id !== 'string') throw invalidInput('id: the id of the result, a string');
   if (typeof (query ?? '') !== 'string') throw invalidInput('query: a text');
-  const from = numberOf('from');
-  const lines = numberOf('lines');
-  return {
-    id,
-    ...(from && { from }),
-    ...(lines && { lines }),
-    ...(query ? { query: query as string } : {}),
-  };
+  const text = (query as string | null | undefined) || undefined;
+  return { id, from: numberOf('from'), lines: numberOf('lines'), query: text };
 }
 
-const inputSchema: JsonObject = {
-  type: 'object',
-  properties: {
-    id: { type: 'string', description: 'The id from the shortened result.' },
-    from: { type: 'integer', minimum: 1, description: 'The first line. Default 1.' },
-    lines: { type: 'integer', minimum: 1, description: 'Maximum number of lines. Default 100.' },
-    query: { type: 'string', description: 'Returns only lines that contain this text.' },
-  },
-  required: ['id'],
-  additionalProperties: false,
+const fields: JsonObject = {
+  id: { type: 'string', description: 'The id from the shortened result.' },
+  from: { type: 'integer', minimum: 1, description: 'The first line. Default 1.' },
+  lines: { type: 'integer', minimum: 1, description: 'Maximum number of lines. Default 100.' },
+  query: { type: 'string', description: 'Returns only lines that contain this text.' },
 };
 
 /** Maximum length of a line, in characters. A longer line, such as JSON without breaks, is split. */

@@ -9,6 +9,7 @@ import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-tex
 import type { Msg } from '../../message/msg.ts';
 import { asOwn } from '../../message/metadata-keys.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
+import { objectInput } from '../../schema/object-input.ts';
 import { tool } from '../../tool/tool.ts';
 import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
 import type { Middleware } from '../../agent/middleware.ts';
@@ -59,14 +60,15 @@ export function todoList(options: TodoListOptions = {}): Middleware {
       tool({
         name: toolName,
         description,
-        input: inputSchema,
+        input: objectInput({ todos: { type: 'array', items: objectInput(todoFields) } }),
         replay: 'safe',
         execute(input, { messages }) {
           const asked = messages.findLast(({ role }) => role === 'assistant');
-          if (asked && toolUsesOf(asked).filter(({ name }) => name === toolName).length > 1) {
+          if (asked && toolUsesOf(asked).filter(({ name }) => name === toolName).length > 1)
             throw invalidInput(`${toolName} replaces the whole list: call it once at a time.`);
-          }
-          return { todos: readTodos(input) ?? refuse() };
+          const todos = readTodos(input);
+          if (!todos) throw invalidInput(wrongTodos);
+          return { todos };
         },
       }),
     ],
@@ -106,19 +108,18 @@ interface List {
 const toolName = 'write_todos';
 
 function listOf(messages: readonly Msg[]): List | undefined {
-  for (let index = messages.length - 1; index >= 0; index -= 1) {
-    const list = toolResultsOf(messages[index]!)
-      .map(readList)
-      .findLast((found) => found);
-    if (list) return list;
-  }
-  return undefined;
+  const newest = messages.findLast((message) => toolResultsOf(message).some(readTodoResult));
+  return newest && toListMessage(toolResultsOf(newest).findLast(readTodoResult)!);
 }
 
-function readList({ name, state, output, toolUseId }: ToolResult): List | undefined {
-  const todos =
-    name === toolName && state === 'success' ? readTodos(parseJson(outputText(output))) : undefined;
-  if (!todos) return undefined;
+function readTodoResult({ name, state, output }: ToolResult): readonly Todo[] | undefined {
+  const isList = name === toolName && state === 'success';
+  return isList ? readTodos(parseJson(outputText(output))) : undefined;
+}
+
+function toListMessage(result: ToolResult): List {
+  const { toolUseId } = result;
+  const todos = readTodoResult(result)!;
   const lines = todos.map(({ status, content }) => `- [${status}] ${content}`).join('\n');
   const text = `Your to-do list as it stands now.\n${fence('todo_list', lines)}`;
   const message = createMessage('user', text, { id: `todos-${toolUseId}`, now: () => 0 });
@@ -127,10 +128,8 @@ function readList({ name, state, output, toolUseId }: ToolResult): List | undefi
 
 /** Returns whether the messages have the tool call that wrote the list, with its arguments. */
 function isShown({ toolUseId }: List, messages: readonly Msg[]): boolean {
-  return (
-    messages.findLast((message) =>
-      toolUsesOf(message).some(({ id, input }) => id === toolUseId && readTodos(input)),
-    ) !== undefined
+  return messages.some((message) =>
+    toolUsesOf(message).some(({ id, input }) => id === toolUseId && readTodos(input)),
   );
 }
 
@@ -143,37 +142,16 @@ function readTodos(value: unknown): readonly Todo[] | undefined {
 function isTodo(value: unknown): value is Todo {
   if (!isRecord(value)) return false;
   const { content, status } = value;
-  return (
-    typeof content === 'string' &&
-    content.trim() !== '' &&
-    /^(pending|in_progress|completed)$/.test(String(status))
-  );
+  const isKnown = /^(pending|in_progress|completed)$/.test(String(status));
+  return isKnown && typeof content === 'string' && content.trim() !== '';
 }
 
-function refuse(): never {
-  throw invalidInput(
-    'todos: an array of { content, status }; status is pending, in_progress or completed',
-  );
-}
+const wrongTodos =
+  'todos: an array of { content, status }; status is pending, in_progress or completed';
 
-const inputSchema: JsonObject = {
-  type: 'object',
-  properties: {
-    todos: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: {
-          content: { type: 'string', description: 'The task.' },
-          status: { type: 'string', enum: ['pending', 'in_progress', 'completed'] },
-        },
-        required: ['content', 'status'],
-        additionalProperties: false,
-      },
-    },
-  },
-  required: ['todos'],
-  additionalProperties: false,
+const todoFields: JsonObject = {
+  content: { type: 'string', description: 'The task.' },
+  status: { type: 'string', enum: ['pending', 'in_progress', 'completed'] },
 };
 
 const usualDescription =

@@ -44,9 +44,7 @@ export interface ToolEmulationOptions {
  * counts toward the agent call. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function toolEmulation(options: ToolEmulationOptions): Middleware {
-  const fields =
-    'model:stream() tools:names|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?';
-  checkOptions('toolEmulation()', options, fields);
+  checkOptions('toolEmulation()', options, optionFields);
   checkOptions('toolEmulation(): generate', options.generate ?? {}, generateFields);
   const { tools, onFailure = 'run', onError } = options;
   const emulates = ({ name }: Tool, { addedTools }: RunContext): boolean =>
@@ -98,6 +96,10 @@ async function invent(
     onUsage: (usage) => run.addUsage(usage),
   });
 }
+
+const optionFields =
+  'model:stream() tools:names|? prompt:string|? generate:object|? timeoutMs:count|? ' +
+  'onFailure:run|error|? onError:function|?';
 
 const instruction = [
   'You stand in for a tool of an assistant. <tool> describes it. <arguments> holds the arguments of the call.',

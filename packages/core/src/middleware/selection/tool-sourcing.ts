@@ -1,11 +1,12 @@
 import { shortenText } from '../../message/shorten-text.ts';
-import { misconfigured, invalidInput } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
+import { objectInput, textIn } from '../../schema/object-input.ts';
 import { checkThreshold, similarTools, type Embed } from './by-similarity.ts';
 import type { ToolSelector } from './select-tools.ts';
 import { SourcedTools } from './sourced-tools.ts';
@@ -71,9 +72,7 @@ export interface ToolSourcingOptions {
  * if the agent already has a tool named `retrieve_tools`.
  */
 export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
-  const fields =
-    'alwaysInclude:names|? childAgents:boolean|? limit,maxTools:whole|Infinity|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
-  checkOptions('toolSourcing()', options, fields);
+  checkOptions('toolSourcing()', options, optionFields);
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
   const search = searchOf(options);
   const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
@@ -115,6 +114,10 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   };
 }
 
+const optionFields =
+  'alwaysInclude:names|? childAgents,evenWhenFew:boolean|? limit,maxTools:whole|Infinity|? ' +
+  'embed,search:function|? threshold:number|? prompt:string|?';
+
 const searchName = 'retrieve_tools';
 
 function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): ToolSelector {
@@ -154,27 +157,18 @@ function searchTool(
   const search = tool({
     name: searchName,
     description: 'Finds tools by what they do. You can call them from your next step on.',
-    input: {
-      type: 'object',
-      properties: {
-        query: { type: 'string', description: 'What the tool should do, in a few words.' },
-      },
-      required: ['query'],
-      additionalProperties: false,
-    },
+    input: objectInput({
+      query: { type: 'string', description: 'What the tool should do, in a few words.' },
+    }),
     replay: 'safe',
     async execute(input, { signal }) {
-      const query = isRecord(input) ? input['query'] : undefined;
-      if (typeof query !== 'string' || !query.trim())
-        throw invalidInput('query: a string that is not empty');
-      const found = await find(query.trim(), signal);
+      const found = await find(textIn(input, 'query'), signal);
       const tools = found.map(({ name, description }) => ({
         name,
         description: shortenText(description, 500),
       }));
-      return tools.length
-        ? { tools }
-        : { tools, hint: 'Nothing fits. Try other words, or continue without.' };
+      const hint = 'Nothing fits. Try other words, or continue without.';
+      return { tools, ...(!tools.length && { hint }) };
     },
   });
   return { ...search, alwaysOffered: true };
@@ -183,12 +177,11 @@ function searchTool(
 /** Returns the names of the tools that a search found, if the message has a search result. */
 function foundIn(message: Msg): readonly string[] {
   return toolResultsOf(message).flatMap(({ name, state, output }) => {
-    const value =
-      name === searchName && state === 'success' ? parseJson(outputText(output)) : undefined;
+    const isFound = name === searchName && state === 'success';
+    const value = isFound ? parseJson(outputText(output)) : undefined;
     const tools: unknown = isRecord(value) ? value['tools'] : undefined;
-    const names = Array.isArray(tools)
-      ? tools.map((found: unknown) => (isRecord(found) ? found['name'] : undefined))
-      : [];
+    if (!Array.isArray(tools)) return [];
+    const names = tools.map((found: unknown) => (isRecord(found) ? found['name'] : undefined));
     return names.filter((found) => typeof found === 'string');
   });
 }

@@ -21,7 +21,9 @@ function paddedWords(text: string): readonly number[] {
   const words = Array<number>((((bytes.length + 8) >> 6) + 1) << 4).fill(0);
   for (const [at, byte] of [...bytes, 0x80].entries())
     words[at >> 2]! |= byte << (24 - (at % 4) * 8);
-  return words.with(-1, bytes.length << 3).with(-2, Math.floor(bytes.length / 2 ** 29));
+  words[words.length - 2] = Math.floor(bytes.length / 2 ** 29);
+  words[words.length - 1] = bytes.length << 3;
+  return words;
 }
 
 /** Expands a block of 16 words to 64. */

@@ -41,13 +41,10 @@ export interface LongTermMemoryMiddleware extends Middleware {
 export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMiddleware {
   checkLongTermOptions(options);
   const { memory, mode = 'both', role = 'user' } = options;
-  const report: ReportLongTerm = (error, phase) =>
-    reportFailure(
-      `Long-term memory: ${phase} failed. The call continues without it.`,
-      options.onError,
-      AgentError.from(error),
-      phase,
-    );
+  const report: ReportLongTerm = (error, phase) => {
+    const message = `Long-term memory: ${phase} failed. The call continues without it.`;
+    reportFailure(message, options.onError, AgentError.from(error), phase);
+  };
   const search = new RecordSearch(options, report);
   const recorder = new TurnRecorder(options, report);
   const inputOf = perRun((): { asked?: readonly Msg[] } => ({}));

@@ -1,7 +1,8 @@
 import { messageOf, invalidInput } from '../../../error/agent-error.ts';
-import { createMessage, type MessageContext } from '../../../message/create-message.ts';
+import { assistantMessage, type MessageContext } from '../../../message/create-message.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
+import { objectInput } from '../../../schema/object-input.ts';
 import type { LongTermMemory } from '../../../search/long-term-contract.ts';
 import {
   recalledText,
@@ -22,12 +23,8 @@ export interface LongTermToolsOptions {
  * Returns the two tools with which the model uses its memory (AgentScope: `LongTermMemoryTools`). A
  * failure of the memory becomes an error result.
  */
-export function longTermTools({
-  memory,
-  search,
-  context,
-  report,
-}: LongTermToolsOptions): readonly Tool[] {
+export function longTermTools(options: LongTermToolsOptions): readonly Tool[] {
+  const { memory, search, context, report } = options;
   const attempt = async <T>(
     phase: LongTermPhase,
     { signal }: ToolContext,
@@ -49,15 +46,13 @@ export function longTermTools({
         'Stores facts for later conversations: what the user likes, plans, decided, or asks you to remember. Each fact must make sense by itself, without this conversation.',
       input: listOf('content', 'The facts, one sentence each.'),
       async execute(input, toolContext) {
-        const { signal } = toolContext;
-        const messages = textsOf(input, 'content').map((text) =>
-          createMessage('assistant', text, context),
-        );
-        const { sessionId } = toolContext;
+        const { sessionId, signal } = toolContext;
+        const facts = textsOf(input, 'content');
         await attempt('record', toolContext, async () => {
-          for (const message of messages) await memory.record([message], { sessionId, signal });
+          for (const fact of facts)
+            await memory.record([assistantMessage(fact, context)], { sessionId, signal });
         });
-        return messages.length === 1 ? 'Recorded.' : `Recorded ${messages.length} facts.`;
+        return facts.length === 1 ? 'Recorded.' : `Recorded ${facts.length} facts.`;
       },
     }),
     tool({
@@ -76,12 +71,7 @@ export function longTermTools({
 }
 
 function listOf(name: string, description: string): JsonObject {
-  return {
-    type: 'object',
-    properties: { [name]: { type: 'array', items: { type: 'string' }, description } },
-    required: [name],
-    additionalProperties: false,
-  };
+  return objectInput({ [name]: { type: 'array', items: { type: 'string' }, description } });
 }
 
 /**

@@ -24,19 +24,18 @@ const maxItems = 10_000;
 export async function findDocuments(
   options: RetrievalOptions,
   call: RetrievalCall,
-  ask: (call: RetrievalCall) => unknown,
+  ask: Ask,
   report: (error: unknown) => void,
 ): Promise<string> {
-  const found: Found = { documents: [], who: 'retriever' };
+  const found: Found = { documents: [], who: 'retriever', report };
   const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, (ms) =>
     failed(`The ${found.who} did not answer within ${ms} ms`, true),
   );
   try {
     const { signal } = deadline;
     // A failure after the deadline is not reported.
-    await deadline.wait(() =>
-      search(options, { ...call, signal }, ask, (error) => signal.aborted || report(error), found),
-    );
+    found.report = (error) => signal.aborted || report(error);
+    await deadline.wait(() => search(options, { ...call, signal }, ask, found));
   } catch (error) {
     // If only the reranker failed or was too slow, the documents of the retriever are used.
     if (call.signal.aborted || !found.documents.length) throw error;
@@ -51,17 +50,20 @@ export async function findDocuments(
   return text.trim() && contextSection(text);
 }
 
+/** Returns the query of a search. */
+type Ask = (call: RetrievalCall) => unknown;
+
 /** Documents that were found so far, and the component for which the search waits. */
 interface Found {
   documents: readonly RetrievedDocument[];
   who: 'retriever' | 'reranker';
+  report: (error: unknown) => unknown;
 }
 
 async function search(
   options: RetrievalOptions,
   call: RetrievalCall,
-  ask: (call: RetrievalCall) => unknown,
-  report: (error: unknown) => unknown,
+  ask: Ask,
   found: Found,
 ): Promise<void> {
   const { retriever, topK = 10, candidates = topK, maxTokens = 4_000 } = options;
@@ -72,7 +74,7 @@ async function search(
   const filters = await filtersOf(options, call);
   const wanted = Math.max(topK, candidates);
   const read = (items: unknown): readonly RetrievedDocument[] =>
-    readDocuments(items, maxTokens * 8, found.who, report);
+    readDocuments(items, maxTokens * 8, found);
 
   const given = await retriever.retrieve(query, { topK: wanted, signal, sessionId, ...filters });
   const good = read(given).filter(({ score }) => score === undefined || score >= threshold);
@@ -84,15 +86,12 @@ async function search(
     // A result of the reranker that arrives after the deadline is ignored.
     if (!signal.aborted) found.documents = better;
   } catch (error) {
-    report(error);
+    found.report(error);
   }
 }
 
 /** Returns the query, or an empty string for no search. */
-async function queryOf(
-  call: RetrievalCall,
-  ask: (call: RetrievalCall) => unknown,
-): Promise<string> {
+async function queryOf(call: RetrievalCall, ask: Ask): Promise<string> {
   const asked = (await ask(call)) ?? '';
   if (typeof asked !== 'string') throw misconfigured('retrieval(): query must return a string');
   return shortQuery(asked.trim());
@@ -121,25 +120,19 @@ async function filtersOf(
 function readDocuments(
   items: unknown,
   maxLength: number,
-  who: Found['who'],
-  report: (error: unknown) => unknown,
+  { who, report }: Found,
 ): readonly RetrievedDocument[] {
   if (!Array.isArray(items)) throw failed(`The ${who} returned no array`);
   const faults: string[] = [];
-  const documents = items
-    .slice(0, maxItems)
-    .flatMap((item: unknown, index): RetrievedDocument[] => {
-      const fault = faultOf(item);
-      if (fault) faults.push(`[${index}]: ${fault}`);
-      return fault ? [] : [toDocument(item as RetrievedDocument, maxLength)];
-    });
+  const read = (item: unknown, index: number): readonly RetrievedDocument[] => {
+    const fault = faultOf(item);
+    if (fault) faults.push(`[${index}]: ${fault}`);
+    return fault ? [] : [toDocument(item as RetrievedDocument, maxLength)];
+  };
+  const documents = items.slice(0, maxItems).flatMap(read);
   if (items.length > maxItems) faults.push(`${items.length} items`);
-  if (faults.length)
-    report(
-      failed(
-        `The ${who} returned ${faults.length} unusable documents: ${faults.slice(0, 3).join('; ')}`,
-      ),
-    );
+  const some = faults.slice(0, 3).join('; ');
+  if (some) report(failed(`The ${who} returned ${faults.length} unusable documents: ${some}`));
   return documents;
 }
 
@@ -228,9 +221,8 @@ export function fittingDocuments(
   for (const document of documents) {
     if (fits(document)) chosen.push(document);
     else if (!chosen.length) {
-      const content = longestStart(document.content, (start) =>
-        fits({ ...document, content: start }),
-      );
+      const fitsAs = (content: string): boolean => fits({ ...document, content });
+      const content = longestStart(document.content, fitsAs);
       if (content) chosen.push({ ...document, content });
     }
   }

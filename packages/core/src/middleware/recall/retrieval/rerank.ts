@@ -20,11 +20,8 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
   return (documents, { query }) => {
     const wanted = termsOf(query);
     const rank = (document: RetrievedDocument, index: number): number => {
-      const relevance = (1 - weight) * relevanceOf(document, index, documents.length);
-      return (
-        relevance +
-        (wanted.size ? (weight * shared(wanted, termsOf(document.content))) / wanted.size : 0)
-      );
+      const share = shared(wanted, termsOf(document.content)) / (wanted.size || 1);
+      return (1 - weight) * relevanceOf(document, index, documents.length) + weight * share;
     };
     return documents
       .map((document, index) => ({ document, rank: rank(document, index) }))
@@ -57,8 +54,8 @@ export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
       );
       const [next] = left.splice(marginal.indexOf(Math.max(...marginal)), 1);
       chosen.push(next!.document);
-      for (const each of left)
-        each.likeness = Math.max(each.likeness, jaccard(each.terms, next!.terms));
+      for (const one of left)
+        one.likeness = Math.max(one.likeness, jaccard(one.terms, next!.terms));
     }
     return chosen;
   };

@@ -93,13 +93,15 @@ export interface RetrievalOptions extends MessageContext {
   readonly onError?: (error: AgentError) => void;
 }
 
+const fields =
+  'retriever:retrieve() mode:auto|tool|both|? topK,candidates:natural|? threshold:number|? ' +
+  'maxTokens,timeoutMs:positive|? profile:countText()|? filters:object|function|? ' +
+  'query,rerank,format,onError,generateId,now:function|? role:user|system|? tool:object|?';
+
 /** Throws `CONFIGURATION` for an invalid option. */
 export function checkRetrievalOptions(options: RetrievalOptions): void {
   const where = 'retrieval()';
-  const kinds =
-    'retriever:retrieve() topK,candidates:natural|? threshold:number|? mode:auto|tool|both|? maxTokens:positive|? profile:countText()|? filters:object|function|? query:function|? ' +
-    'generateId:function|? now:function|? rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:positive|? onError:function|?';
-  checkOptions(where, options, kinds);
+  checkOptions(where, options, fields);
   const { filters, retriever, threshold = retriever.threshold ?? 0 } = options;
   const wrong = (what: string): AgentError => misconfigured(`${where}: ${what}`);
   if (Array.isArray(filters)) throw wrong('filters must be an object or a function.');

@@ -1,10 +1,10 @@
 import { checkFields } from '../../../error/check-fields.ts';
-import { AgentError, invalidInput } from '../../../error/agent-error.ts';
+import { AgentError } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
 import { textOf } from '../../../message/message-text.ts';
 import { isOwn } from '../../../message/metadata-keys.ts';
 import { longestTimeout } from '../../../model/timer.ts';
+import { objectInput, textIn } from '../../../schema/object-input.ts';
 import { valueFor } from '../../../tool/context-token.ts';
 import { tool, type Tool } from '../../../tool/tool.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
@@ -43,6 +43,7 @@ declare module '../../../agent/kernel-options.ts' {
 export function retrieval(options: RetrievalOptions): Middleware {
   checkRetrievalOptions(options);
   const { mode = 'auto', query = lastQuestion, role } = options;
+  const report = reporter(options);
   const recall = recalling({
     name: 'retrieved_context',
     ids: options,
@@ -51,14 +52,9 @@ export function retrieval(options: RetrievalOptions): Middleware {
       const get: RetrievalCall['get'] = (token) => valueFor(token, toolContext);
       const call = { sessionId, signal, messages, get };
       try {
-        return await findDocuments(
-          options,
-          call,
-          (within) => query(asked, within),
-          (error) => report(error, options),
-        );
+        return await findDocuments(options, call, (within) => query(asked, within), report);
       } catch (error) {
-        if (!signal.aborted) report(error, options);
+        if (!signal.aborted) report(error);
         return '';
       }
     },
@@ -66,7 +62,7 @@ export function retrieval(options: RetrievalOptions): Middleware {
   return {
     name: 'retrieval',
     ...(mode !== 'tool' && recall),
-    ...(mode !== 'auto' && { tools: [searchTool(options)] }),
+    ...(mode !== 'auto' && { tools: [searchTool(options, report)] }),
   };
 }
 
@@ -84,7 +80,7 @@ export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query'
       .join('\n');
 }
 
-function searchTool(options: RetrievalOptions): Tool {
+function searchTool(options: RetrievalOptions, report: (error: unknown) => void): Tool {
   const {
     name = 'search_documents',
     description = 'Searches the documents that your answers must be based on. Use it before you answer from memory. If nothing fits, search again with other words.',
@@ -93,29 +89,17 @@ function searchTool(options: RetrievalOptions): Tool {
   return tool({
     name,
     description,
-    input: {
-      type: 'object',
-      properties: { query },
-      required: ['query'],
-      additionalProperties: false,
-    },
+    input: objectInput({ query }),
     // The search has a time limit of its own.
     timeoutMs: longestTimeout,
     replay: 'safe',
     async execute(input, { sessionId, signal, messages, get }) {
-      const asked =
-        isRecord(input) && typeof input['query'] === 'string' ? input['query'].trim() : '';
-      if (!asked) throw invalidInput('query: a string that is not empty');
+      const asked = textIn(input, 'query');
+      const call = { sessionId, signal, messages, get };
       try {
-        const text = await findDocuments(
-          options,
-          { sessionId, signal, messages, get },
-          () => asked,
-          (error) => report(error, options),
-        );
-        return text || 'Nothing was found.';
+        return (await findDocuments(options, call, () => asked, report)) || 'Nothing was found.';
       } catch (error) {
-        if (!signal.aborted) report(error, options);
+        if (!signal.aborted) report(error);
         // Throws an error without a code, because some error codes of a retriever would end the
         // agent call. The message does not quote the retriever, because the model gets the message.
         throw new Error('The documents could not be searched.', { cause: error });
@@ -124,10 +108,10 @@ function searchTool(options: RetrievalOptions): Tool {
   });
 }
 
-function report(error: unknown, { onError }: RetrievalOptions): void {
-  reportFailure(
-    'Retrieval failed. The call continues without it.',
-    onError,
-    AgentError.from(error, 'STORAGE_FAILED'),
-  );
+/** Returns a function that reports a failure. The agent call continues without the documents. */
+function reporter({ onError }: RetrievalOptions): (error: unknown) => void {
+  return (error) => {
+    const failure = AgentError.from(error, 'STORAGE_FAILED');
+    reportFailure('Retrieval failed. The call continues without it.', onError, failure);
+  };
 }
