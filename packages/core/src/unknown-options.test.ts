@@ -193,7 +193,7 @@ const entries: Readonly<Record<string, Entry>> = {
       'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
       'errorHints errorResult ' +
       'friendlyErrors isEnding isNewAnswer isNext isResult modelErrors nestedHooks ' +
-      'nestedWraps operator ' +
+      'nestedWraps operator partsOf ' +
       'boundedModel parallelIds perRun runInfo presetOf reactMemory todosOf toolMedia withExecute withStream wrapModel',
   },
   './observe': {
