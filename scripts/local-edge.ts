@@ -80,24 +80,24 @@ export function startLocalEdge({
 }
 
 /**
- * Waits until `/healthz` answers. Rejects if the server ends before, or after `timeoutMs`
- * milliseconds (default 180,000).
+ * Waits until `path` (default: `/healthz`) answers. Rejects if the server ends before, or after
+ * `timeoutMs` milliseconds (default 180,000).
  */
 export async function untilHealthy(
   { url, exited, log }: LocalEdge,
-  timeoutMs = 180_000,
+  { path = '/healthz', timeoutMs = 180_000 }: { path?: string; timeoutMs?: number } = {},
 ): Promise<void> {
   let ended = false;
   void exited.then(() => (ended = true));
   const deadline = Date.now() + timeoutMs;
   while (!ended && Date.now() < deadline) {
-    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(10_000) }).catch(
+    const response = await fetch(`${url}${path}`, { signal: AbortSignal.timeout(10_000) }).catch(
       () => undefined,
     );
     if (response?.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`${ended ? 'The server ended' : `No answer from ${url}/healthz`}:\n${log()}`);
+  throw new Error(`${ended ? 'The server ended' : `No answer from ${url}${path}`}:\n${log()}`);
 }
 
 /** Returns whether a port is free on loopback. */

@@ -71,8 +71,15 @@ test('the sidebar has the lists of the index, the reference and what the index d
       collapsed: true,
       items: [{ slug: 'reference/core' }],
     },
-    { label: 'More', items: [{ slug: 'c' }] },
+    { label: 'More', translations: { 'zh-CN': '更多' }, items: [{ slug: 'c' }] },
   ]);
+});
+
+test('each group of the sidebar has a Chinese label', () => {
+  const pages = readSitePages();
+  const index = pages.find(({ path }) => path === 'docs/README.md');
+  const groups = sidebarOf(index!, pages, []);
+  expect(groups.filter((group) => !group.translations).map(({ label }) => label)).toEqual([]);
 });
 
 test('words that differ in traditional Chinese are found in both forms', () => {

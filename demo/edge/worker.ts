@@ -6,9 +6,10 @@ import { demoAgent } from '../src/demo-agent.ts';
 import { offlineModel } from '../src/offline-model.ts';
 import { timesOf, type Pace } from '../src/pace.ts';
 import type { Note } from '../src/tools/notes.ts';
+import { answerDocs, type DocsEnv } from './docs.ts';
 import { answerHook, countedSession, type ToolCounter } from './test-hooks.ts';
 
-export interface Env extends ToolCounter {
+export interface Env extends ToolCounter, DocsEnv {
   /** Stores the notes and the play money. Each conversation is stored in a Durable Object. */
   readonly CHAT_KV: KVNamespace;
   readonly CHAT_SESSION: DurableObjectNamespace;
@@ -24,8 +25,6 @@ export interface Env extends ToolCounter {
   readonly OPENAI_API_KEY?: string;
   /** Address of the model's server. Default: OpenAI's. */
   readonly OPENAI_BASE_URL?: string;
-  /** Address of the server of the documentation. `npm start` sets it. */
-  readonly DOCS_URL?: string;
 }
 
 /** The offline model at the pace of a real one. */
@@ -42,11 +41,8 @@ export const ChatSession: typeof withModel.Session = countedSession(withModel.Se
 
 export default {
   fetch: async (request, env, context) => {
-    const { pathname, search } = new URL(request.url);
-    if (env.DOCS_URL && /^\/docs(?:\/|$)/.test(pathname))
-      return fetch(env.DOCS_URL + pathname + search, { redirect: 'manual' });
-    const hook = await answerHook(request, env);
-    return hook ?? (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context);
+    const answer = (await answerDocs(request, env)) ?? (await answerHook(request, env));
+    return answer ?? (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context);
   },
 } satisfies ExportedHandler<Env>;
 

@@ -34,6 +34,7 @@ export default defineConfig({
           { bundlePath: `${basePath}/${chineseIndex}/`, language: 'zh-cn', indexWeight: 0.3 },
         ],
       },
+      components: { Search: './src/components/search.astro' },
       customCss: ['./src/styles/site.css'],
       // Long lines wrap: a reader would miss comments at their ends.
       expressiveCode: { defaultProps: { wrap: true, preserveIndent: true } },

@@ -58,6 +58,8 @@ const chineseLabels: Readonly<Record<string, string>> = {
   'In depth': '深入了解',
   'The packages': '各个包',
   'API reference': 'API 参考',
+  Pages: '页面',
+  More: '更多',
 };
 
 interface List {

@@ -2,11 +2,10 @@ import { readFile, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { liveFolder, liveHeaders, sitePolicy } from '../../docs/site/site-headers.ts';
 import { runCommand } from '../run-command.ts';
 import { contentType } from './content-type.ts';
 import { basePath, htmlFolder } from './site-folders.ts';
-
-const liveFolder = `${basePath}/live/`;
 
 export interface SiteServer {
   /** `http://127.0.0.1:PORT`; the site is below `/docs`. */
@@ -62,41 +61,21 @@ export async function startSiteServer({
   };
 }
 
-/**
- * Serves the frame of the live examples and its libraries, on an origin of its own. Edited code runs
- * there: it reaches neither the storage of the site nor a network, except the reader's model server.
- */
+/** Serves the frame of the live examples and its libraries, on an origin of its own. */
 function serveLive(
   { url = '/', headers: { host = '' } }: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const { pathname, searchParams } = new URL(url, 'http://site');
-  const origin = `http://${host}`;
-  const headers = {
-    'access-control-allow-origin': '*', // a sandboxed frame has no origin, so it loads scripts from another one
-    'content-security-policy': [
-      "default-src 'none'",
-      `script-src ${origin} blob:`,
-      'worker-src blob:',
-      `connect-src ${originIn(searchParams.get('connect'))}`,
-      'frame-ancestors http://127.0.0.1:* http://localhost:*',
-    ].join('; '),
-  };
-  if (!pathname.startsWith(liveFolder)) {
+  const address = new URL(url, `http://${host}`);
+  if (!address.pathname.startsWith(liveFolder)) {
     response.writeHead(404).end();
     return;
   }
-  sendFile(response, pathname, headers).catch((error: unknown) => {
+  const headers = liveHeaders(address);
+  headers['content-security-policy'] += '; frame-ancestors http://127.0.0.1:* http://localhost:*';
+  sendFile(response, address.pathname, headers).catch((error: unknown) => {
     sendText(response, 500, failedPage(String(error)));
   });
-}
-
-/** Returns the origin of an address for a policy. Returns `'none'` for anything else. */
-function originIn(address: string | null): string {
-  if (address === null || !URL.canParse(address)) return "'none'";
-  const { origin } = new URL(address);
-  // A host may contain a semicolon, which would end the directive.
-  return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : "'none'";
 }
 
 function listen(server: Server, port: number): Promise<string> {
@@ -153,15 +132,7 @@ async function fileAt(pathname: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Starlight has inline scripts, and its search is WebAssembly. Nothing comes from another host. */
-const policy = [
-  "default-src 'self'",
-  "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "frame-src 'self' http://127.0.0.1:*",
-  "base-uri 'self'",
-].join('; ');
+const policy = sitePolicy('http://127.0.0.1:*');
 
 function sendText(
   response: ServerResponse,

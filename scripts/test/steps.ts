@@ -22,8 +22,8 @@ export const steps: readonly Step[] = [
   vitestStep({ name: 'e2e', needs: ['chromium', 'types', 'build', 'docs'] }),
   {
     name: 'deploy',
-    needs: ['types', 'build'],
-    run: () => command('wrangler', 'deploy', '--dry-run'),
+    needs: ['types', 'build', 'docs'],
+    run: () => command('node', 'scripts/deploy.ts', '--dry-run'),
   },
   { name: 'size', needs: ['types'], run: () => command('node', 'scripts/size.ts') },
   { name: 'publint', needs: ['types'], run: () => inEachPackage('publint', '--strict') },

@@ -1,7 +1,8 @@
 import type { IsoloopInspector } from '@isoloop/web-worker/inspector';
 import { eventLine } from './event-lines.ts';
 import { ExampleSource } from './example-source.ts';
-import { openFrame, readLiveFile, type ExampleFrame } from './example-frame.ts';
+import { liveOrigin, openFrame, readLiveFile, type ExampleFrame } from './example-frame.ts';
+import { labels } from './labels.ts';
 import type { LiveMessage } from './live-message.ts';
 import type { LiveProgram } from './live-program.ts';
 import { modelFields, type ModelFields } from './model-fields.ts';
@@ -28,10 +29,10 @@ class LiveExample extends HTMLElement {
   #run = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #bar = document.createElement('div');
-  readonly #runButton = button('Run');
-  readonly #editButton = button('Edit');
-  readonly #resetButton = button('Reset');
-  readonly #inspectButton = button('Inspect');
+  readonly #runButton = button(labels.run);
+  readonly #editButton = button(labels.edit);
+  readonly #resetButton = button(labels.reset);
+  readonly #inspectButton = button(labels.inspect);
   readonly #status = document.createElement('span');
   readonly #output = document.createElement('ol');
   #source = new ExampleSource();
@@ -44,7 +45,7 @@ class LiveExample extends HTMLElement {
     this.#status.setAttribute('role', 'status');
     this.#output.className = 'live-output not-content';
     this.#output.tabIndex = 0;
-    this.#output.setAttribute('aria-label', 'Output of the example');
+    this.#output.setAttribute('aria-label', labels.output);
     this.#output.hidden = true;
     this.#resetButton.hidden = true;
     this.#inspectButton.hidden = true;
@@ -60,6 +61,9 @@ class LiveExample extends HTMLElement {
     this.#editButton.addEventListener('click', () => void this.#edit());
     this.#resetButton.addEventListener('click', () => this.#reset());
     this.#inspectButton.addEventListener('click', () => void this.#inspect());
+    void liveOrigin().then((origin) => {
+      if (origin === undefined) this.#bar.replaceChildren(labels.readOnly);
+    });
   }
 
   disconnectedCallback(): void {
@@ -77,13 +81,13 @@ class LiveExample extends HTMLElement {
 
   async #toggle(): Promise<void> {
     if (this.#run !== 0) {
-      this.#end('stopped');
+      this.#end(labels.stopped);
       return;
     }
     this.#run = LiveExample.runs += 1;
     const run = this.#run;
-    this.#runButton.textContent = 'Stop';
-    this.#status.textContent = 'starting';
+    this.#runButton.textContent = labels.stop;
+    this.#status.textContent = labels.starting;
     this.#output.replaceChildren();
     this.#source = new ExampleSource();
     this.#hideInspector();
@@ -94,8 +98,8 @@ class LiveExample extends HTMLElement {
       if (this.#run !== run) return;
       const code = this.#editor?.code.value ?? program.code;
       const setup = this.#editor?.setup.value ?? program.setup;
-      this.#status.textContent = 'running';
-      this.#timer = setTimeout(() => this.#end('stopped after a minute'), runLimitMs);
+      this.#status.textContent = labels.running;
+      this.#timer = setTimeout(() => this.#end(labels.tooLong), runLimitMs);
       frame.post({
         type: 'run',
         id: run,
@@ -104,7 +108,7 @@ class LiveExample extends HTMLElement {
       });
     } catch (error) {
       this.#add('error', error instanceof Error ? error.message : String(error));
-      this.#end('failed');
+      this.#end(labels.failed);
     }
   }
 
@@ -123,9 +127,9 @@ class LiveExample extends HTMLElement {
     if (message.type === 'log') this.#add('console', message.text);
     if (message.type === 'error') {
       this.#add('error', message.text);
-      this.#end('failed');
+      this.#end(labels.failed);
     }
-    if (message.type === 'done') this.#end('done');
+    if (message.type === 'done') this.#end(labels.done);
     if (message.type !== 'event') return;
     this.#source.add(message.event);
     this.#inspectButton.hidden = false;
@@ -151,7 +155,7 @@ class LiveExample extends HTMLElement {
   #end(status: string): void {
     clearTimeout(this.#timer);
     this.#run = 0;
-    this.#runButton.textContent = 'Run';
+    this.#runButton.textContent = labels.run;
     this.#status.textContent = status;
     this.#frame?.post({ type: 'stop' });
   }
@@ -159,11 +163,11 @@ class LiveExample extends HTMLElement {
   async #edit(): Promise<void> {
     const program = await this.#load();
     const shown = this.firstElementChild as HTMLElement;
-    const code = field('Code', program.code);
-    const setup = field('Setup: what the example needs before its code', program.setup);
+    const code = field(labels.code, program.code);
+    const setup = field(labels.setup, program.setup);
     const details = document.createElement('details');
     const summary = document.createElement('summary');
-    summary.textContent = 'Setup: the scripted model, and what else the code needs';
+    summary.textContent = labels.showSetup;
     details.append(summary, setup);
     details.hidden = program.setup === '';
     const model = modelFields();

@@ -1,3 +1,4 @@
+import { labels } from './labels.ts';
 import type { FrameReport, FrameRequest, LiveMessage } from './live-message.ts';
 
 /** Time until the frame's script has to listen, in milliseconds. */
@@ -9,6 +10,20 @@ const here: string = import.meta.url;
 /** Reads a file of the live examples, such as `origin.json`. */
 export async function readLiveFile(file: string): Promise<unknown> {
   return (await fetch(new URL(file, here))).json();
+}
+
+let reading: Promise<string | undefined> | undefined;
+
+/**
+ * Returns the origin in which programs run, or `undefined` if this server has none. It must not be
+ * the origin of the page, because readers edit the programs.
+ */
+export function liveOrigin(): Promise<string | undefined> {
+  reading ??= readLiveFile('origin.json').then((file) => {
+    const { origin } = file as { readonly origin?: string };
+    return origin === location.origin ? undefined : origin;
+  });
+  return reading;
 }
 
 /** The frame in which the programs of an example run. */
@@ -33,11 +48,10 @@ export async function openFrame({
   server,
   onMessage,
 }: ExampleFrameOptions): Promise<ExampleFrame> {
-  const { origin } = (await readLiveFile('origin.json')) as { readonly origin?: string };
-  if (origin === undefined || origin === location.origin)
-    throw new Error('This server has no second origin for examples. Run: npm start');
+  const origin = await liveOrigin();
+  if (origin === undefined) throw new Error(labels.readOnly);
   const frame = document.createElement('iframe');
-  frame.title = 'Where the example runs';
+  frame.title = labels.frame;
   frame.hidden = true;
   // Without an origin, a worker is no secure context and has no `crypto`. So the frame keeps its
   // origin, which is another one than that of the page.
