@@ -320,18 +320,12 @@ test('each file beside this test is an entry of the table', () => {
 test.each<[make: () => unknown, message: string]>([
   [
     () => presets.arcReactor({ maxToolCals: 1 } as Wrong),
-    'arcReactor() has no option `maxToolCals`. It has no options.',
+    'arcReactor() has no option `maxToolCals`. It has: no options.',
   ],
-  [
-    () => middleware.retry({ attemps: 1 } as Wrong),
-    'retry() has no option `attemps`. Use `attempts`.',
-  ],
-  [
-    () => presets.springAiAlibaba({ paralelToolExecution: true } as Wrong),
-    'Use `parallelToolExecution`.',
-  ],
-  [() => openais.openai({ model: 'm', baseUrl: 'http://mine/v1' } as Wrong), 'Use `baseURL`.'],
-  [() => openais.openai({ model: 'm', APIKEY: 'k' } as Wrong), 'Use `apiKey`.'],
+  [() => middleware.retry({ attemps: 1 } as Wrong), 'retry() has no option `attemps`. It has: '],
+  [() => presets.springAiAlibaba({ paralelToolExecution: true } as Wrong), 'It has: '],
+  [() => openais.openai({ model: 'm', baseUrl: 'http://mine/v1' } as Wrong), 'It has: '],
+  [() => openais.openai({ model: 'm', APIKEY: 'k' } as Wrong), 'It has: '],
   [
     () => middleware.retry({ attempts: -1 }),
     'retry(): attempts must be a number of 0 or more; got -1.',

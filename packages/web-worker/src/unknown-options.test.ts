@@ -94,5 +94,5 @@ test.for(Object.entries(entries))(
 
 test('exposeAgent() refuses an unknown option of `tabs`', () => {
   const expose = () => worker.exposeAgent(() => ({}) as Wrong, { tabs: { scop: 'x' } as Wrong });
-  expect(expose).toThrow('exposeAgent(): tabs has no option `scop`. Use `scope`.');
+  expect(expose).toThrow('exposeAgent(): tabs has no option `scop`. It has: ');
 });

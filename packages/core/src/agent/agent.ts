@@ -165,7 +165,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
    */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const given = toMessages(messages, this.options);
-    checkRounds(given, 'To keep its text, pass assistantMessage(text, { name }).');
+    checkRounds(given);
     if (this.#isRefusing) throw busy(this.name);
     await Promise.allSettled(this.#line);
     checkNew(given, await this.memory.read());

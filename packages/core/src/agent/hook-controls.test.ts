@@ -193,19 +193,6 @@ test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const))
   },
 );
 
-test.for<[what: string, type: EventType, name: ControlName, given: readonly unknown[]]>([
-  ['a reason that is not a text', 'pre-call', 'reject', [{ why: 'No.' }]],
-  ['a reason that is not a text', 'run-start', 'reject', [7]],
-  ['a reason that is not a text', 'pre-acting', 'reject', [null]],
-  ['an unknown place', 'pre-call', 'jumpTo', ['nowhere']],
-  ['no place', 'post-reasoning', 'jumpTo', []],
-  ['an unknown reason', 'post-acting', 'jumpTo', ['end', 'Over.', 'bored']],
-])('%s in a hook for %s fails the call: %s', async ([, type, name, given]) => {
-  const { agent, ran } = setUp([{ ...asking(type, name, given), onError: 'ignore' }]);
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
-  if (type !== 'post-acting') expect(ran).toEqual([]);
-});
-
 test('a rejection without a reason has a default text', async () => {
   for (const type of ['run-start', 'pre-call'] as const) {
     const result = await setUp([asking(type, 'reject', [])]).agent.call('go');

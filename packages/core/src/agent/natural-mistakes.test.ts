@@ -59,7 +59,9 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
   [
     'inputSchema',
     () => tool({ name: 'a', description: 'A', input: {}, inputSchema: {} } as never),
-    'tool() has no option `inputSchema`. Use `input`.',
+    expect.stringMatching(
+      /^tool\(\) has no option `inputSchema`. It has: name, description, input, /,
+    ),
   ],
   [
     'no options',
@@ -100,24 +102,16 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
 
-const lists = 'It has: ';
-
-// An option of another meaning often begins with the same word.
-test.each<[option: string, make: (given: object) => unknown, advice: string]>([
-  ['toolChoice', (given) => agentWith(given)(), lists],
-  ['maxRetries', (given) => openai({ model: 'm', ...given }), lists],
-  ['maxRetries', retry, lists],
-  ['maxSteps', (given) => agentWith({ generate: given })(), lists],
-  ['preReasoning', (given) => agentWith({ use: [{ on: given }] })(), 'Use `pre-reasoning`.'],
-  ['max_tokens', (given) => agentWith({ generate: given })(), 'Use `maxTokens`.'],
-  ['maxOutputTokens', (given) => agentWith({ generate: given })(), 'Use `maxTokens`.'],
-  ['maxIterations', (given) => agentWith({ limits: given })(), 'Use `iterations`.'],
-  ['prompt', (given) => agentWith(given)(), 'Use `systemPrompt`.'],
-  ['systemPromt', (given) => agentWith(given)(), 'Use `systemPrompt`.'],
-  ['api_key', (given) => openai({ model: 'm', ...given }), 'Use `apiKey`.'],
-  ['key', (given) => openai({ model: 'm', ...given }), 'Use `apiKey`.'],
-])('the error about the unknown option %s advises only what is meant', (option, make, advice) => {
-  expect(() => make({ [option]: 1 })).toThrow(`has no option \`${option}\`. ${advice}`);
+test.each<[option: string, make: (given: object) => unknown, meant: string]>([
+  ['maxRetries', retry, 'attempts'],
+  ['preReasoning', (given) => agentWith({ use: [{ on: given }] })(), 'pre-reasoning'],
+  ['max_tokens', (given) => agentWith({ generate: given })(), 'maxTokens'],
+  ['maxIterations', (given) => agentWith({ limits: given })(), 'iterations'],
+  ['prompt', (given) => agentWith(given)(), 'systemPrompt'],
+  ['api_key', (given) => openai({ model: 'm', ...given }), 'apiKey'],
+])('the error about the unknown option %s lists all options', (option, make, meant) => {
+  const list = new RegExp(`has no option \`${option}\`. It has: .*\\b${meant}\\b`);
+  expect(() => make({ [option]: 1 })).toThrow(list);
 });
 
 test.each<[part: string, given: object, message: string]>([
@@ -171,20 +165,13 @@ test.each<[mistake: string, options: object, message: string]>([
   [
     'abortSignal',
     { abortSignal: new AbortController().signal },
-    'call() has no option `abortSignal`. Use `signal`.',
+    expect.stringMatching(/^call\(\) has no option `abortSignal`. It has: signal, /),
   ],
   [
     'an unknown option',
     { stream: true },
     expect.stringMatching(/^call\(\) has no option `stream`. It has: /),
   ],
-  ...['sessionId', 'systemPrompt', 'limits', 'userId', 'tools', 'memory'].map(
-    (key): [string, object, string] => [
-      key,
-      { [key]: 'x' },
-      `call() has no option \`${key}\`. Set it on the agent.`,
-    ],
-  ),
   ['null', null as never, 'The options of call() must be an object; got null.'],
 ])('call() and stream() reject %s in the call options', async (_mistake, options, message) => {
   const agent = new ReActAgent({ name: 'a', model });
@@ -251,5 +238,5 @@ test('the compiler names an option that stands in place of `input`', () => {
       inputSchema: schema,
       execute: ({ a }) => a,
     });
-  expect(make).toThrow('Use `input`.');
+  expect(make).toThrow('It has: name, description, input');
 });

@@ -179,7 +179,7 @@ test('observe() refuses a message whose tool call has no result', async () => {
   const two = setUp(new InMemoryMemory());
   await expect(two.agent.observe(message)).rejects.toMatchObject({
     code: 'INVALID_INPUT',
-    message: expect.stringContaining('assistantMessage(text, { name })'),
+    message: expect.stringContaining('remove the tool call'),
   });
   expect(await two.agent.messages()).toEqual([]);
 });

@@ -121,7 +121,7 @@ test('emits the events of a run with a tool in the documented order', async () =
   });
 });
 
-test('parallel tools finish in any order, and the memory and the model get their results in request order', async () => {
+test('parallel tools finish in any order, and readers of the conversation and the model get their results in request order', async () => {
   const gates = new Map<number, () => void>();
   const wait = tool({
     name: 'wait',
@@ -133,7 +133,7 @@ test('parallel tools finish in any order, and the memory and the model get their
     },
   });
   const toolCalls = [1, 2, 3].map((n) => ({ name: 'wait', input: { n } }));
-  const { agent, model, memory } = setUp([{ toolCalls }, 'ok'], { tools: [wait] });
+  const { agent, model } = setUp([{ toolCalls }, 'ok'], { tools: [wait] });
   const finished: string[] = [];
   for await (const event of agent.stream('go')) {
     if (event.type === 'pre-acting' && event.toolUse.id === 'call_3')
@@ -145,7 +145,7 @@ test('parallel tools finish in any order, and the memory and the model get their
   expect(finished).toEqual(['call_3', 'call_2', 'call_1']);
   const results = (messages: readonly Msg[]) =>
     messages.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId);
-  expect(results(await memory.read())).toEqual(['call_1', 'call_2', 'call_3']);
+  expect(results(await agent.messages())).toEqual(['call_1', 'call_2', 'call_3']);
   expect(results(model.requests[1]!.messages)).toEqual(['call_1', 'call_2', 'call_3']);
 });
 

@@ -56,24 +56,19 @@ export function fieldsIn(list: string): Fields {
 
 /**
  * Throws if an option has a wrong type or an unknown name. Checks the types as `checkFields` does.
- * For an unknown name, the error names the most similar option, or all options. `agentFields`:
- * options of the agent. For an unknown option in this list, the error says to set it on the agent.
+ * For an unknown name, the error lists all options.
  */
 export function checkOptions(
   where: string,
   options: object,
   fields: string,
   code: AgentErrorCode = 'CONFIGURATION',
-  agentFields = '',
 ): void {
   checkFields(`The options of ${where}`, options, '', code);
   const key = unknownIn(options, fields);
   if (key !== undefined) {
-    const isOfAgent = fieldsIn(agentFields).has(key);
-    const advice = isOfAgent
-      ? 'Set it on the agent.'
-      : adviceFor(key, [...fieldsIn(fields).keys()]);
-    throw new AgentError(code, `${where} has no option \`${key}\`. ${advice}`);
+    const names = [...fieldsIn(fields).keys()].join(', ') || 'no options';
+    throw new AgentError(code, `${where} has no option \`${key}\`. It has: ${names}.`);
   }
   checkFields(where, options, fields, code);
 }
@@ -84,29 +79,6 @@ export function unknownIn(options: object, fields: string): string | undefined {
   return Object.keys(options).find(
     (key) => !known.has(key) && options[key as keyof object] !== undefined,
   );
-}
-
-/**
- * Suggests the option that differs from `key` by text added or removed in one place. Otherwise
- * lists all options. Case, hyphens and underscores do not count.
- */
-function adviceFor(key: string, options: readonly string[]): string {
-  const plain = (name: string): string => name.toLowerCase().replace(/[-_]/g, '');
-  const given = plain(key);
-  const found = options.find((option) => {
-    const name = plain(option);
-    return isWithin(given, name) || isWithin(name, given);
-  });
-  if (found) return `Use \`${found}\`.`;
-  return options.length ? `It has: ${options.join(', ')}.` : 'It has no options.';
-}
-
-/** Returns whether `long` is `short` with text added in one place. */
-function isWithin(short: string, long: string): boolean {
-  for (let at = 0; at <= short.length; at++) {
-    if (long.startsWith(short.slice(0, at)) && long.endsWith(short.slice(at))) return true;
-  }
-  return false;
 }
 
 /** A kind of value: its words in error messages, and its test if `typeof` does not know it. */

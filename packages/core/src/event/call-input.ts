@@ -89,32 +89,23 @@ export function toMessages(
  * removes and replaces messages by id, and finds results by the id of their tool call.
  */
 export function checkNew(messages: readonly Msg[], conversation: readonly Msg[] = []): void {
-  const places = new Map<string, number>();
+  const ids = new Set<string>();
   const calls = new Set<string>();
-  for (const [index, message] of messages.entries()) {
-    const { id } = message;
-    const before = places.get(id);
-    if (before !== undefined) throw repeated(id, `item ${before}`, { index, before });
-    places.set(id, index);
-    for (const call of toolUsesOf(message)) calls.add(call.id);
+  for (const message of messages) {
+    checkIds(message, ids, calls);
+    ids.add(message.id);
+    for (const { id } of toolUsesOf(message)) calls.add(id);
   }
-  const owner = 'the conversation; a call without input continues it';
-  for (const message of conversation) {
-    const index = places.get(message.id);
-    if (index !== undefined) throw repeated(message.id, owner, { index });
-    const call = calls.size && toolUsesOf(message).find(({ id }) => calls.has(id));
-    if (call) throw repeated(call.id, owner);
-  }
+  for (const message of conversation) checkIds(message, ids, calls);
 }
 
-function repeated(
-  id: string,
-  owner: string,
-  details?: { readonly index: number; readonly before?: number },
-): AgentError {
-  const what = details ? `item ${details.index} of the input` : 'a tool call';
-  const message = `The id "${id}" of ${what} belongs to ${owner}. Use another id.`;
-  return invalidInput(message, { details: { id, ...details } });
+/** Throws `INVALID_INPUT` if a message has one of the ids, or one of its tool calls one of `calls`. */
+function checkIds(message: Msg, ids: ReadonlySet<string>, calls: ReadonlySet<string>): void {
+  const call = calls.size ? toolUsesOf(message).find(({ id }) => calls.has(id)) : undefined;
+  const used = ids.has(message.id) ? message.id : call?.id;
+  if (used === undefined) return;
+  const text = `The id "${used}" of the input is in use. Use another id. To continue the conversation, call without input.`;
+  throw invalidInput(text, { details: { id: used } });
 }
 
 function isPlainMessage(item: unknown): item is PlainMessage {

@@ -1,5 +1,4 @@
-import { type AgentError, messageOf, misconfigured } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { type AgentError, misconfigured } from '../error/agent-error.ts';
 import type { AgentEvent } from './agent-event.ts';
 import type { HookControl } from './hook.ts';
 
@@ -15,20 +14,12 @@ interface ControlOptions {
   isOver(): boolean;
 }
 
-/** The fields of each control's arguments, for `checkFields`. */
-const argumentsOf: Readonly<Record<keyof HookControl, string>> = {
-  stop: '',
-  gotoReasoning: '',
-  jumpTo: 'target:model|tools|end reason:stop|limit|return-direct|stopped-by-hook|?',
-  reject: 'reason:string|?',
-};
-
-const names = Object.keys(argumentsOf) as readonly (keyof HookControl)[];
+const names: readonly (keyof HookControl)[] = ['stop', 'gotoReasoning', 'jumpTo', 'reject'];
 
 /**
  * Returns the controls that a hook handler gets for one event. A control throws if the event does
- * not offer this control, if its argument is invalid, or if the handler has ended (`isOver`).
- * `misuse` stores the error, because the handler may catch the exception.
+ * not offer it, or if the handler has ended (`isOver`). `misuse` stores the error, because the
+ * handler may catch the exception.
  */
 export function controlsAt(
   type: AgentEvent['type'],
@@ -39,19 +30,13 @@ export function controlsAt(
     name,
     (...given: never[]) => {
       const use = control[name] as ((...given: never[]) => void) | undefined;
-      const [first, , third] = given;
-      try {
-        if (!use) throw new Error(`There is no control \`${name}\` at ${type}.`);
-        if (isOver())
-          throw new Error(`\`${name}\` was called after the hook at ${type} had ended.`);
-        const fields = { target: first, reason: name === 'reject' ? first : third };
-        checkFields(`${name}()`, fields, argumentsOf[name]);
-      } catch (error) {
-        const details = { hook, control: name, event: type };
-        misuse.error ??= misconfigured(`Hook "${hook}": ${messageOf(error)}`, { details });
-        throw misuse.error;
-      }
-      use(...given);
+      if (use && !isOver()) return use(...given);
+      const problem = use
+        ? `\`${name}\` was called after the hook at ${type} had ended.`
+        : `There is no control \`${name}\` at ${type}.`;
+      const details = { hook, control: name, event: type };
+      misuse.error ??= misconfigured(`Hook "${hook}": ${problem}`, { details });
+      throw misuse.error;
     },
   ]);
   return Object.fromEntries(guarded) as unknown as HookControl;

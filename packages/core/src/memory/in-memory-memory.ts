@@ -2,7 +2,6 @@ import { checkOptions } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Memory, RunEnd } from './memory.ts';
-import { MessageLog } from './message-log.ts';
 
 /** What happens to tool calls without a result in the messages that a memory begins with. */
 export interface InMemoryOptions {
@@ -23,32 +22,32 @@ export interface InMemoryOptions {
 export class InMemoryMemory implements Memory {
   readonly state: Record<string, JsonValue> = {};
   openCalls: 'run' | 'interrupt';
-  #log = new MessageLog();
+  #messages: readonly Msg[];
 
   constructor(messages: readonly Msg[] = [], options: InMemoryOptions = {}) {
     checkOptions('InMemoryMemory', options, 'openCalls');
     this.openCalls = options.openCalls ?? 'interrupt';
-    for (const message of messages) this.#log.append(message);
+    this.#messages = [...messages];
   }
 
   async append(messages: readonly Msg[]): Promise<void> {
-    for (const message of messages) this.#log.append(message);
+    this.#messages = [...this.#messages, ...messages];
   }
 
   async read(): Promise<readonly Msg[]> {
-    return this.#log.messages;
+    return this.#messages;
   }
 
   async delete(ids: readonly string[]): Promise<void> {
-    this.#log.remove(new Set(ids));
+    this.#messages = this.#messages.filter(({ id }) => !ids.includes(id));
   }
 
   async replace(message: Msg): Promise<void> {
-    this.#log.replace(message);
+    this.#messages = this.#messages.map((one) => (one.id === message.id ? message : one));
   }
 
   async clear(): Promise<void> {
-    this.#log = new MessageLog();
+    this.#messages = [];
   }
 
   async flush(end?: RunEnd): Promise<void> {

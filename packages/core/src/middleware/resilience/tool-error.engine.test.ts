@@ -88,7 +88,7 @@ test('a timeout is a failure, whether the tool ends or not', async () => {
 });
 
 test('a result without a JSON form is a failure', async () => {
-  const format = (error: unknown): string => `${AgentError.from(error).message.includes('bigint')}`;
+  const format = (error: unknown): string => `${AgentError.from(error).message.includes('BigInt')}`;
   expect(await setUp(() => ({ n: 1n }), { format }).outcome()).toEqual([['error', 'true']]);
 });
 
