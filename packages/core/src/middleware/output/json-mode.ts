@@ -47,14 +47,8 @@ export function jsonMode<const S extends SchemaLike>(
 ): OutputMode<InferOutput<S>>;
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
   checkOptions('jsonMode()', options, 'attempts:natural|? responseSchema:boolean|?');
-  const { attempts = 2, responseSchema } = options;
   const read = schemaOf('jsonMode()', schema);
-  return textMode({
-    read: () => read,
-    format: jsonText,
-    attempts,
-    responseSchema,
-  });
+  return textMode(() => read, jsonText, options);
 }
 
 /**
@@ -62,8 +56,7 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
  * returns the schema, or `undefined` for any JSON. It is called once in each run, after the guards.
  */
 export function judgedJsonMode(read: () => SchemaLike | undefined): OutputMode {
-  const where = 'judgedJsonMode()';
-  return textMode({ read: () => schemaOf(where, read()), format: jsonText, attempts: 2 });
+  return textMode(() => schemaOf('judgedJsonMode()', read()), jsonText, {});
 }
 
 /**
@@ -78,25 +71,15 @@ export function yamlMode<const S extends SchemaLike>(
 export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMode<JsonValue>;
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
   checkOptions('yamlMode()', options, 'parse:function attempts:natural|?');
-  const { parse, attempts = 2 } = options;
   const read = schemaOf('yamlMode()', schema);
-  const format = yamlText(parse);
-  return textMode({
-    read: () => read,
-    format,
-    attempts,
-    responseSchema: false,
-  });
+  return textMode(() => read, yamlText(options.parse), { ...options, responseSchema: false });
 }
 
-interface TextMode {
-  readonly read: () => Schema<unknown>;
-  readonly format: TextFormat;
-  readonly attempts: number;
-  readonly responseSchema?: boolean | undefined;
-}
-
-function textMode({ read, format, attempts, responseSchema }: TextMode): OutputMode {
+function textMode(
+  read: () => Schema<unknown>,
+  format: TextFormat,
+  { attempts = 2, responseSchema }: JsonModeOptions,
+): OutputMode {
   return valueMode({
     attempts,
     form: (_context, steps) => textForm({ schema: read(), format, responseSchema }, steps),

@@ -3,8 +3,9 @@ import { misconfigured } from '../../error/agent-error.ts';
 import { isPlain, isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
-import { textOf, withSystemText } from '../../message/message-text.ts';
+import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import { systemTextAdder } from '../../message/system-message.ts';
 import { formatInstruction } from '../../schema/format-instruction.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
 import type { Answering, Found, ValueForm } from './value-mode.ts';
@@ -46,31 +47,22 @@ export function textForm(
   const { name } = format;
   const told = formatInstruction(name, schema.jsonSchema);
   const beside = steps.message('system', told);
-  let system: { readonly before: Msg | undefined; readonly message: Msg } | undefined;
+  const tell = systemTextAdder(() => beside);
   return {
     schema,
     beside,
     lastQuestion: `Your steps are used up. Give your answer now, as ${name} alone.`,
     request(request) {
-      const [first, ...rest] = request.messages;
-      const before = first?.role === 'system' ? first : undefined;
-      // Reuses the message object, because the JSON for the provider is cached on the object.
-      if (!system || system.before !== before)
-        system = { before, message: before ? withSystemText(before, told) : beside };
-      const isOffered =
-        (responseSchema ?? !request.tools.length) && schema.jsonSchema['type'] === 'object';
-      return {
-        ...request,
-        messages: [system.message, ...(before ? rest : request.messages)],
-        replyIs: 'value',
-        ...(isOffered && { responseSchema: schema.jsonSchema }),
-      };
+      const messages = tell(request.messages, told);
+      const isObject = schema.jsonSchema['type'] === 'object';
+      const isOffered = isObject && (responseSchema ?? !request.tools.length);
+      const offered = isOffered && { responseSchema: schema.jsonSchema };
+      return { ...request, messages, replyIs: 'value', ...offered };
     },
     async read(reply) {
       const text = textOf(reply);
       const checked = await readText(schema, format, text);
-      if (checked.ok) return { ok: true, found: checked.value };
-      return { ok: false, issues: checked.issues, text };
+      return checked.ok ? { ok: true, found: checked.value } : { ...checked, text };
     },
     question(issues) {
       const lines = issues.map((issue) => `- ${issue}`).join('\n');
@@ -183,13 +175,8 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
   let left = text.length + 1;
   const toJson = (value: unknown): JsonValue => {
     if (left-- < 0) throw new RangeError('too many nodes');
-    if (
-      value === null ||
-      typeof value === 'string' ||
-      typeof value === 'boolean' ||
-      Number.isFinite(value)
-    )
-      return value as JsonValue;
+    const isText = typeof value === 'string' || typeof value === 'boolean';
+    if (value === null || isText || Number.isFinite(value)) return value as JsonValue;
     if (Array.isArray(value)) return value.map(toJson);
     if (value instanceof Date) return value.toISOString();
     // An object of a class, such as a `Map` or a parser's document, has no JSON form.

@@ -41,13 +41,7 @@ export function attachment(
   given: string | URL | Uint8Array | ArrayBuffer,
   options: AttachmentOptions = {},
 ): MediaBlock {
-  const limits = 'maxImagePixels:count|? maxVideoBytes:count|? maxFileBytes:count|?';
-  checkOptions(
-    'attachment()',
-    options,
-    `name:string|? mediaType:string|? ${limits}`,
-    'INVALID_INPUT',
-  );
+  checkOptions('attachment()', options, optionFields, 'INVALID_INPUT');
   const { mediaType: said } = options;
   if (said !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(said))
     throw invalidInput(`"${said}" is not a media type.`);
@@ -58,6 +52,8 @@ export function attachment(
   if (block.source.type === 'base64') checkSize(block, block.source.data, options);
   return block;
 }
+
+const optionFields = 'name,mediaType:string|? maxImagePixels,maxVideoBytes,maxFileBytes:count|?';
 
 const unknownType = 'application/octet-stream';
 
@@ -71,10 +67,7 @@ function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
   const last = decoded(new URL(address).pathname.split('/').at(-1)!);
   const { name = /\.\w+$/.test(last) ? last : undefined } = options;
   const mediaType = options.mediaType ?? typeOf(name);
-  return blockOf(
-    { type: 'url', url: address, ...(mediaType !== undefined && { mediaType }) },
-    name,
-  );
+  return blockOf({ type: 'url', url: address, ...(mediaType && { mediaType }) }, name);
 }
 
 function dataBlock(url: string, { name, mediaType: said }: AttachmentOptions): MediaBlock {
@@ -105,11 +98,8 @@ function bytesOf(given: unknown): Uint8Array | undefined {
 }
 
 function blockOf(source: MediaSource, name: string | undefined): MediaBlock {
-  return {
-    type: mediaKind((source.mediaType ?? unknownType).toLowerCase()),
-    source,
-    ...(name !== undefined && { name }),
-  };
+  const type = mediaKind((source.mediaType ?? unknownType).toLowerCase());
+  return { type, source, ...(name !== undefined && { name }) };
 }
 
 function typeOf(name: string | undefined): string | undefined {
@@ -117,26 +107,18 @@ function typeOf(name: string | undefined): string | undefined {
 }
 
 function checkSize(block: MediaBlock, data: string, options: AttachmentOptions): void {
-  const {
-    maxImagePixels = 10_000_000,
-    maxVideoBytes = 12 * 1024 ** 2,
-    maxFileBytes = 2 * 1024 ** 2,
-  } = options;
-  const bytes = Math.floor((data.length * 3) / 4) - (/=*$/.exec(data.slice(-2))?.[0].length ?? 0);
-  const image = imageSize(block);
-  const [size, limit, unit] =
-    block.type === 'image'
-      ? [image ? image.width * image.height : 0, maxImagePixels, 'pixels']
-      : [
-          bytes,
-          block.type === 'video' ? maxVideoBytes : block.type === 'file' ? maxFileBytes : Infinity,
-          'bytes',
-        ];
+  const { maxImagePixels = 10_000_000 } = options;
+  const { maxVideoBytes = 12 * 1024 ** 2, maxFileBytes = 2 * 1024 ** 2 } = options;
+  const limits = { image: maxImagePixels, video: maxVideoBytes, file: maxFileBytes };
+  const { type, name = `An attachment (${type})` } = block;
+  const limit = type === 'audio' ? Infinity : limits[type];
+  const { width = 0, height = 0 } = imageSize(block) ?? {};
+  const bytes = Math.floor((data.length * 3) / 4) - /=*$/.exec(data.slice(-2))![0].length;
+  const size = type === 'image' ? width * height : bytes;
   if (size <= limit) return;
-  const what = `${block.name ?? `An attachment (${block.type})`} has ${size} ${unit}`;
-  throw new AgentError('PAYLOAD_TOO_LARGE', `${what}; the limit is ${limit}.`, {
-    details: { size, limit },
-  });
+  const what = `${name} has ${size} ${type === 'image' ? 'pixels' : 'bytes'}`;
+  const details = { size, limit };
+  throw new AgentError('PAYLOAD_TOO_LARGE', `${what}; the limit is ${limit}.`, { details });
 }
 
 function decoded(text: string): string {

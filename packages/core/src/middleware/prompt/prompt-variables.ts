@@ -149,11 +149,8 @@ class PromptRenderer {
     const { toolsVariable, form, missing } = this.#options;
     const offered = toolChoice === 'none' ? [] : tools;
     const text = toolsVariable && { [toolsVariable]: describeTools(offered, this.#described) };
-    return renderTemplate(
-      template,
-      { ...variables, ...text },
-      { ...(form && { form }), ...(missing && { missing }) },
-    );
+    const options = { ...(form && { form }), ...(missing && { missing }) };
+    return renderTemplate(template, { ...variables, ...text }, options);
   }
 }
 

@@ -1,6 +1,7 @@
 import { invalidInput } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonValue } from '../../message/json/json.ts';
+import { jsonCopy } from '../../message/json/parse-json.ts';
 
 /**
  * Values by variable name. Strings are inserted as they are, and other values as JSON. `undefined`
@@ -32,12 +33,8 @@ export function renderTemplate(
   variables: TemplateVariables,
   options: TemplateOptions = {},
 ): string {
-  checkOptions(
-    'renderTemplate()',
-    { ...options, text, variables },
-    'text:string variables:object form:${}|{}|? missing:keep|fail|?',
-    'INVALID_INPUT',
-  );
+  const fields = 'text:string variables:object form:${}|{}|? missing:keep|fail|?';
+  checkOptions('renderTemplate()', { ...options, text, variables }, fields, 'INVALID_INPUT');
   const { form = '${}', missing: whenMissing = 'keep' } = options;
   const missing = new Set<string>();
   const rendered = text.replace(form === '{}' ? inBraces : afterDollar, (written, name: string) => {
@@ -48,24 +45,14 @@ export function renderTemplate(
   });
   if (whenMissing === 'keep' || !missing.size) return rendered;
   const names = [...missing];
-  throw invalidInput(`No value for ${names.join(', ')}.`, {
-    details: { missing: names },
-  });
+  throw invalidInput(`No value for ${names.join(', ')}.`, { details: { missing: names } });
 }
 
-function textOf(name: string, value: unknown): string {
+function textOf(name: string, value: JsonValue): string {
   if (typeof value === 'string') return value;
-  let text: string | undefined;
-  let cause: unknown;
-  try {
-    text = JSON.stringify(value);
-  } catch (error) {
-    cause = error;
-  }
-  if (text !== undefined) return text;
-  throw invalidInput(`The prompt variable "${name}" has no JSON form: it is a ${typeof value}.`, {
-    cause,
-  });
+  const json = jsonCopy(value);
+  if (json !== undefined) return JSON.stringify(json);
+  throw invalidInput(`The prompt variable "${name}" has no JSON form: it is a ${typeof value}.`);
 }
 
 const afterDollar = /\$\{([\p{L}\p{N}_]+)\}/gu;

@@ -33,11 +33,7 @@ export interface SystemPromptOptions {
  * tags or open another section. Throws `CONFIGURATION` for an invalid option.
  */
 export function systemPrompt(options: SystemPromptOptions): string {
-  checkOptions(
-    'systemPrompt()',
-    options,
-    'base:string context:string|array|? sections:object|? format:json|yaml|? schema:object|function|?',
-  );
+  checkOptions('systemPrompt()', options, optionFields);
   const { base, context = '', sections = {}, format, schema } = options;
   if (schema && !format) throw misconfigured('systemPrompt(): a schema needs a format.');
   if (typeof context !== 'string')
@@ -63,16 +59,18 @@ function section(name: string, text: unknown, names: readonly string[]): string 
 
 function formatSection(format: 'json' | 'yaml', schema: SchemaLike | undefined): string {
   const jsonSchema = schema === undefined ? {} : readSchema('systemPrompt()', schema).jsonSchema;
-  return `<response_format>\n${formatInstruction(format === 'json' ? 'JSON' : 'YAML', jsonSchema)}\n</response_format>`;
+  const instruction = formatInstruction(format === 'json' ? 'JSON' : 'YAML', jsonSchema);
+  return `<response_format>\n${instruction}\n</response_format>`;
 }
 
 function checkName(name: string): void {
-  if (
-    /^[\w-]{1,64}$/.test(name) &&
-    !/^(?:retrieved_context|response_format|long_term_memory)$/i.test(name)
-  )
-    return;
+  if (/^[\w-]{1,64}$/.test(name) && !reserved.test(name)) return;
   throw misconfigured(`systemPrompt(): "${name}" cannot be the name of a section.`);
 }
+
+const reserved = /^(?:retrieved_context|response_format|long_term_memory)$/i;
+
+const optionFields =
+  'base:string context:string|array|? sections:object|? format:json|yaml|? schema:object|function|?';
 
 const documentFields = 'content:string source:string|?';

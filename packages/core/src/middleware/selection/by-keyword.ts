@@ -1,5 +1,4 @@
 import { checkFields } from '../../error/check-fields.ts';
-import type { ToolSchema } from '../../model/chat-model.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 
@@ -27,25 +26,18 @@ export interface ToolCategory {
 export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
   checkFields('byKeyword()', { categories }, 'categories:array');
   for (const category of categories)
-    checkFields('byKeyword(): a category', category, 'keywords:array tools:array');
-  for (const text of categories.flatMap(({ keywords, tools }) => [...keywords, ...tools])) {
-    checkFields('byKeyword(): a category', { text }, 'text:string');
-  }
+    checkFields('byKeyword(): a category', category, 'keywords,tools:names');
   const known = categories.map(({ keywords, tools }) => ({
     keywords: keywords.map(fold).filter(Boolean),
     has: nameMatcher('byKeyword()', tools),
   }));
   return (question, tools) => {
     const asked = fold(question);
-    const matched = known.filter(({ keywords }) =>
-      keywords.some((keyword) => asked.includes(keyword)),
-    );
-    const isIn = ({ name }: ToolSchema, some: typeof known): boolean =>
-      some.some((category) => category.has(name));
-    const chosen = matched.length
-      ? tools.filter((tool) => isIn(tool, matched) || !isIn(tool, known))
-      : tools;
-    return chosen.map(({ name }) => name);
+    const matched = known.filter(({ keywords }) => keywords.some((word) => asked.includes(word)));
+    const isChosen = (name: string): boolean =>
+      matched.some(({ has }) => has(name)) || !known.some(({ has }) => has(name));
+    const names = tools.map(({ name }) => name);
+    return matched.length ? names.filter(isChosen) : names;
   };
 }
 

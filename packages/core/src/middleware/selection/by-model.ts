@@ -40,9 +40,7 @@ export interface ByModelOptions {
  * list is a valid answer. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byModel(options: ByModelOptions): ToolSelector {
-  const fields =
-    'model:stream() maxTools:whole|Infinity|? alwaysInclude:names|? prompt:string|? generate:object|? timeoutMs:count|?';
-  checkOptions('byModel()', options, fields);
+  checkOptions('byModel()', options, optionFields);
   checkOptions('byModel(): generate', options.generate ?? {}, generateFields);
   const { model, maxTools = 10, prompt = instruction, generate, timeoutMs = 30_000 } = options;
   const isIncluded = nameMatcher('byModel(): alwaysInclude', options.alwaysInclude);
@@ -50,13 +48,11 @@ export function byModel(options: ByModelOptions): ToolSelector {
   return async (question, tools, { signal, run, onUsage }) => {
     const others = tools.filter((tool) => !isFixed(tool));
     if (others.length <= maxTools) return tools.map(({ name }) => name);
-    const list = others
-      .map(({ name, description }) => JSON.stringify({ name, description }))
-      .join('\n');
+    const lines = others.map(({ name, description }) => JSON.stringify({ name, description }));
     const reply = await askText({
       model: boundedModel(model),
       system: `${prompt}\nAnswer with JSON alone: {"tools":["name"]}, the best first, at most ${maxTools}.`,
-      user: `${fence('tools', list)}\n${fence('question', question)}`,
+      user: `${fence('tools', lines.join('\n'))}\n${fence('question', question)}`,
       generate,
       signal,
       timeoutMs,
@@ -75,18 +71,20 @@ export function byModel(options: ByModelOptions): ToolSelector {
  * around it.
  */
 function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[] {
-  const value =
-    parseJson(reply) ?? parseJson(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1));
+  const object = reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1);
+  const value = parseJson(reply) ?? parseJson(object);
   const named: unknown = isRecord(value) ? value['tools'] : undefined;
-  if (!Array.isArray(named))
-    throw new AgentError('MODEL_BAD_RESPONSE', 'The model returned no list of tools.');
-  const known = [...new Set(named)].filter((name) =>
-    tools.some((tool) => tool.name === name),
-  ) as readonly string[];
-  if (named.length && !known.length)
-    throw new AgentError('MODEL_BAD_RESPONSE', 'The model named only unknown tools.');
+  const bad = (what: string): AgentError => new AgentError('MODEL_BAD_RESPONSE', what);
+  if (!Array.isArray(named)) throw bad('The model returned no list of tools.');
+  const names = [...new Set<string>(named)];
+  const known = names.filter((name) => tools.some((tool) => tool.name === name));
+  if (named.length && !known.length) throw bad('The model named only unknown tools.');
   return known;
 }
+
+const optionFields =
+  'model:stream() maxTools:whole|Infinity|? alwaysInclude:names|? prompt:string|? ' +
+  'generate:object|? timeoutMs:count|?';
 
 const instruction = [
   'You choose tools for an assistant. <tools> lists the tools, one per line. <question> is what the user asks.',

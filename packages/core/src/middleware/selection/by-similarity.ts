@@ -43,11 +43,8 @@ const mostKept = 2_000;
  * of the wrong kind. The selector rejects if `embed` rejects or does not return vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
-  checkOptions(
-    'bySimilarity()',
-    options,
-    'embed:function threshold:number|? limit:whole|Infinity|? evenWhenFew:boolean|?',
-  );
+  const fields = 'embed:function threshold:number|? limit:whole|Infinity|? evenWhenFew:boolean|?';
+  checkOptions('bySimilarity()', options, fields);
   const { embed, threshold = 0.3, limit = 10, evenWhenFew = false } = options;
   checkThreshold('bySimilarity()', threshold);
   const nearest = similarTools(embed, threshold);
@@ -76,10 +73,8 @@ export function similarTools(embed: Embed, threshold: number): ToolSelector {
   return async (question, tools, context) => {
     const texts = tools.map(toText);
     const missing = [...new Set(texts.filter((text) => !known.has(text)))];
-    const [asked, ...vectors] = checkVectors(
-      await embed([question, ...missing], context),
-      missing.length + 1,
-    );
+    const given = await embed([question, ...missing], context);
+    const [asked, ...vectors] = checkVectors(given, missing.length + 1);
     const ofText = new Map(texts.map((text) => [text, known.get(text)]));
     for (const [index, text] of missing.entries()) ofText.set(text, vectors[index]!);
     for (const [text, vector] of ofText) known.set(text, vector!);

@@ -587,11 +587,11 @@ test.each<[make: () => unknown, words: string]>([
   ],
   [
     () => byKeyword([{ keywords: [5], tools: [] } as never]),
-    'byKeyword(): a category: text must be a string',
+    'byKeyword(): a category: keywords must be an array of strings',
   ],
   [
     () => byKeyword([{ keywords: [], tools: [null] } as never]),
-    'byKeyword(): a category: text must be a string',
+    'byKeyword(): a category: tools must be an array of strings',
   ],
   [
     () => bySimilarity({ embed: async () => [], threshold: NaN }),

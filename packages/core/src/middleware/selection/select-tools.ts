@@ -66,43 +66,41 @@ export type ToolSelector = (
  * wrong kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
-  checkOptions(
-    'selectTools()',
-    options,
-    'by:function|? maxTools:whole|Infinity|? local:names|? onError:function|?',
-  );
+  const fields = 'by:function|? maxTools:whole|Infinity|? local:names|? onError:function|?';
+  checkOptions('selectTools()', options, fields);
   const { local } = options;
-  const isLocal = local && nameMatcher('selectTools(): local', local);
-  const selectingIn = perRun((context): Selecting => {
+  const isNamed = local && nameMatcher('selectTools(): local', local);
+  const selectionIn = perRun((context) => {
     const selection = new ToolSelection(context.tools);
     context.setTools(selection.tools);
-    return { selection, isLocal };
+    return selection;
   });
+  const select = (context: RunContext, asked: Msg | undefined): Promise<void> =>
+    selectIn(context, selectionIn(context), asked, { ...options, isNamed });
   return {
     name: 'selectTools',
     wrapRun: (next) => (input, context) => {
-      selectingIn(context);
+      selectionIn(context);
       return next(input);
     },
     // Chooses before documents are retrieved, as Arc Reactor does. Open tool calls of an earlier
     // run need all tools.
     wrapSettle: (next) => async (input, context) => {
       const asked = lastOf(input.messages) ?? askedIn(context.messages);
-      if (!context.openCalls.length) await select(context, selectingIn(context), options, asked);
+      if (!context.openCalls.length) await select(context, asked);
       return next(input);
     },
     wrapRequest: (next) => async (draft, context, steps) => {
       if (!draft.tools.length) return next(draft);
-      await select(context, selectingIn(context), options, askedIn(context.messages));
+      await select(context, askedIn(context.messages));
       return context.stopped ? steps.endStopped() : next({ ...draft, tools: context.toolSchemas });
     },
   };
 }
 
-interface Selecting {
+interface Selecting extends SelectToolsOptions {
   /** Test of whether a tool is local. `undefined` without the option `local`. */
-  readonly isLocal: ((name: string) => boolean) | undefined;
-  readonly selection: ToolSelection;
+  readonly isNamed: ((name: string) => boolean) | undefined;
 }
 
 function lastOf(messages: readonly Msg[]): Msg | undefined {
@@ -115,30 +113,27 @@ function lastOf(messages: readonly Msg[]): Msg | undefined {
  * `correction`.
  */
 function askedIn(view: readonly Msg[]): Msg | undefined {
-  return (
-    view.findLast((message) => isQuestion(message) && metadataOf(message).runId) ?? lastOf(view)
-  );
+  const isAsked = (message: Msg): boolean =>
+    isQuestion(message) && Boolean(metadataOf(message).runId);
+  return view.findLast(isAsked) ?? lastOf(view);
 }
 
 /**
  * Chooses again if the question or the tools have changed. Does nothing after an abort, because no
  * request follows.
  */
-async function select(
+async function selectIn(
   context: RunContext,
-  { selection, isLocal: isNamed }: Selecting,
-  options: SelectToolsOptions,
+  selection: ToolSelection,
   asked: Msg | undefined,
+  { by, maxTools = 20, isNamed, onError }: Selecting,
 ): Promise<void> {
   if (context.stopped || !context.model.features.tools) return;
   const question = asked ? textOf(asked).trim() : '';
   const { all } = selection;
-  const key = JSON.stringify([
-    question,
-    ...all.map(({ name, description }) => [name, description]),
-  ]);
+  const offered = all.map(({ name, description }) => [name, description]);
+  const key = JSON.stringify([question, ...offered]);
   if (selection.key === key) return;
-  const { by, maxTools = 20 } = options;
   const isLocal = ({ name }: ToolSchema): boolean => {
     if (isNamed) return isNamed(name);
     const tool = selection.toolOf(name);
@@ -158,11 +153,8 @@ async function select(
       chosen = names.filter((name) => chosen.includes(name));
     } catch (error) {
       if (context.stopped) return;
-      reportFailure(
-        'Tools could not be selected, so the request has all of them.',
-        options.onError,
-        AgentError.from(error),
-      );
+      const message = 'Tools could not be selected, so the request has all of them.';
+      reportFailure(message, onError, AgentError.from(error));
     }
   }
   const { toolChoice } = context.generate;

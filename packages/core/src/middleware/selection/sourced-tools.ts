@@ -50,10 +50,8 @@ export class SourcedTools {
    */
   add(names: readonly string[]): void {
     for (const name of names) this.#found.set(name, (this.#finds += 1));
-    for (const [name] of [...this.#found]
-      .toSorted((a, b) => b[1] - a[1])
-      .slice(this.#options.maxTools))
-      this.#found.delete(name);
+    const newest = [...this.#found].toSorted((a, b) => b[1] - a[1]);
+    for (const [name] of newest.slice(this.#options.maxTools)) this.#found.delete(name);
   }
 
   #offered(all: readonly ToolSchema[]): readonly ToolSchema[] {
@@ -67,6 +65,7 @@ export class SourcedTools {
   #refusal({ name, schema }: Tool): string | undefined {
     const { search, isFixed } = this.#options;
     if (this.#found.has(name) || this.open.includes(name) || isFixed(schema)) return undefined;
-    return `Tool not available: ${name}. Search for it with ${search.name} first. You can call the tools that it finds from your next step on.`;
+    const refused = `Tool not available: ${name}. Search for it with ${search.name} first.`;
+    return `${refused} You can call the tools that it finds from your next step on.`;
   }
 }

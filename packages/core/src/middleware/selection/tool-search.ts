@@ -1,4 +1,5 @@
 import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import { searchTerms, shortQuery } from '../../search/search-terms.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 
@@ -27,14 +28,10 @@ export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => r
       const having = docs.filter(({ counts }) => counts.has(term)).length;
       return { term, weight: Math.log(1 + (docs.length - having + 0.5) / (having + 0.5)) };
     });
+    const scoreOf = (counts: ReadonlyMap<string, number>): number =>
+      weights.reduce((sum, { term, weight }) => sum + weight * saturated(counts.get(term)), 0);
     return docs
-      .map(({ name, counts }) => ({
-        name,
-        score: weights.reduce(
-          (sum, { term, weight }) => sum + weight * saturated(counts.get(term)),
-          0,
-        ),
-      }))
+      .map(({ name, counts }) => ({ name, score: scoreOf(counts) }))
       .filter(({ score }) => score > 0)
       .toSorted((a, b) => b.score - a.score)
       .map(({ name }) => name);
@@ -51,13 +48,9 @@ function countTerms(
   };
   add(name, nameWeight);
   add(description, 1);
-  const properties = isRecord(parameters['properties']) ? parameters['properties'] : {};
-  for (const [key, property] of Object.entries(properties)) {
-    const about =
-      isRecord(property) && typeof property['description'] === 'string'
-        ? property['description']
-        : '';
-    add(`${key} ${about}`, 1);
+  for (const [key, property] of Object.entries(Object(parameters['properties']) as JsonObject)) {
+    const about = isRecord(property) ? property['description'] : '';
+    add(typeof about === 'string' ? `${key} ${about}` : key, 1);
   }
   return counts;
 }

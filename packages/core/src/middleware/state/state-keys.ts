@@ -88,24 +88,15 @@ export function stateKeys<const K extends StateKeys>(
   keys: K,
   options: StateKeysOptions<K> = {},
 ): StateMiddleware<K> {
-  checkFields('stateKeys()', { keys }, 'keys:object');
-  checkOptions('stateKeys()', options, 'inputKey:string|? outputKey:string|?');
-  for (const [name, key] of Object.entries(keys)) {
-    checkFields(`stateKeys(): ${name}`, key, 'reduce:function is:function');
-    if (name === '__proto__' || name.startsWith(ownPrefix))
-      throw misconfigured(`"${name}" cannot be a state key.`);
-  }
+  checkKeys(keys, options);
   const { inputKey, outputKey } = options;
-  for (const [option, name] of Object.entries({ inputKey, outputKey })) {
-    if (name === undefined || Object.hasOwn(keys, name)) continue;
-    const message = `stateKeys(): ${option}: there is no state key "${name}".`;
-    throw misconfigured(message);
-  }
-  const state = sessionStates(keys);
-  const put = (of: StateSource, name: string, value: unknown): void =>
-    state.of(of).write({ [name]: value } as never);
+  /** The states of the running agent calls, by run. */
+  const running = new Map<string, SessionState<K>>();
+  const of = (source: StateSource): SessionState<K> => stateOf(keys, running, source);
+  const put = (source: StateSource, name: string, value: unknown): void =>
+    of(source).write({ [name]: value } as never);
   return {
-    ...state,
+    of,
     // Two lists of keys in one agent must have different names.
     name: ['stateKeys', ...Object.keys(keys)].join(':'),
     onError: 'fail',
@@ -124,8 +115,14 @@ export function stateKeys<const K extends StateKeys>(
         },
       },
     },
-    wrapRun: (next) => (given, context, steps) => {
-      const inner = state.wrapRun(async (input) => {
+    wrapRun: (next) => async (input, context) => {
+      await load(context);
+      checkSaved(keys, context.state);
+      running.set(
+        context.runId,
+        sessionState(keys, () => context.state),
+      );
+      try {
         const result = await next(input);
         if (outputKey !== undefined && isAnswer(result.reason)) {
           put(context, outputKey, result.output ?? result.text);
@@ -133,48 +130,51 @@ export function stateKeys<const K extends StateKeys>(
           await context.storeState().catch(() => {});
         }
         return result;
-      });
-      return inner(given, context, steps);
-    },
-  };
-}
-
-function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
-  const running = new Map<string, SessionState<K>>();
-  const sessionOf = (source: { readonly state: Values }): SessionState<K> =>
-    sessionState(keys, () => source.state);
-  return {
-    of(source) {
-      if ('status' in source) {
-        if (source.memory?.restore) trackValues(source.status.state);
-        return sessionOf(source.status);
-      }
-      if ('state' in source) return sessionOf(source);
-      const about = 'runId' in source ? source : source.run;
-      const found = about && running.get(about.runId);
-      if (found) return found;
-      throw misconfigured(
-        'There is no state here. Add stateKeys() to the agent’s `use` list. At `run-start`, `error` and `run-end`, use the context.',
-      );
-    },
-    wrapRun: (next) => async (input, context) => {
-      await load(context);
-      for (const [name, key] of Object.entries(keys)) {
-        if (!fits(key, context.state, name)) {
-          throw new AgentError(
-            'INVALID_STATE',
-            `The saved value of "${name}" does not fit its state key.`,
-          );
-        }
-      }
-      running.set(context.runId, sessionOf(context));
-      try {
-        return await next(input);
       } finally {
         running.delete(context.runId);
       }
     },
   };
+}
+
+function checkKeys(keys: StateKeys, options: object): void {
+  checkFields('stateKeys()', { keys }, 'keys:object');
+  checkOptions('stateKeys()', options, 'inputKey,outputKey:string|?');
+  for (const [name, key] of Object.entries(keys)) {
+    checkFields(`stateKeys(): ${name}`, key, 'reduce,is:function');
+    if (name === '__proto__' || name.startsWith(ownPrefix))
+      throw misconfigured(`"${name}" cannot be a state key.`);
+  }
+  for (const [option, name] of Object.entries(options as Record<string, string | undefined>))
+    if (name !== undefined && !Object.hasOwn(keys, name))
+      throw misconfigured(`stateKeys(): ${option}: there is no state key "${name}".`);
+}
+
+/** Throws `INVALID_STATE` if a saved value does not fit its key. */
+function checkSaved(keys: StateKeys, values: Values): void {
+  const wrong = Object.keys(keys).find((name) => !fits(keys[name]!, values, name));
+  if (wrong === undefined) return;
+  const message = `The saved value of "${wrong}" does not fit its state key.`;
+  throw new AgentError('INVALID_STATE', message);
+}
+
+function stateOf<K extends StateKeys>(
+  keys: K,
+  running: ReadonlyMap<string, SessionState<K>>,
+  source: StateSource,
+): SessionState<K> {
+  if ('status' in source) {
+    const { status } = source;
+    if (source.memory?.restore) trackValues(status.state);
+    return sessionState(keys, () => status.state);
+  }
+  if ('state' in source) return sessionState(keys, () => source.state);
+  const run = 'runId' in source ? source : source.run;
+  const found = run && running.get(run.runId);
+  if (found) return found;
+  throw misconfigured(
+    'There is no state here. Add stateKeys() to the agent’s `use` list. At `run-start`, `error` and `run-end`, use the context.',
+  );
 }
 
 /**

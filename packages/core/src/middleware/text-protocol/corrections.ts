@@ -2,7 +2,6 @@ import { metadataOf, withMetadata } from '../../message/metadata-keys.ts';
 import type { Middleware, Reply, RunContext, Steps } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
 import { misconfigured } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -14,6 +13,7 @@ import type { Reflect, ReplyContext } from './parsed-reply.ts';
 
 /** Value of `metadata.invalidReply`. The message itself has no text, except white space. */
 interface InvalidReply {
+  /** The refused answer, as the model reads it. */
   readonly text: string;
   /** The correction for the model. */
   readonly message: string;
@@ -75,19 +75,12 @@ export function withoutMark(reply: Msg): Msg {
   return { ...reply, metadata: metadata as JsonObject };
 }
 
-interface Problem {
-  /** The refused answer, as the model reads it. */
-  readonly text: string;
-  /** The correction for the model. */
-  readonly message: string;
-}
-
 /** Returns why the answer in a reply is not accepted, or `undefined` if nothing is wrong. */
 async function problemIn(
   { message, request, isFinal }: Reply,
   signal: AbortSignal,
   { reflect, parallel = true }: Checks,
-): Promise<Problem | undefined> {
+): Promise<InvalidReply | undefined> {
   // If no model wrote the message, no model can correct it.
   if (!request || isFinal || invalidIn(message)) return undefined;
   const { content } = message;
@@ -133,16 +126,14 @@ async function correctionFor(
   reflect: Reflect | undefined,
   context: ReplyContext,
 ): Promise<string | undefined> {
-  const problem: unknown = (await reflect?.(answer, context)) ?? undefined;
-  if (problem !== undefined && typeof problem !== 'string')
-    throw misconfigured(
-      `reflect must return a correction as text, or nothing; got a ${typeof problem}.`,
-    );
-  return problem || refuseEmpty(answer);
+  const problem: unknown = (await reflect?.(answer, context)) ?? '';
+  if (typeof problem === 'string') return problem || refuseEmpty(answer);
+  const wrong = 'reflect must return a correction as text, or nothing';
+  throw misconfigured(`${wrong}; got a ${typeof problem}.`);
 }
 
 /** Marks a reply as invalid, and takes its text back from the readers. */
-async function refuse(message: Msg, problem: Problem, steps: Steps): Promise<Msg> {
+async function refuse(message: Msg, problem: InvalidReply, steps: Steps): Promise<Msg> {
   const invalid = withMetadata(message, { invalidReply: { ...problem } });
   if (!problem.text.trim()) return invalid;
   await steps.emit('step-reset', { reason: 'protocol' });
@@ -163,10 +154,7 @@ function correctionOf(reply: Msg, { text, message }: InvalidReply, steps: Steps)
 }
 
 function invalidIn(message: Msg): InvalidReply | undefined {
-  const invalid = metadataOf(message).invalidReply;
-  const isInvalid =
-    isRecord(invalid) &&
-    typeof invalid['text'] === 'string' &&
-    typeof invalid['message'] === 'string';
-  return isInvalid ? (invalid as unknown as InvalidReply) : undefined;
+  const invalid = metadataOf(message).invalidReply as Partial<InvalidReply> | undefined;
+  const isInvalid = typeof invalid?.text === 'string' && typeof invalid.message === 'string';
+  return isInvalid ? (invalid as InvalidReply) : undefined;
 }

@@ -1,12 +1,12 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import { writtenReply } from '../../message/written-reply.ts';
 import { abortable } from '../../model/abortable.ts';
 import { offersTools, type ModelDelta, type ModelRequest } from '../../model/chat-model.ts';
 import type { Scan } from './call-scanner.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';
-import type { ParsedReply, ParseReply, ReplyContext, TextCall } from './parsed-reply.ts';
+import type { ParsedReply, ParseReply, ReplyContext } from './parsed-reply.ts';
 import { TextReply } from './text-reply.ts';
 
 interface DecodeOptions {
@@ -43,10 +43,8 @@ export async function* decodeReply(
   try {
     const parsed = await abortable(meaningOf(ended, request.isLast), options.signal);
     const metadata = { ...finish.metadata, ...aboutReply(text, parsed) };
-    yield [
-      ...reply.complete(parsed),
-      Object.keys(metadata).length ? { ...finish, metadata } : finish,
-    ];
+    const hasMetadata = Object.keys(metadata).length > 0;
+    yield [...reply.complete(parsed), hasMetadata ? { ...finish, metadata } : finish];
   } catch (error) {
     // Passes on the usage of the failed reply, because the user pays for the reply.
     yield [finish];
@@ -105,13 +103,9 @@ async function meaningOf(ended: EndedReply, isLast = false): Promise<Meaning> {
   return { type: 'invalid', message, ...(!hasTools && { words }) };
 }
 
-async function parsedReply({
-  reply: { text },
-  words,
-  scan,
-  context,
-  parse,
-}: EndedReply): Promise<ParsedReply> {
+async function parsedReply(ended: EndedReply): Promise<ParsedReply> {
+  const { reply, words, scan, context, parse } = ended;
+  const { text } = reply;
   if (parse === parseToolCalls)
     return scan ? readScan(scan, text, words, context) : { type: 'answer', text };
   const parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
@@ -143,32 +137,27 @@ function aboutReply(text: string, parsed: Meaning): JsonObject | undefined {
     const { message, words } = parsed;
     return { invalidReply: { text, message, ...(words !== undefined && { words }) } };
   }
-  return writtenReply(text, parsed.text ?? '', usesIn(parsed.calls));
+  const uses = parsed.calls.map(({ name, arguments: input = {} }) => ({ name, input }));
+  return writtenReply(text, parsed.text ?? '', uses);
 }
 
-function usesIn(
-  calls: readonly TextCall[],
-): { readonly name: string; readonly input: JsonValue }[] {
-  return calls.map(({ name, arguments: input = {} }) => ({ name, input }));
-}
+const fieldsOf: Readonly<Record<ParsedReply['type'], string>> = {
+  answer: 'text:string',
+  calls: 'calls:array text:string|?',
+  invalid: 'message:string',
+};
 
 function checked(given: ParsedReply): ParsedReply {
   const where = 'The result of parse';
   checkFields(where, given, 'type:answer|calls|invalid');
-  const fields = {
-    answer: 'text:string',
-    calls: 'calls:array text:string|?',
-    invalid: 'message:string',
-  };
-  checkFields(where, given, fields[given.type]);
+  checkFields(where, given, fieldsOf[given.type]);
   for (const call of given.type === 'calls' ? given.calls : []) {
     checkFields(`${where}: a call`, call, 'name:string think:string|? returnDirect:boolean|?');
     try {
       JSON.stringify(call.arguments);
     } catch (cause) {
-      throw misconfigured(`${where}: the arguments of "${call.name}" cannot be written as JSON.`, {
-        cause,
-      });
+      const message = `${where}: the arguments of "${call.name}" cannot be written as JSON.`;
+      throw misconfigured(message, { cause });
     }
   }
   return given;

@@ -61,12 +61,8 @@ function isCall(value: JsonValue): value is JsonObject {
   return isRecord(value) && Object.hasOwn(value, 'tool_name');
 }
 
-function callOf({
-  tool_name: name,
-  arguments: given,
-  think,
-  trust_mode: trust,
-}: JsonObject): TextCall {
+function callOf(value: JsonObject): TextCall {
+  const { tool_name: name, arguments: given, think, trust_mode: trust } = value;
   return {
     name: typeof name === 'string' ? name : JSON.stringify(name ?? null),
     ...(given !== undefined && { arguments: given }),

@@ -27,14 +27,8 @@ export function callsIn(value: JsonValue): FoundCalls | undefined {
  * often write them.
  */
 export function readJson(text: string): JsonValue | undefined {
-  return (
-    parseJson(text) ??
-    parseJson(
-      text.replace(/"(?:[^"\\]|\\[^])*"/g, (string) =>
-        string.replace(/[\n\r\t]/g, (c) => escapes[c]!),
-      ),
-    )
-  );
+  const escaped = (string: string): string => string.replace(/[\n\r\t]/g, (c) => escapes[c]!);
+  return parseJson(text) ?? parseJson(text.replace(/"(?:[^"\\]|\\[^])*"/g, escaped));
 }
 
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };

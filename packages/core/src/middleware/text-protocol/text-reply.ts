@@ -28,7 +28,7 @@ export class TextReply {
   #raw = '';
   #retracted = 0;
   #lastId: string | undefined;
-  #ties: Pick<TextDelta, 'signature' | 'providerMetadata'> = {};
+  #ties: { signature?: string; providerMetadata?: JsonObject } = {};
   #thoughts = '';
   /** Text so far without possible tool calls, whether sent or not. */
   #words = '';
@@ -92,32 +92,22 @@ export class TextReply {
     const ties = text === this.#raw && text ? this.#ties : {};
     if (rest || Object.keys(ties).length)
       out.push({ type: 'text', id: block, delta: rest, ...ties });
-    for (const [index, call] of calls.entries()) {
-      const delta = JSON.stringify(call.arguments) ?? '';
-      out.push({
-        type: 'tool-input',
-        index,
-        name: call.name,
-        delta,
-        ...(call.returnDirect && trustMark),
-      });
+    for (const [index, { name, returnDirect, arguments: input }] of calls.entries()) {
+      const delta = JSON.stringify(input) ?? '';
+      out.push({ type: 'tool-input', index, name, delta, ...(returnDirect && trustMark) });
     }
     return out;
   }
 
   #takeText({ id, delta, signature, providerMetadata }: TextDelta, out: ModelDelta[]): void {
     // Joins text blocks with a line break, as `textOf` does.
-    const text =
-      this.#lastId !== undefined && this.#lastId !== id && this.#reader.text ? `\n${delta}` : delta;
+    const isNext = this.#lastId !== undefined && this.#lastId !== id && this.#reader.text;
+    const text = isNext ? `\n${delta}` : delta;
     this.#lastId = id;
     this.#raw += text;
-    if (signature)
-      this.#ties = { ...this.#ties, signature: (this.#ties.signature ?? '') + signature };
-    if (providerMetadata)
-      this.#ties = {
-        ...this.#ties,
-        providerMetadata: { ...this.#ties.providerMetadata, ...providerMetadata } as JsonObject,
-      };
+    const ties = this.#ties;
+    if (signature) ties.signature = (ties.signature ?? '') + signature;
+    if (providerMetadata) ties.providerMetadata = { ...ties.providerMetadata, ...providerMetadata };
     this.#give(this.#reader.push(text), out);
   }
 

@@ -31,8 +31,7 @@ export interface TextToolCallsOptions {
 }
 
 /** Options and their kinds, for `checkFields`. */
-export const protocolFields =
-  'parse:function|? reflect:function|? parallel:boolean|? prompt:function|?';
+export const protocolFields = 'parse,reflect,prompt:function|? parallel:boolean|?';
 
 /**
  * Creates middleware with which a model without native tool calling can use tools: the model writes
@@ -64,12 +63,10 @@ export function textToolCalls(
         provider: next.provider,
         modelId: next.modelId,
         features: { ...next.features, tools: true },
-        stream: (request, context) =>
-          decodeReply(request, next.stream(tell(request), context), {
-            parse,
-            parallel,
-            signal: context.signal,
-          }),
+        stream(request, context) {
+          const stream = next.stream(tell(request), context);
+          return decodeReply(request, stream, { parse, parallel, signal: context.signal });
+        },
       };
     },
     wrapReply: corrections({ reflect, parallel }),
