@@ -44,9 +44,7 @@ export interface ClearToolResultsOptions {
  * Spring AI Alibaba's context editing. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextMiddleware {
-  const fields =
-    'above:count|? keep:whole|Infinity|? clearAtLeast:count|? clearToolInputs:boolean|? placeholder:string|? exclude:names|? profile:countText()|?';
-  checkOptions('clearToolResults()', options, fields);
+  checkOptions('clearToolResults()', options, optionFields);
   const { above = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
   const { placeholder = '[cleared]', exclude = [], profile = arc } = options;
   const countGiven = requestCounter(profile);
@@ -99,6 +97,10 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     },
   });
 }
+
+const optionFields =
+  'above,clearAtLeast:count|? keep:whole|Infinity|? clearToolInputs:boolean|? ' +
+  'placeholder:string|? exclude:names|? profile:countText()|?';
 
 /** Returns the index of the message before the results at `index`, or -1 if there is none. */
 function callBefore(messages: readonly Msg[], index: number): number {

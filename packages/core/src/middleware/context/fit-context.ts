@@ -76,13 +76,8 @@ export function trimRequest(
   const { window, start, prompt, sums, fixed, budget, corrected } = meter.measure(request);
   const total = fixed + sums[messages.length]! - sums[start]!;
   const { step = reference ? 0 : Math.floor(window / 10) } = options;
-  const { history, promptEnd, turn } = findTrim(messages, sums, {
-    budget,
-    prompt,
-    step,
-    start,
-    reference,
-  });
+  const trim = { budget, prompt, step, start, reference };
+  const { history, promptEnd, turn } = findTrim(messages, sums, trim);
   const removed = history - start + (turn - promptEnd);
   const left = total - (sums[history]! - sums[start]!) - (sums[turn]! - sums[promptEnd]!);
   const kept = removed

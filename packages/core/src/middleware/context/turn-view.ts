@@ -37,12 +37,8 @@ export function turnView(
   // Earlier messages do not change during an agent call, so the split of its first request is
   // reused.
   const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
-    if (
-      promptId !== undefined &&
-      last?.promptId === promptId &&
-      standsAt(messages, start, last.past)
-    )
-      return last;
+    const isSame = promptId !== undefined && last?.promptId === promptId;
+    if (isSame && standsAt(messages, start, last!.past)) return last!;
     const turns = turnsOf(messages.slice(start));
     const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
     const earlier = turns.slice(0, current < 0 ? -1 : current);
@@ -60,12 +56,8 @@ export function turnView(
     const before = countGiven(request);
     if (shown === past) return { messages, removed: 0, before, after: before };
     const fitted = [...messages.slice(0, start), ...shown, ...messages.slice(start + past.length)];
-    return {
-      messages: fitted,
-      removed: past.length - shown.length,
-      before,
-      after: countShown({ ...request, messages: fitted }),
-    };
+    const after = countShown({ ...request, messages: fitted });
+    return { messages: fitted, removed: past.length - shown.length, before, after };
   };
   return contextPolicy({ name, fit });
 }

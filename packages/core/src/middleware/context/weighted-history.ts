@@ -66,36 +66,28 @@ interface Piece {
  * `CONFIGURATION` if `order` throws or does not return a number.
  */
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMiddleware {
-  const fields =
-    'shortWeight:count|? reactWeight:count|? order:function|? max:count|? unit:characters|tokens|? profile:countText()|?';
-  checkOptions('weightedHistory()', options, `${fields} reference:boolean|?`);
-  const {
-    shortWeight = 5,
-    reactWeight = 1,
-    order = (place) => place,
-    max = 24_800,
-    unit = 'characters',
-    reference = false,
-  } = options;
-  if (options.profile && unit !== 'tokens') {
+  checkOptions('weightedHistory()', options, optionFields);
+  const { shortWeight = 5, reactWeight = 1, order = (place) => place } = options;
+  const { max = 24_800, unit = 'characters', reference = false } = options;
+  if (options.profile && unit !== 'tokens')
     throw misconfigured('weightedHistory(): profile needs unit: "tokens".');
-  }
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const partOf = messageParts();
   const asWritten = writtenForm();
-  const sizeOf = (messages: Turn): number =>
-    (reference ? asWritten(messages) : messages).reduce(
-      (sum, message) => sum + countMessage(message, profile),
-      0,
-    );
+  const sizeOf = (messages: Turn): number => {
+    const counted = reference ? asWritten(messages) : messages;
+    return counted.reduce((sum, message) => sum + countMessage(message, profile), 0);
+  };
 
   return turnView('weightedHistory', (turns) => {
     const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { sizeOf, partOf }));
-    const worth = pieces.map(
-      ({ isStep }, index) => worthOf(order, index + 1) * (isStep ? reactWeight : shortWeight),
+    const worth = new Map(
+      pieces.map((piece, index) => {
+        const weight = piece.isStep ? reactWeight : shortWeight;
+        return [piece, worthOf(order, index + 1) * weight];
+      }),
     );
-    const byWorth = pieces.map((_, index) => index).sort((a, b) => worth[b]! - worth[a]!);
-    const ranked = byWorth.map((index) => pieces[index]!);
+    const ranked = pieces.toSorted((a, b) => worth.get(b)! - worth.get(a)!);
     const kept = reference ? takeFirst(ranked, max) : takeFitting(ranked, max);
     const shown = pieces.filter((piece) => kept.has(piece));
     return reference ? underOpenQuestions(shown) : underOwnQuestions(shown);
@@ -145,11 +137,13 @@ function piecesOf(
     const size = sizeOf([...messages, ...behind]);
     return { turn: index, isStep, messages, closing: behind, size };
   };
-  return [
-    piece(false, turn.slice(0, begin), closing),
-    ...steps.map((messages) => piece(true, messages, [])),
-  ];
+  const question = piece(false, turn.slice(0, begin), closing);
+  return [question, ...steps.map((messages) => piece(true, messages, []))];
 }
+
+const optionFields =
+  'shortWeight,reactWeight,max:count|? order:function|? unit:characters|tokens|? ' +
+  'profile:countText()|? reference:boolean|?';
 
 /** Takes pieces in order, up to the first piece that does not fit. */
 function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
@@ -160,15 +154,13 @@ function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
 
 /** Takes all pieces that fit. A step is taken only together with its question. */
 function takeFitting(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
-  const questions = new Map(
-    ranked.filter(({ isStep }) => !isStep).map((piece) => [piece.turn, piece]),
-  );
+  const asked = ranked.filter(({ isStep }) => !isStep);
+  const questions = new Map(asked.map((piece) => [piece.turn, piece]));
   const kept = new Set<Piece>();
   let left = max;
   for (const piece of ranked) {
-    const missing = [...new Set([piece, questions.get(piece.turn)!])].filter(
-      (each) => !kept.has(each),
-    );
+    const both = new Set([piece, questions.get(piece.turn)!]);
+    const missing = [...both].filter((each) => !kept.has(each));
     const size = missing.reduce((sum, each) => sum + each.size, 0);
     if (size > left) continue;
     left -= size;

@@ -67,13 +67,8 @@ export class CallLimit {
   count(total: number, context: RunContext): void {
     const { session, run, counted, runId } = this.#countOf(context);
     const more = Math.max(total - counted, 0);
-    const count: Count = {
-      session: session + more,
-      run: run + more,
-      counted: counted + more,
-      runId,
-    };
-    context.state[this.#key] = count;
+    const sums = { session: session + more, run: run + more, counted: counted + more };
+    context.state[this.#key] = { ...sums, runId };
   }
 
   #countOf(context: RunContext): Count {

@@ -54,11 +54,8 @@ export class Semaphore {
         return resolve(this.#release());
       }
       if (this.waiting >= this.#queue) {
-        throw new AgentError(
-          'OVERLOADED',
-          `All ${this.size} places are taken, and ${this.waiting} calls wait.`,
-          { retryable: true },
-        );
+        const message = `All ${this.size} places are taken, and ${this.waiting} calls wait.`;
+        throw new AgentError('OVERLOADED', message, { retryable: true });
       }
       const leave = (): void => {
         this.#waiting.delete(enter);

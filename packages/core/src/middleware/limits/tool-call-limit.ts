@@ -24,18 +24,14 @@ export interface ToolCallLimitOptions extends CallLimitOptions {
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   checkOptions('toolCallLimit()', options, `${limitFields} tool:string|?`);
   const { tool, run } = options;
-  if (tool === undefined && run !== undefined) {
-    const message =
-      'toolCallLimit(): to limit all tools of a run, set `limits.toolCalls` of the agent.';
-    throw misconfigured(message);
-  }
+  const where = 'toolCallLimit()';
+  if (tool === undefined && run !== undefined)
+    throw misconfigured(
+      `${where}: to limit all tools of a run, set \`limits.toolCalls\` of the agent.`,
+    );
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
-  const limit = new CallLimit(
-    'toolCallLimit()',
-    tool === undefined ? 'toolCalls' : `toolCalls:${tool}`,
-    what,
-    options,
-  );
+  const key = tool === undefined ? 'toolCalls' : `toolCalls:${tool}`;
+  const limit = new CallLimit(where, key, what, options);
   const counts = ({ name }: ToolUse): boolean =>
     tool === undefined ? name !== outputToolName : name === tool;
   // Hooks of an earlier run have seen other calls, which this limit has then admitted.

@@ -1,6 +1,6 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, messageOf } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import { isRecord } from '../../message/json/is-record.ts';
+import { isObject, isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
@@ -59,8 +59,12 @@ export async function saveState(agent: Agent): Promise<AgentState> {
  */
 export async function loadState(agent: Agent, state: unknown): Promise<void> {
   checkIdle(agent);
-  const saved = parseState(state);
-  const { messages, activeGroups, interrupted, calls, suspendedRun, state: values } = saved;
+  const { messages, activeGroups, ...saved } = parseState(state);
+  const loaded = {
+    ...saved,
+    calls: new Map(Object.entries(saved.calls)),
+    suspendedRun: saved.suspendedRun ?? undefined,
+  };
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
   const before = status.runs;
@@ -71,16 +75,7 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
   if (status.runs !== before) throw busy(agent);
   try {
     if (activeGroups) setGroups(agent, activeGroups);
-    await replaceMessages(
-      agent,
-      messages,
-      notesOf(agent, {
-        calls: new Map(Object.entries(calls)),
-        interrupted,
-        suspendedRun: suspendedRun ?? undefined,
-        state: values,
-      }),
-    );
+    await replaceMessages(agent, messages, notesOf(agent, loaded));
   } catch (error) {
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
     // The caller needs the first error of the store, not an error of the rollback.
@@ -88,13 +83,13 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
     setValues(status, valuesBefore);
     throw error;
   }
-  status.interrupted = interrupted;
+  status.interrupted = loaded.interrupted;
   // It was asked for the conversation before.
   status.pauseNext = false;
-  status.suspendedRun = suspendedRun ?? undefined;
-  setValues(status, values);
+  status.suspendedRun = loaded.suspendedRun;
+  setValues(status, loaded.state);
   status.calls.clear();
-  for (const [id, call] of Object.entries(calls)) status.calls.set(id, call);
+  for (const [id, call] of loaded.calls) status.calls.set(id, call);
 }
 
 function setValues({ state }: AgentStatus, values: JsonObject): void {
@@ -132,10 +127,8 @@ function notesOf(
     ...(Object.keys(state).length > 0 && { values: { ...state } }),
     ...(groups && { groups: [...groups] }),
   };
-  return [
-    ...standingNotes({ calls, openRun: suspendedRun, ended }),
-    { kind: 'state', state: kept },
-  ];
+  const standing = standingNotes({ calls, openRun: suspendedRun, ended });
+  return [...standing, { kind: 'state', state: kept }];
 }
 
 function setGroups({ tools }: Agent, names: readonly string[]): void {
@@ -143,11 +136,10 @@ function setGroups({ tools }: Agent, names: readonly string[]): void {
     if (names.length) throw invalid('the agent has no tool groups');
     return;
   }
-  try {
-    tools.setActiveGroups(names);
-  } catch (cause) {
-    throw invalid('activeGroups names a group that the agent does not have', cause);
-  }
+  attempt(
+    () => tools.setActiveGroups!(names),
+    () => 'activeGroups names a group that the agent does not have',
+  );
 }
 
 /**
@@ -169,30 +161,26 @@ function busy({ name }: Agent): AgentError {
 }
 
 function parseState(value: unknown): AgentState {
-  const state: unknown = clone(value);
+  // A copy, so that later changes of the original have no effect.
+  const state: unknown = attempt(
+    () => structuredClone(value),
+    () => 'it is not plain JSON',
+  );
   if (!isRecord(state)) throw invalid('it is not an object');
   const { version: given, activeGroups, interrupted, calls, suspendedRun, state: values } = state;
   if (given !== version) {
     const shown = Object(given) === given ? 'an object' : String(given);
     throw invalid(`its version is ${shown}, not ${version}`);
   }
-  const messages = parsedMessages(state['messages']);
+  const messages = attempt(() => parseMessages(state['messages']), messageOf);
   if (activeGroups !== null && !isTextArray(activeGroups))
     throw invalid('activeGroups must be null or an array of strings');
   if (typeof interrupted !== 'boolean') throw invalid('interrupted must be true or false');
   if (suspendedRun !== null && typeof suspendedRun !== 'string')
     throw invalid('suspendedRun must be null or a string');
-  if (!isRecord(values) || Array.isArray(values)) throw invalid('state must be an object');
+  if (!isObject(values)) throw invalid('state must be an object');
   checkCalls(calls, messages);
   return state as unknown as AgentState;
-}
-
-function parsedMessages(value: unknown): readonly Msg[] {
-  try {
-    return parseMessages(value);
-  } catch (cause) {
-    throw invalid(AgentError.from(cause).message, cause);
-  }
 }
 
 /** Throws `INVALID_STATE` if a call state is damaged or belongs to no open tool call. */
@@ -205,25 +193,26 @@ function checkCalls(calls: unknown, messages: readonly Msg[]): void {
   }
 }
 
-/** Returns a copy of the value, so that later changes of the original have no effect. */
-function clone(value: unknown): unknown {
+/** Returns the value of `work`. Throws `INVALID_STATE` if it throws. */
+function attempt<T>(work: () => T, why: (cause: unknown) => string): T {
   try {
-    return structuredClone(value);
+    return work();
   } catch (cause) {
-    throw invalid('it is not plain JSON', cause);
+    throw invalid(why(cause), cause);
   }
 }
 
 function isCallState(value: unknown, id: string): value is CallState {
   if (!isRecord(value)) return false;
   const { toolUse, approved, started, decision, pending } = value;
+  const isFit = (part: unknown, idKey: string, textKey: string): boolean =>
+    part === undefined ||
+    (isRecord(part) && part[idKey] === id && typeof part[textKey] === 'string');
   return (
     [approved, started].every((flag) => flag === undefined || typeof flag === 'boolean') &&
-    (toolUse === undefined ||
-      (isRecord(toolUse) && toolUse['id'] === id && typeof toolUse['name'] === 'string')) &&
-    (decision === undefined || (isRecord(decision) && decision['toolUseId'] === id)) &&
-    (pending === undefined ||
-      (isRecord(pending) && pending['toolUseId'] === id && typeof pending['kind'] === 'string'))
+    isFit(toolUse, 'id', 'name') &&
+    isFit(decision, 'toolUseId', 'type') &&
+    isFit(pending, 'toolUseId', 'kind')
   );
 }
 

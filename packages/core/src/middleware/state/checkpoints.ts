@@ -62,9 +62,8 @@ function logOf({ memory }: Agent): SessionMemory {
   // A page's agent in a worker has no `memory`.
   const log = memory as Partial<SessionMemory> | undefined;
   if (log?.flushes) return memory as SessionMemory;
-  const message =
-    'Checkpoints need a memory with a log, such as new SessionMemory(new MemoryStore(), "session").';
-  throw misconfigured(message);
+  const example = 'new SessionMemory(new MemoryStore(), "session")';
+  throw misconfigured(`Checkpoints need a memory with a log, such as ${example}.`);
 }
 
 type NamedFlushes = ReadonlyMap<string, readonly LogRecord[]>;
@@ -110,11 +109,10 @@ function recordsTo(target: SessionView, current: SessionView): readonly LogRecor
   const { messages, calls, state } = target;
   // If a tool call is open again, its message is written again, which clears the state of the tool
   // call.
-  const first = messages.findIndex(
-    (message, index) =>
-      !isSameJson(message, current.messages[index]) ||
-      toolUsesOf(message).some(({ id }) => calls.has(id)),
-  );
+  const isChanged = (message: Msg, index: number): boolean =>
+    !isSameJson(message, current.messages[index]) ||
+    toolUsesOf(message).some(({ id }) => calls.has(id));
+  const first = messages.findIndex(isChanged);
   const from = first < 0 ? messages.length : first;
   const { values = {}, groups = null } = state;
   return [

@@ -47,7 +47,13 @@ export function steering(options: SteeringOptions = {}): Middleware {
     name: 'steering',
     defaults: options,
     wrapRun: (next) => (input, context, steps) => {
-      steps.onRequest({ interrupt: (request) => pause(request, steps) });
+      steps.onRequest({
+        interrupt({ mode }) {
+          if (mode !== 'pause') return undefined;
+          steps.pause();
+          return true;
+        },
+      });
       return next(input);
     },
     // Guards judge the messages of others only after the run has accepted its own input.
@@ -75,12 +81,6 @@ export function steering(options: SteeringOptions = {}): Middleware {
 /** A call with decisions or with middleware of its own needs a run of its own. */
 function mayJoin({ input, options }: NewCall, context: RunContext): boolean {
   return context.options.whenBusy === 'inject' && !input.decisions.length && !options.use;
-}
-
-function pause({ mode }: CheckedRequest, steps: Steps): boolean | undefined {
-  if (mode !== 'pause') return undefined;
-  steps.pause();
-  return true;
 }
 
 function inject(request: CheckedRequest, run: SteeredRun): boolean | undefined {

@@ -82,24 +82,21 @@ export class RequestMeter {
     const { messages, promptId, model } = request;
     const { window = model?.features.contextWindow, reserveOutput = defaultReserve } =
       this.#options;
-    if (window === undefined) {
+    if (window === undefined)
       throw misconfigured(
         `${this.#where}: set window; the model "${model?.modelId}" does not state one.`,
       );
-    }
     this.#checkWindow(window, extra);
     const start = headOf(request);
     const factor = this.#factor(model?.modelId);
     const sums = this.#sums.of(messages);
     const fixed = sums[start]! + countAround(request, this.#profile);
+    const prompt = messages.findLastIndex(({ id }) => id === promptId);
     return {
       window,
       reserveOutput,
       start,
-      prompt: Math.max(
-        promptId === undefined ? -1 : messages.findLastIndex(({ id }) => id === promptId),
-        start - 1,
-      ),
+      prompt: Math.max(prompt, start - 1),
       sums,
       fixed,
       budget: Math.floor((window - reserveOutput) / factor) - fixed,
@@ -122,8 +119,8 @@ export class RequestMeter {
     const { reserveOutput = defaultReserve } = this.#options;
     if (window > reserveOutput + extra) return;
     const more = extra ? ` and the ${extra} for a summary` : '';
-    const text = `${this.#where}: a window of ${window} tokens has no room after reserveOutput (${reserveOutput} for the answer${more}).`;
-    throw misconfigured(text);
+    const room = `no room after reserveOutput (${reserveOutput} for the answer${more})`;
+    throw misconfigured(`${this.#where}: a window of ${window} tokens has ${room}.`);
   }
 
   /**

@@ -232,10 +232,8 @@ class Summarizer {
     const { summaryTokens, step, keep } = this.#settings;
     const from = start + (summary?.count ?? 0);
     const size = summary ? this.#meter.countMessage(summary.message) : 0;
-    const room = promptShown(summary, messages, measured).reduce(
-      (left, message) => left - this.#meter.countMessage(message),
-      budget,
-    );
+    const count = (left: number, message: Msg): number => left - this.#meter.countMessage(message);
+    const room = promptShown(summary, messages, measured).reduce(count, budget);
     if (sums[messages.length]! - sums[from]! <= room - size) return { from, end: from };
     const left = room - Math.max(size, summaryTokens);
     return { from, end: endOf(messages, measured, { from, room: left, step, keep }) };
@@ -259,20 +257,15 @@ class Summarizer {
     const made = makeSummary(request.messages.slice(measured.start, end), text);
     const tokens = this.#meter.countMessage(made.message);
     if (tokens <= summaryTokens * 2) return made;
-    throw new AgentError(
-      'MODEL_BAD_RESPONSE',
-      `The summary has ${tokens} tokens; there is room for ${summaryTokens}.`,
-    );
+    const message = `The summary has ${tokens} tokens; there is room for ${summaryTokens}.`;
+    throw new AgentError('MODEL_BAD_RESPONSE', message);
   }
 
   #fail(work: Work, thrown: unknown): void {
     if (work.signal.aborted) return;
     work.error = AgentError.from(thrown);
-    reportFailure(
-      'The history could not be summarized. The call continues without a summary.',
-      this.#settings.onError,
-      work.error,
-    );
+    const message = 'The history could not be summarized. The call continues without a summary.';
+    reportFailure(message, this.#settings.onError, work.error);
   }
 
   /** Returns the request with its summary, trimmed if it still does not fit. */
@@ -299,6 +292,14 @@ interface Range {
   readonly end: number;
 }
 
+/** Tokens of the messages after `from` that may stay, and how the range may end. */
+interface Room {
+  readonly from: number;
+  readonly room: number;
+  readonly step: number | undefined;
+  readonly keep: number | undefined;
+}
+
 /**
  * Returns the index after the last message to summarize. The range covers the messages that
  * trimming would leave out. If trimming would reach the prompt's turn, the range includes the prompt.
@@ -307,19 +308,10 @@ interface Range {
 function endOf(
   messages: readonly Msg[],
   { window, prompt, sums }: Measured,
-  {
-    from,
-    room,
-    step = Math.floor(window / 4),
-    keep,
-  }: { from: number; room: number; step: number | undefined; keep: number | undefined },
+  { from, room, step = Math.floor(window / 4), keep }: Room,
 ): number {
-  const { history, promptEnd, turn } = findTrim(messages, sums, {
-    start: from,
-    prompt: Math.max(prompt, from - 1),
-    budget: room,
-    step,
-  });
+  const trim = { start: from, prompt: Math.max(prompt, from - 1), budget: room, step };
+  const { history, promptEnd, turn } = findTrim(messages, sums, trim);
   const end = turn > promptEnd ? turn : history;
   if (keep === undefined || messages.length - end <= keep) return end;
   // Messages of one group stay together, and the newest group always stays.
@@ -359,7 +351,6 @@ function partTokens(
 }
 
 function tooLate(timeoutMs: number): AgentError {
-  return new AgentError('MODEL_TIMEOUT', `The summary took longer than ${timeoutMs} ms`, {
-    retryable: true,
-  });
+  const message = `The summary took longer than ${timeoutMs} ms`;
+  return new AgentError('MODEL_TIMEOUT', message, { retryable: true });
 }

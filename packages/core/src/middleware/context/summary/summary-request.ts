@@ -29,14 +29,8 @@ export interface SummaryRequest {
  * requests; each one extends the summary. Rejects with the model's error, or with
  * `MODEL_BAD_RESPONSE` if a reply has no text.
  */
-export async function requestSummary({
-  instruction,
-  summary,
-  messages,
-  partTokens,
-  profile,
-  ...request
-}: SummaryRequest): Promise<string> {
+export async function requestSummary(asked: SummaryRequest): Promise<string> {
+  const { instruction, summary, messages, partTokens, profile, ...request } = asked;
   let text = summary;
   for (const conversation of transcript(messages, { partTokens, profile })) {
     const before = text === undefined ? '' : `${fence('summary_so_far', text)}\n`;
@@ -103,9 +97,9 @@ function lineOf(block: ContentBlock): string {
     case 'tool_use':
       return `calls ${block.name} ${block.raw ?? JSON.stringify(block.input)}`;
     case 'tool_result': {
-      const output =
-        typeof block.output === 'string' ? block.output : block.output.map(lineOf).join('\n');
-      return `${block.name} returned (${block.state}): ${output}`;
+      const { name, state, output } = block;
+      const said = typeof output === 'string' ? output : output.map(lineOf).join('\n');
+      return `${name} returned (${state}): ${said}`;
     }
     default:
       return mediaPlaceholder(block);
@@ -114,16 +108,14 @@ function lineOf(block: ContentBlock): string {
 
 function shorten(text: string, maxTokens: number, profile: TokenProfile): string {
   let shortened = text;
-  for (
-    let tokens = profile.countText(text);
-    tokens > maxTokens;
-    tokens = profile.countText(shortened)
-  ) {
+  let tokens = profile.countText(text);
+  while (tokens > maxTokens) {
     const length = Math.floor((shortened.length * maxTokens) / tokens / 2) - 4;
     if (length < 1) return '';
     // Some servers reject text with half a surrogate pair.
     const head = startOf(shortened, length);
     shortened = `${head} … ${shortened.slice(-length).replace(/^[\uDC00-\uDFFF]/, '')}`;
+    tokens = profile.countText(shortened);
   }
   return shortened;
 }

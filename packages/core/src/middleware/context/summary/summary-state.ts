@@ -1,7 +1,7 @@
 import { keyPrefix } from '../../../memory/storage-keys.ts';
 import { AgentError } from '../../../error/agent-error.ts';
+import { checkFields } from '../../../error/check-fields.ts';
 import { fence } from '../../../message/fence.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { asOwn } from '../../../message/metadata-keys.ts';
 import { parseJson } from '../../../message/json/parse-json.ts';
@@ -104,21 +104,14 @@ function withMessage(summary: Omit<Summary, 'message'>): Summary {
 }
 
 function parseSummary(stored: string): Summary {
-  const value = parseJson(stored);
-  if (isRecord(value)) {
-    const { v, first, last, count, text } = value;
-    if (
-      v === 1 &&
-      typeof first === 'string' &&
-      typeof last === 'string' &&
-      typeof text === 'string' &&
-      Number.isInteger(count)
-    ) {
-      return withMessage({ first, last, text, count: count as number });
-    }
-  }
-  throw new AgentError('STORAGE_FAILED', 'The stored summary is damaged.');
+  const value: unknown = parseJson(stored);
+  checkFields('The stored summary', value, storedFields, 'STORAGE_FAILED');
+  const { v, first, last, count, text } = value as Summary & { readonly v: unknown };
+  if (v === 1) return withMessage({ first, last, text, count });
+  throw new AgentError('STORAGE_FAILED', 'The stored summary has another format.');
 }
+
+const storedFields = 'first,last,text:string count:whole';
 
 /**
  * Returns the key of a session's summary. The same store may hold the session log; keys of the log
