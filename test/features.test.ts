@@ -19,8 +19,7 @@ import {
   decideBeside,
   basicApprovals,
 } from '../packages/core/src/middleware/approval/basic-approvals.ts';
-import { claimed } from '../packages/core/src/middleware/guard/claims.ts';
-import { instructions } from '../packages/core/src/middleware/guard/instructions.ts';
+import { claimed, instructions } from '../packages/core/src/middleware/guard/claims.ts';
 import { root } from '../scripts/root.ts';
 
 const model = new ScriptedModel([]);

@@ -37,7 +37,7 @@ export type {
   HandOffAgent,
   HandOffFilter,
   HandOffTarget,
-} from './middleware/hand-off/hand-off-agent.ts';
+} from './middleware/hand-off/team.ts';
 export { summaryFallback } from './middleware/limits/summary-fallback.ts';
 export type { SummaryFallbackOptions } from './middleware/limits/summary-fallback.ts';
 export { steering, type SteeringOptions } from './middleware/steering/steering.ts';
@@ -73,15 +73,15 @@ export type {
   LargeResultEviction,
 } from './middleware/results/evict-large-results.ts';
 export { errorHints } from './middleware/resilience/error-hints.ts';
-export { friendlyErrors } from './preset/friendly-errors.ts';
+export { friendlyErrors } from './preset/oxygent-fields.ts';
 export type { FriendlyWords } from './event/friendly-text.ts';
 export { answerFromObservations } from './middleware/limits/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/limits/answer-from-observations.ts';
-export type { CallLimitOptions } from './middleware/limits/call-limit.ts';
-export { concurrency } from './middleware/limits/concurrency-limit.ts';
-export { modelCallLimit } from './middleware/limits/model-call-limit.ts';
-export { Semaphore, type Release, type SemaphoreOptions } from './middleware/limits/semaphore.ts';
-export { toolCallLimit, type ToolCallLimitOptions } from './middleware/limits/tool-call-limit.ts';
+export type { CallLimitOptions } from './middleware/limits/call-limits.ts';
+export { concurrency } from './middleware/limits/concurrency.ts';
+export { modelCallLimit } from './middleware/limits/call-limits.ts';
+export { Semaphore, type Release, type SemaphoreOptions } from './middleware/limits/concurrency.ts';
+export { toolCallLimit, type ToolCallLimitOptions } from './middleware/limits/call-limits.ts';
 export { parallelIds, reactMemory } from './preset/oxygent-fields.ts';
 export { positionHooks, type PositionHook } from './preset/position-hooks.ts';
 export { reflexion, type ReflexionOptions } from './middleware/resilience/reflexion.ts';
@@ -99,8 +99,8 @@ export { modelErrors } from './middleware/resilience/model-errors.ts';
 export { modelTimeout, type ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
 export { responseCache } from './middleware/resilience/response-cache.ts';
 export type { CacheLookup, ResponseCacheOptions } from './middleware/resilience/response-cache.ts';
-export { memoryResponses, storedResponses } from './middleware/resilience/response-store.ts';
-export type { CachedReply, ResponseStore } from './middleware/resilience/response-store.ts';
+export { memoryResponses, storedResponses } from './middleware/resilience/response-cache.ts';
+export type { CachedReply, ResponseStore } from './middleware/resilience/response-cache.ts';
 export { retry, type RetryOptions } from './middleware/resilience/retry.ts';
 export { reuseCalls, type ReuseCallsOptions } from './middleware/results/reuse-calls.ts';
 export { todoList, todosOf } from './middleware/results/todo-list.ts';

@@ -1,4 +1,4 @@
-export type { OutputMode } from './middleware/output/output-mode.ts';
+export type { OutputMode } from './middleware/output/value-mode.ts';
 export { jsonMode, yamlMode } from './middleware/output/json-mode.ts';
 export type { JsonModeOptions, YamlModeOptions } from './middleware/output/json-mode.ts';
 export { structured, type StructuredOptions } from './middleware/output/structured.ts';

@@ -15,7 +15,7 @@ export { keywordRerank, mmrRerank, type Rerank } from './middleware/recall/retri
 export type {
   RetrievalCall,
   RetrievalOptions,
-} from './middleware/recall/retrieval/retrieval-options.ts';
+} from './middleware/recall/retrieval/find-documents.ts';
 export { recentQuestions, retrieval } from './middleware/recall/retrieval/retrieval.ts';
 export type { RetrievedDocument } from './message/retrieved-document.ts';
 export type { RetrieveOptions, Retriever } from './search/retriever.ts';

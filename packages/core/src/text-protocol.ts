@@ -11,4 +11,4 @@ export { refuseEmpty } from './middleware/text-protocol/corrections.ts';
 export { textToolCalls } from './middleware/text-protocol/text-tool-calls.ts';
 export type { TextToolCallsOptions } from './middleware/text-protocol/text-tool-calls.ts';
 export { trustedCalls } from './middleware/text-protocol/trusted-calls.ts';
-export type { ToolsPromptContext } from './middleware/text-protocol/tools-prompt.ts';
+export type { ToolsPromptContext } from './middleware/text-protocol/request-teller.ts';

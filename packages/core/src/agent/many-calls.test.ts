@@ -8,7 +8,7 @@ import { requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { toolCallLimit } from '../middleware/limits/tool-call-limit.ts';
+import { toolCallLimit } from '../middleware/limits/call-limits.ts';
 import type { Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
 

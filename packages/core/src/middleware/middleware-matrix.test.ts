@@ -19,14 +19,13 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { byModel } from './selection/by-model.ts';
 import { selectTools } from './selection/select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
-import { concurrency } from './limits/concurrency-limit.ts';
+import { Semaphore, concurrency } from './limits/concurrency.ts';
 import { approvals } from './approval/approvals.ts';
 import { evictLargeResults } from './results/evict-large-results.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { metrics } from './observe/metrics.ts';
 import { patchToolCalls } from './approval/patch-tool-calls.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { Semaphore } from './limits/semaphore.ts';
 import { todoList, todosOf } from './results/todo-list.ts';
 import { toolEmulation } from './results/tool-emulation.ts';
 import { toolError } from './resilience/tool-error.ts';

@@ -10,9 +10,8 @@ import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { concurrency } from '../middleware/limits/concurrency-limit.ts';
+import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
-import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { finalWithoutTools } from './final-without-tools.ts';
 
 /**

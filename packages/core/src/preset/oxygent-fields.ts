@@ -1,10 +1,12 @@
-import { stepsStart, currentTurn } from '../message/turns.ts';
+import { currentTurn, stepsStart } from '../message/turns.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { forModel } from '../message/tool-pairs.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { Middleware, RunContext } from '../agent/middleware.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { type FriendlyWords, friendlyText, ownWords } from '../event/friendly-text.ts';
 
 /**
  * Adds the steps of the agent call to its result as `reactMemory` (OxyGent: `extra.react_memory`).
@@ -49,4 +51,26 @@ function withId(event: AgentEvent, { messages }: RunContext): AgentEvent {
     toolUsesOf(message).some(({ id }) => id === toolUseId),
   );
   return asking ? { ...event, parallelId: asking.id } : event;
+}
+
+/**
+ * Sets the `text` of a failed agent call's result to a text for the user (OxyGent:
+ * `friendly_error_text`). The text is in the result with `throwOnError: false`, and in the event
+ * `run-end`. `reason` and `error` do not change, and nothing is stored. An agent call that throws
+ * still throws. `words` may be `errorMessage`. If the model has already written text, that text
+ * stays. Throws `CONFIGURATION` if `words` is neither a string nor a function.
+ */
+export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
+  checkFields('friendlyErrors()', { words }, 'words:string|function');
+  const withWords = (result: AgentResult): AgentResult => {
+    const { reason, error, text: said, message } = result;
+    if (reason !== 'error' || !error || said) return result;
+    const text = friendlyText(error, words);
+    return { ...result, text, message: { ...message, content: [{ type: 'text', text }] } };
+  };
+  return {
+    name: 'friendlyErrors',
+    mapEvent: (event) =>
+      event.type === 'run-end' ? { ...event, result: withWords(event.result) } : event,
+  };
 }

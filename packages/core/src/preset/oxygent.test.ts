@@ -17,7 +17,7 @@ import type { ParsedReply, ParseReply, Reflect } from '../middleware/text-protoc
 import type { CallOptions } from './react-agent.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { jsonMode } from '../middleware/output/json-mode.ts';
-import type { OutputMode } from '../middleware/output/output-mode.ts';
+import type { OutputMode } from '../middleware/output/value-mode.ts';
 import { structured } from '../middleware/output/structured.ts';
 import { oxygent, type OxygentOptions } from './oxygent.ts';
 import { ReActAgent } from './react-agent.ts';

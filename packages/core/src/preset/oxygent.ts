@@ -20,11 +20,10 @@ import { trustedCalls } from '../middleware/text-protocol/trusted-calls.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
-import { concurrency } from '../middleware/limits/concurrency-limit.ts';
+import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { ownWords, type FriendlyWords } from '../event/friendly-text.ts';
-import { friendlyErrors } from './friendly-errors.ts';
-import { parallelIds, reactMemory } from './oxygent-fields.ts';
+import { friendlyErrors, parallelIds, reactMemory } from './oxygent-fields.ts';
 import {
   promptFields,
   promptVariables,
@@ -32,7 +31,6 @@ import {
 } from '../middleware/prompt/prompt-variables.ts';
 import { reflexion } from '../middleware/resilience/reflexion.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
-import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { toolRetry } from '../middleware/resilience/tool-retry.ts';
 
 /** Memory, protocol and prompt of `oxygent()`. */

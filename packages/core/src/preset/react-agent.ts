@@ -19,15 +19,13 @@ import type { Msg } from '../message/msg.ts';
 import { directAnswersFields, type ReturnDirect } from '../middleware/answer/direct-answers.ts';
 import { approvalsFields } from '../middleware/approval/approvals.ts';
 import { decideBeside } from '../middleware/approval/basic-approvals.ts';
-import { claimed, type Claim } from '../middleware/guard/claims.ts';
-import { instructions } from '../middleware/guard/instructions.ts';
+import { type Claim, claimed, instructions } from '../middleware/guard/claims.ts';
 import { lastAnswerFields } from '../middleware/limits/last-answer.ts';
 import { runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
-import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
+import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
 import { retrievalFields } from '../middleware/recall/retrieval/retrieval.ts';
 import type { GivenTools } from '../tool/typed-tool.ts';
-import { pauseNext } from '../middleware/steering/pause-next.ts';
-import { steeringFields } from '../middleware/steering/steering.ts';
+import { pauseNext, steeringFields } from '../middleware/steering/steering.ts';
 import { servingParts, standard } from './standard.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */

@@ -3,7 +3,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
 import { textOf } from '../message/message-text.ts';
-import { modelCallLimit } from '../middleware/limits/model-call-limit.ts';
+import { modelCallLimit } from '../middleware/limits/call-limits.ts';
 import type { PromptCall } from '../middleware/prompt/prompt-variables.ts';
 import { ReActAgent } from './react-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';

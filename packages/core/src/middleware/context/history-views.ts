@@ -1,8 +1,16 @@
 import { checkFields } from '../../error/check-fields.ts';
 import { isCorrection } from '../../message/metadata-keys.ts';
-import type { ContextMiddleware } from './context-policy.ts';
-import { isText, messageParts, turnView } from './turn-view.ts';
-import { answerOf, isAnswered } from '../../message/turns.ts';
+import {
+  type ContextMiddleware,
+  type ContextPolicy,
+  contextPolicy,
+  headOf,
+} from './context-policy.ts';
+import { answerOf, isAnswered, turnsOf } from '../../message/turns.ts';
+import type { ContentBlock } from '../../message/content-block.ts';
+import type { Msg } from '../../message/msg.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import { requestCounter } from './meter/request-meter.ts';
 
 /**
  * Hides from the model the turns of earlier agent calls that did not end with an answer. Such a
@@ -42,4 +50,87 @@ export function answersOnly(): ContextMiddleware {
       });
     }),
   );
+}
+
+export type Turn = readonly Msg[];
+
+interface Split {
+  readonly promptId: string | undefined;
+  /**
+   * `past`: the messages before the current turn. `shown`: the messages of `past` that stay in the
+   * request, or `past` itself if all stay.
+   */
+  readonly past: Turn;
+  readonly shown: Turn;
+}
+
+/**
+ * Makes a policy that changes the turns of earlier agent calls. The messages before the
+ * conversation and the current turn stay whole.
+ */
+export function turnView(
+  name: string,
+  view: (turns: readonly Turn[]) => readonly Turn[],
+): ContextMiddleware {
+  const countGiven = requestCounter(arc);
+  const countShown = requestCounter(arc);
+  let last: Split | undefined;
+
+  // Earlier messages do not change during an agent call, so the split of its first request is
+  // reused.
+  const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
+    const isSame = promptId !== undefined && last?.promptId === promptId;
+    if (isSame && standsAt(messages, start, last!.past)) return last!;
+    const turns = turnsOf(messages.slice(start));
+    const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
+    const earlier = turns.slice(0, current < 0 ? -1 : current);
+    const past = earlier.flat();
+    const shown = view(earlier).flat();
+    const isWhole = shown.length === past.length && standsAt(past, 0, shown);
+    last = { promptId, past, shown: isWhole ? past : shown };
+    return last;
+  };
+
+  const fit: ContextPolicy['fit'] = (request) => {
+    const { messages, promptId } = request;
+    const start = headOf(request);
+    const { past, shown } = split(messages, start, promptId);
+    const before = countGiven(request);
+    if (shown === past) return { messages, removed: 0, before, after: before };
+    const fitted = [...messages.slice(0, start), ...shown, ...messages.slice(start + past.length)];
+    const after = countShown({ ...request, messages: fitted });
+    return { messages: fitted, removed: past.length - shown.length, before, after };
+  };
+  return contextPolicy({ name, fit });
+}
+
+/**
+ * Returns the message with only the blocks for which `isShown` is true. Returns an empty list if
+ * the message has no such block.
+ */
+export type PartOf = (message: Msg, isShown: (block: ContentBlock) => boolean) => readonly Msg[];
+
+/**
+ * Makes a function of type `PartOf`. Always pass the same `isShown` to that function, because it
+ * remembers one result per message. For the same message, the result is the same object each time.
+ * The token count and the JSON for the provider are cached on that object.
+ */
+export function messageParts(): PartOf {
+  const parts = new WeakMap<Msg, Msg>();
+  return (message, isShown) => {
+    const content = message.content.filter(isShown);
+    if (!content.length) return [];
+    if (content.length === message.content.length) return [message];
+    if (!parts.has(message)) parts.set(message, { ...message, content });
+    return [parts.get(message)!];
+  };
+}
+
+export function isText({ type }: ContentBlock): boolean {
+  return type === 'text';
+}
+
+function standsAt(messages: Turn, start: number, part: Turn): boolean {
+  for (let i = 0; i < part.length; i++) if (messages[start + i] !== part[i]) return false;
+  return true;
 }

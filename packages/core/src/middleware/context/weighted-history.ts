@@ -6,7 +6,7 @@ import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { ContextMiddleware } from './context-policy.ts';
 import { textHistory } from '../../message/text-history.ts';
-import { isText, messageParts, turnView, type PartOf, type Turn } from './turn-view.ts';
+import { isText, messageParts, turnView, type PartOf, type Turn } from './history-views.ts';
 import { answerOf, stepsStart } from '../../message/turns.ts';
 
 /** How much of the history `weightedHistory()` shows, and what is valuable. */

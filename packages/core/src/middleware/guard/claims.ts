@@ -5,8 +5,9 @@ import { type AgentError, misconfigured } from '../../error/agent-error.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
-import { mapStrings } from './map-strings.ts';
+import { mapStrings } from './message-texts.ts';
 import type { Msg } from '../../message/msg.ts';
+import { asOwn } from '../../message/metadata-keys.ts';
 
 /** Something that a client sent and the model will read, as a message for the guards. */
 export interface Claim {
@@ -110,4 +111,21 @@ export async function judgedWith(
   for (const { message, take } of claims) await take(byId.get(message.id));
   const ids = new Set(added.map(({ id }) => id));
   return { ...judged, messages: judged.messages.filter(({ id }) => !ids.has(id)) };
+}
+
+/**
+ * Adds messages to all model requests of one agent call, after the system prompt. The guards judge
+ * them with the input. They are never stored.
+ */
+export function instructions(messages: readonly Msg[]): Middleware {
+  const judged: Msg[] = [];
+  const take = (left: Msg | undefined): void => void (left && judged.push(asOwn(left)));
+  return {
+    ...claimed(messages.map((message) => ({ message, take }))),
+    wrapSettle: (next) => async (input, context, steps) => {
+      const first = await next(input);
+      steps.include(judged);
+      return first;
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import { isSameJson } from '../../message/json/parse-json.ts';
 import type { ContentBlock, MediaBlock, ToolUse } from '../../message/content-block.ts';
-import { mapStrings } from './map-strings.ts';
 import type { Msg } from '../../message/msg.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 
 /**
  * Returns every text of the messages that a model may read. This includes names and arguments of tool
@@ -100,4 +101,24 @@ function addressesIn(block: ContentBlock): readonly string[] {
     return typeof block.output === 'string' ? [] : block.output.flatMap(addressesIn);
   if (!('source' in block) || block.source.type !== 'url') return [];
   return block.source.url.startsWith('data:') ? [] : [block.source.url];
+}
+
+/**
+ * Returns a copy of a value in which `change` was applied to each string, number and field name. A
+ * number that changes becomes a string.
+ */
+export function mapStrings(value: JsonValue, change: (text: string) => string): JsonValue {
+  if (typeof value === 'string') return change(value);
+  if (typeof value === 'number') {
+    const text = change(String(value));
+    return text === String(value) ? value : text;
+  }
+  if (!isRecord(value)) return value;
+  if (Array.isArray(value)) return value.map((item: JsonValue) => mapStrings(item, change));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      change(key),
+      mapStrings(item as JsonValue, change),
+    ]),
+  );
 }

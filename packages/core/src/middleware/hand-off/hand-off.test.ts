@@ -21,7 +21,7 @@ import { retry } from '../resilience/retry.ts';
 import { todoList } from '../results/todo-list.ts';
 import { selectTools } from '../selection/select-tools.ts';
 import { handOff, type HandOffOptions } from './hand-off.ts';
-import type { HandOffAgent } from './hand-off-agent.ts';
+import type { HandOffAgent } from './team.ts';
 
 const own = (name: string, result = `${name} done`, more: object = {}) =>
   tool({ name, description: `Does ${name}`, input: {}, execute: () => result, ...more });

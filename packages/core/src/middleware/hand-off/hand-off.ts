@@ -6,14 +6,8 @@ import { checkOptions } from '../../error/check-fields.ts';
 import { checkGuarded, withStream } from '../../model/wrap-model.ts';
 import type { ChatModel, RunInfo } from '../../model/chat-model.ts';
 import type { ToolContext } from '../../tool/tool.ts';
-import {
-  checkAgents,
-  type HandOff,
-  type HandOffAgent,
-  type HandOffTarget,
-} from './hand-off-agent.ts';
+import { type HandOff, type HandOffAgent, type HandOffTarget, Team, checkAgents } from './team.ts';
 import { TeamTurn } from './team-turn.ts';
-import { Team } from './team.ts';
 
 /** The agents of `handOff()`, and how often they may pass the conversation on. */
 export interface HandOffOptions {

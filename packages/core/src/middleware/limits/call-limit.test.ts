@@ -7,9 +7,8 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { modelCallLimit } from './model-call-limit.ts';
+import { modelCallLimit, toolCallLimit } from './call-limits.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolCallLimit } from './tool-call-limit.ts';
 import { structured } from '../output/structured.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';

@@ -7,9 +7,8 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { concurrency } from './concurrency-limit.ts';
+import { Semaphore, concurrency } from './concurrency.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { Semaphore } from './semaphore.ts';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -6,8 +6,7 @@ import { arcReactor } from '../../preset/arc-reactor.ts';
 import { oxygent } from '../../preset/oxygent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { concurrency } from './concurrency-limit.ts';
-import { Semaphore } from './semaphore.ts';
+import { Semaphore, concurrency } from './concurrency.ts';
 
 type Use = NonNullable<AgentOptions['use']>;
 

@@ -2,9 +2,8 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
 import type { Schema } from '../../schema/schema.ts';
-import type { OutputMode } from './output-mode.ts';
+import { type OutputMode, valueMode } from './value-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
-import { valueMode } from './value-mode.ts';
 
 /**
  * How often the model may correct an invalid answer of `jsonMode()`, and whether the provider gets

@@ -1,10 +1,9 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
-import type { OutputMode } from './output-mode.ts';
+import { type OutputMode, valueMode } from './value-mode.ts';
 import { textForm } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
-import { valueMode } from './value-mode.ts';
 
 /** How `structured()` gets a value from the model, and how often the model may correct it. */
 export interface StructuredOptions {

@@ -1,13 +1,19 @@
 import { withMetadata } from '../../message/metadata-keys.ts';
-import type { InnerStep, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
+import type {
+  InnerStep,
+  Middleware,
+  RequestDraft,
+  RunContext,
+  Steps,
+} from '../../agent/middleware.ts';
 import {
+  type Answer,
+  type Ending,
+  type Next,
+  type StoredAnswer,
   isEnding,
   isNewAnswer,
   isNext,
-  type Answer,
-  type Ending,
-  type StoredAnswer,
-  type Next,
 } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -16,8 +22,7 @@ import { isSameJson, parseJson } from '../../message/json/parse-json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema } from '../../schema/schema.ts';
-import { lastAnswer, type LimitReply, type LimitSteps } from '../limits/last-answer.ts';
-import type { OutputMode } from './output-mode.ts';
+import { type LimitReply, type LimitSteps, lastAnswer } from '../limits/last-answer.ts';
 
 /** A value that passed the schema, and the JSON that the model wrote for it. */
 export interface Found {
@@ -287,4 +292,18 @@ function toJson(value: unknown, given: JsonValue): JsonValue {
   } catch {
     return given;
   }
+}
+
+/**
+ * A way to get a typed value from the model, such as `structured()`: the middleware that an agent
+ * call gets with its option `output`.
+ */
+export type OutputMode<T = unknown> = readonly Middleware[] & {
+  /** Carries only the type of the value. Never set. */
+  readonly of?: () => T;
+};
+
+/** Makes the compiler say what to do with a schema that is used as an output mode. */
+export interface NoSchema {
+  readonly '~standard'?: 'Wrap the schema: structured(schema)';
 }

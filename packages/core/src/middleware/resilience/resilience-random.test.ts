@@ -23,11 +23,10 @@ import {
   type ScriptedStep,
 } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { concurrency } from '../limits/concurrency-limit.ts';
+import { Semaphore, concurrency } from '../limits/concurrency.ts';
 import { metrics, type ExecutionMetric, type ModelMetric } from '../observe/metrics.ts';
 import { openTelemetry } from '../observe/open-telemetry.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { Semaphore } from '../limits/semaphore.ts';
 import { toolRetry } from './tool-retry.ts';
 
 const errors: readonly unknown[] = [

@@ -11,8 +11,7 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { tool } from '../../tool/tool.ts';
 import { metrics, type ExecutionMetric } from '../observe/metrics.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { Semaphore } from '../limits/semaphore.ts';
-import { concurrency } from '../limits/concurrency-limit.ts';
+import { Semaphore, concurrency } from '../limits/concurrency.ts';
 import { toolRetry } from './tool-retry.ts';
 
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });

@@ -15,13 +15,15 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import type { ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { fallback } from './fallback.ts';
-import { responseCache, type CacheLookup, type ResponseCacheOptions } from './response-cache.ts';
 import {
-  memoryResponses,
-  storedResponses,
+  type CacheLookup,
   type CachedReply,
+  type ResponseCacheOptions,
   type ResponseStore,
-} from './response-store.ts';
+  memoryResponses,
+  responseCache,
+  storedResponses,
+} from './response-cache.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
 const ask = (text = 'Hi', more: Partial<ModelRequest> = {}): ModelRequest => ({

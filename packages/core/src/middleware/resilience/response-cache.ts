@@ -6,19 +6,20 @@ import type { ContentBlock } from '../../message/content-block.ts';
 import { isObject } from '../../message/json/is-record.ts';
 import { isOwn } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
-import { memoryResponses, type CachedReply, type ResponseStore } from './response-store.ts';
 import { abortable } from '../../model/abortable.ts';
 import {
-  runInfo,
   type ChatModel,
   type ModelContext,
   type ModelDelta,
   type ModelRequest,
   type RunInfo,
+  runInfo,
 } from '../../model/chat-model.ts';
 import { joinDeltas } from '../../model/deltas.ts';
-import { watchReply, type ReplyWatcher } from '../../model/watch-reply.ts';
-import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
+import { type ReplyWatcher, watchReply } from '../../model/watch-reply.ts';
+import { type ModelMiddleware, withStream } from '../../model/wrap-model.ts';
+import type { KeyValueStore } from '../../memory/key-value-store.ts';
+import { RecentMap } from '../../state/recent-map.ts';
 
 /** Where `responseCache()` keeps replies, for how long, and which ones. */
 export interface ResponseCacheOptions {
@@ -240,4 +241,58 @@ function canonical(value: unknown): string {
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
       : item,
   );
+}
+
+/** The complete reply of a model, as plain JSON. */
+export interface CachedReply {
+  /** Key of the request that the reply answers. */
+  readonly key: string;
+  /** Time until which the reply is used, in milliseconds since 1970, by the cache's clock. */
+  readonly expiresAt: number;
+  /** Deltas of the model, joined within each block. The last delta is `finish`. */
+  readonly deltas: readonly ModelDelta[];
+}
+
+/**
+ * Store for the replies of a cache. `get` may also return the reply to an equivalent request, which
+ * a store can find by similarity. The `key` of such a reply differs from the requested key (Arc
+ * Reactor: a semantic hit). If a method throws, the cache's `onError` gets the error.
+ */
+export interface ResponseStore {
+  get(key: string, request: ModelRequest): Awaitable<CachedReply | undefined>;
+  set(reply: CachedReply, request: ModelRequest): Awaitable<void>;
+}
+
+/**
+ * Stores replies in this process. If there are more than `maxEntries` replies (default 1000), the
+ * least recently used reply is removed. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function memoryResponses(options: { readonly maxEntries?: number } = {}): ResponseStore {
+  checkOptions('memoryResponses()', options, 'maxEntries:count|?');
+  const { maxEntries = 1000 } = options;
+  const replies = new RecentMap<string, CachedReply>(maxEntries);
+  return {
+    get: (key) => replies.get(key),
+    set: (reply) => replies.set(reply.key, reply),
+  };
+}
+
+/**
+ * Stores replies in a key-value store that several processes can share. Expired replies stay in the
+ * store until they are overwritten. Throws `CONFIGURATION` for an argument of the wrong kind.
+ */
+export function storedResponses(
+  store: KeyValueStore,
+  options: { readonly prefix?: string } = {},
+): ResponseStore {
+  checkFields('storedResponses(): the store', store, 'get:function set:function');
+  checkOptions('storedResponses()', options, 'prefix:string|?');
+  const { prefix = 'reply:' } = options;
+  return {
+    async get(key) {
+      const text = await store.get(prefix + encodeURIComponent(key));
+      return text === undefined ? undefined : (JSON.parse(text) as CachedReply);
+    },
+    set: (reply) => store.set(prefix + encodeURIComponent(reply.key), JSON.stringify(reply)),
+  };
 }

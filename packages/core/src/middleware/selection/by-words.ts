@@ -1,6 +1,9 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolSelector } from './select-tools.ts';
-import { toolSearch } from './tool-search.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import { searchTerms, shortQuery } from '../../search/search-terms.ts';
+import type { ToolSchema } from '../../model/chat-model.ts';
 
 /** How many tools `byWords()` selects, and when. */
 export interface ByWordsOptions {
@@ -30,4 +33,66 @@ export function byWords(options: ByWordsOptions = {}): ToolSelector {
     const found = search(question, tools);
     return found.length ? found.slice(0, limit) : all;
   };
+}
+
+/** Weight of a word in a tool's name. A word in a description has weight 1. */
+const nameWeight = 3;
+
+/**
+ * Creates a function that searches tools by words in their names, descriptions and parameters, in
+ * any language. The function returns the names of the matching tools, best first (BM25 without
+ * length normalization). It uses only the start and the end of a long query.
+ */
+export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
+  const terms = searchTerms({});
+  const indexed = new WeakMap<ToolSchema, ReadonlyMap<string, number>>();
+
+  const termsOf = (tool: ToolSchema): ReadonlyMap<string, number> => {
+    let counts = indexed.get(tool);
+    if (!counts)
+      indexed.set(tool, (counts = countTerms(tool, (text) => terms.ofText(apart(text)))));
+    return counts;
+  };
+
+  return (query, tools) => {
+    const docs = tools.map((tool) => ({ name: tool.name, counts: termsOf(tool) }));
+    const weights = terms.ofQuery(apart(shortQuery(query))).map((term) => {
+      const having = docs.filter(({ counts }) => counts.has(term)).length;
+      return { term, weight: Math.log(1 + (docs.length - having + 0.5) / (having + 0.5)) };
+    });
+    const scoreOf = (counts: ReadonlyMap<string, number>): number =>
+      weights.reduce((sum, { term, weight }) => sum + weight * saturated(counts.get(term)), 0);
+    return docs
+      .map(({ name, counts }) => ({ name, score: scoreOf(counts) }))
+      .filter(({ score }) => score > 0)
+      .toSorted((a, b) => b.score - a.score)
+      .map(({ name }) => name);
+  };
+}
+
+function countTerms(
+  { name, description, parameters }: ToolSchema,
+  split: (text: string) => readonly string[],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const add = (text: string, weight: number): void => {
+    for (const term of split(text)) counts.set(term, (counts.get(term) ?? 0) + weight);
+  };
+  add(name, nameWeight);
+  add(description, 1);
+  for (const [key, property] of Object.entries(Object(parameters['properties']) as JsonObject)) {
+    const about = isRecord(property) ? property['description'] : '';
+    add(typeof about === 'string' ? `${key} ${about}` : key, 1);
+  }
+  return counts;
+}
+
+/** Returns the weight of a word count. Each further repetition of a word adds less. */
+function saturated(count = 0): number {
+  return count / (count + 1.2);
+}
+
+/** Separates the words of names such as `sendMail` and `send_mail` by spaces. */
+function apart(text: string): string {
+  return text.replace(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, ' ').replaceAll('_', ' ');
 }

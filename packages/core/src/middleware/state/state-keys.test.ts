@@ -7,7 +7,7 @@ import { structured } from '../output/structured.ts';
 import * as z from 'zod';
 import { loadState, saveState } from './agent-state.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { modelCallLimit } from '../limits/model-call-limit.ts';
+import { modelCallLimit } from '../limits/call-limits.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';

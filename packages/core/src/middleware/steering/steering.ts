@@ -1,11 +1,14 @@
-import type { Middleware, RunContext, Steps } from '../../agent/middleware.ts';
-import { isEnding, isNewAnswer, type Answer, type Next } from '../../agent/next.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
+import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { NewCall } from '../../agent/run/inbox.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import type { CheckedRequest } from '../../event/interrupt-request.ts';
-import { joinCall } from './join-call.ts';
+import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
 import { SteeredRun } from './steered-run.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import { abortables } from '../../model/abortable.ts';
+import type { Agent } from '../../agent/agent.ts';
+import type { Msg } from '../../message/msg.ts';
 
 /** The option of an agent that `steering()` reads. */
 export const steeringFields = 'pauseWhenIdle:boolean|?';
@@ -106,4 +109,49 @@ async function afterAnswer(run: SteeredRun, answer: Answer): Promise<Next> {
   if (!run.hasMessages) return answer;
   await steps.edit({ append: [answer.message] });
   return beforeModel(run, { to: 'model' });
+}
+
+/**
+ * Adds the messages of a second agent call to the running one, once its wrappers admit them.
+ * Resolves with the result of the running call. Rejects if a wrapper rejects the messages, or the
+ * second call is aborted. If the running call ends without the messages, resolves with `undefined`.
+ * The second call then has to run on its own.
+ */
+export async function joinCall(
+  run: SteeredRun,
+  { input, result, signal, admit }: NewCall,
+): Promise<AgentResult | undefined> {
+  const injection = run.add(input.messages, admit);
+  const nothing = (): undefined => undefined;
+  const end = result.then(nothing, nothing);
+  const rejection = injection.admitted.then(() => end);
+  try {
+    await abortables(signal)(Promise.race([rejection, end]));
+  } catch (error) {
+    injection.messages = [];
+    throw error;
+  }
+  return injection.isTaken ? result : undefined;
+}
+
+/**
+ * Handles a request to an agent without a running call. With mode `pause`, the next agent call that
+ * does not fail pauses before its first model request. Returns false for other modes.
+ */
+export function pauseNext(agent: Agent, request: string | Msg | InterruptRequest): boolean {
+  if ((request as InterruptRequest).mode !== 'pause') return false;
+  const { status } = agent;
+  if (status.pauseNext) return true;
+  status.pauseNext = true;
+  const remove = agent.addHook({
+    on: {
+      // `loadState()` withdraws the request.
+      'run-start': (_event, _control, run) => void (status.pauseNext && run.interrupt(request)),
+      suspended() {
+        status.pauseNext = false;
+        remove();
+      },
+    },
+  });
+  return true;
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../message/json/json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Scan } from './call-scanner.ts';
 import type { ParsedReply } from './parsed-reply.ts';
-import { ReplyReader, type TextPiece } from './reply-reader.ts';
+import { ReplyReader, type TextPiece } from './parse-tool-calls.ts';
 import { trustMark } from './trusted-calls.ts';
 
 type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;

@@ -5,8 +5,7 @@ import { corrections } from './corrections.ts';
 import { decodeReply } from './decode-reply.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import type { ParseReply, Reflect } from './parsed-reply.ts';
-import { requestTeller } from './request-teller.ts';
-import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
+import { type ToolsPromptContext, requestTeller, toolsPrompt } from './request-teller.ts';
 
 /** How `textToolCalls()` tells the model about its tools, and how it reads replies. */
 export interface TextToolCallsOptions {

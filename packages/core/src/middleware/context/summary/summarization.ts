@@ -14,8 +14,7 @@ import {
   type ContextRequest,
   type FittedContext,
 } from '../context-policy.ts';
-import { findTrim, groupOf } from '../find-trim.ts';
-import { trimRequest } from '../fit-context.ts';
+import { findTrim, groupOf, trimRequest } from '../fit-context.ts';
 import {
   RequestMeter,
   windowFields,

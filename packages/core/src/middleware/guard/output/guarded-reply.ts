@@ -1,7 +1,7 @@
 import { startOf } from '../../../message/shorten-text.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
-import { GuardedValue, mapJson, type ToolInput } from './guarded-value.ts';
+import { GuardedValue, type ToolInput, mapJson, unescaped } from './guarded-value.ts';
 import { throwRejected, type CheckedRule } from './checked-rule.ts';
 import {
   replaceFindings,
@@ -10,7 +10,6 @@ import {
   type ReviewContext,
 } from './output-rule.ts';
 import { RuleWindow } from './rule-window.ts';
-import { unescaped } from './unescaped.ts';
 
 export interface GuardedReplyOptions {
   readonly rules: readonly CheckedRule[];

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../message/json/json.ts';
 import { parseJson } from '../../../message/json/parse-json.ts';
 import type { ModelDelta } from '../../../model/chat-model.ts';
 import { outputToolName } from '../../../message/output-tool.ts';
+import type { Finding } from './output-rule.ts';
 
 export type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;
 
@@ -84,4 +85,30 @@ function endOfToken(json: string, at: number): number {
 /** Returns whether the character can be part of a number. */
 function isNumeral(char: string): boolean {
   return (char >= '0' && char <= '9') || '+-.eE'.includes(char);
+}
+
+/** A text with its `\uXXXX` escapes decoded, as a JSON or YAML parser reads it. */
+export interface Unescaped {
+  readonly text: string;
+  /** Returns the finding with its indexes in the original text. */
+  place(finding: Finding): Finding;
+}
+
+/** Decodes the escapes of a text. Returns `undefined` for a text without escapes. */
+export function unescaped(raw: string): Unescaped | undefined {
+  const places: number[] = [];
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { index, 0: escape, 1: code } of raw.matchAll(/\\u([\da-f]{4})/gi)) {
+    pieces.push(raw.slice(from, index), String.fromCharCode(Number.parseInt(code!, 16)));
+    for (let at = from; at <= index; at++) places.push(at);
+    from = index + escape.length;
+  }
+  if (!pieces.length) return undefined;
+  pieces.push(raw.slice(from));
+  for (let at = from; at <= raw.length; at++) places.push(at);
+  return {
+    text: pieces.join(''),
+    place: (finding) => ({ ...finding, start: places[finding.start]!, end: places[finding.end]! }),
+  };
 }

@@ -3,8 +3,7 @@ import { checkOptions } from '../../../error/check-fields.ts';
 import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';
-import { charBefore } from './email-address.ts';
-import { openAddress } from './open-address.ts';
+import { charBefore, openAddress } from './email-address.ts';
 import { inlineTag, openTagLength, tagLength, withoutMarkup } from './without-markup.ts';
 import { hasTags, isUnseen, type Undisguised, withoutDisguise } from '../disguise.ts';
 

@@ -1,15 +1,15 @@
-import { cardLength } from './card-number.ts';
-import { emailDomain, localPartLength } from './email-address.ts';
+import { cardLength, cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
 import {
   bracketedDomain,
   detachedDomain,
   detachedLocalLength,
+  emailDomain,
   encodedDomain,
   literalDomain,
+  localPartLength,
   otherLocalLength,
   spacedDomain,
-} from './other-addresses.ts';
-import { cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
+} from './email-address.ts';
 
 /** A kind of personal data that `maskPii()` finds, such as `email`. */
 export type PiiKind =

@@ -16,7 +16,7 @@ import type { AgentOptions } from '../../../preset/react-agent.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { prepending } from '../../../../test-support/prepending.ts';
 import { recentQuestions, retrieval } from './retrieval.ts';
-import type { RetrievalOptions } from './retrieval-options.ts';
+import type { RetrievalOptions } from './find-documents.ts';
 
 const long = extent({ quick: 1_000_000, full: 10_000_000 });
 

@@ -9,12 +9,12 @@ import { valueFor } from '../../../tool/context-token.ts';
 import { tool, type Tool } from '../../../tool/tool.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
 import { lastQuestion, recalling } from '../recalling.ts';
-import { findDocuments } from './find-documents.ts';
 import {
-  checkRetrievalOptions,
   type RetrievalCall,
   type RetrievalOptions,
-} from './retrieval-options.ts';
+  checkRetrievalOptions,
+  findDocuments,
+} from './find-documents.ts';
 
 /** The option of an agent that every `retrieval()` reads. */
 export const retrievalFields = 'retrievalRole:user|system|?';

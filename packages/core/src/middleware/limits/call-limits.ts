@@ -1,0 +1,172 @@
+import type { Ending } from '../../agent/next.ts';
+import type { Middleware, OpenCall, RunContext, Steps } from '../../agent/middleware.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { ownPrefix } from '../../state/state-key.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import { outputToolName } from '../../message/output-tool.ts';
+import { interruptedResult, mayHaveStarted, toolResult } from '../../tool/tool-result.ts';
+import { perRun } from '../../agent/per-run.ts';
+
+/** How many calls a run and a session may have, and what happens after the last one. */
+export interface CallLimitOptions {
+  /** Maximum number in one run. A run that resumes after a suspension continues the count. */
+  readonly run?: number;
+  /** Maximum number in all runs of the session. */
+  readonly session?: number;
+  /**
+   * What happens at the limit. `end` (default) ends the agent call with `message` as its text and
+   * `limit` as its reason. `error` fails the agent call with `LIMIT_EXCEEDED`.
+   */
+  readonly exit?: 'end' | 'error';
+  /** Text of the final message or of the error. Default: names the limit that is reached. */
+  readonly message?: string;
+}
+
+/** Fields of `CallLimitOptions` for `checkOptions`. */
+export const limitFields = 'run:count|? session:count|? exit:end|error|? message:string|?';
+
+/** The numbers of a session. The limits of one kind share them. */
+type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };
+
+/** A limit of model requests or tool calls, which are counted in the session's state. */
+export class CallLimit {
+  readonly #key: string;
+  readonly #what: string;
+  readonly #options: CallLimitOptions;
+
+  /**
+   * Creates a limit. `key` is the name of the count in the state, and `what` names the counted
+   * items in messages. Throws `CONFIGURATION` without a limit.
+   */
+  constructor(where: string, key: string, what: string, options: CallLimitOptions) {
+    if ((options.run ?? options.session) === undefined)
+      throw misconfigured(`${where} needs run or session.`);
+    this.#key = ownPrefix + key;
+    this.#what = what;
+    this.#options = options;
+  }
+
+  /**
+   * Returns the message of the limit if `more` further items would exceed it. With `exit: 'error'`,
+   * throws it.
+   */
+  reachedBy(more: number, context: RunContext): string | undefined {
+    const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = this.#options;
+    const { run, session } = this.#countOf(context);
+    const of = (used: number, max: number, where: string): readonly string[] =>
+      used + more > max
+        ? [`${used} of ${max} used in this ${where}${more > 1 ? `, ${more} more asked for` : ''}`]
+        : [];
+    const reached = [...of(run, maxRun, 'run'), ...of(session, maxSession, 'session')];
+    if (!more || !reached.length) return undefined;
+    const words = message ?? `The limit of ${this.#what} is reached: ${reached.join('; ')}.`;
+    if (exit !== 'error') return words;
+    throw new AgentError('LIMIT_EXCEEDED', words, { details: { what: this.#what, run, session } });
+  }
+
+  /**
+   * Brings the count up to date. `total`: number of items in this run so far. The total of another
+   * limit of the same kind is the same, so each item counts once.
+   */
+  count(total: number, context: RunContext): void {
+    const { session, run, counted, runId } = this.#countOf(context);
+    const more = Math.max(total - counted, 0);
+    const sums = { session: session + more, run: run + more, counted: counted + more };
+    context.state[this.#key] = { ...sums, runId };
+  }
+
+  #countOf(context: RunContext): Count {
+    const { runId, resumes, state } = context;
+    const known = state[this.#key] as Count | undefined;
+    if (known?.runId === runId) return known;
+    const { session = 0, run = 0, runId: earlier } = known ?? {};
+    const isResumed = earlier !== undefined && earlier === resumes;
+    return { session, run: isResumed ? run : 0, counted: 0, runId };
+  }
+}
+
+/** Returns the end of an agent call at a limit. */
+export function endAt(words: string, steps: Steps): Ending {
+  const message = steps.message('assistant', words, { metadata: { reason: 'limit' } });
+  return { kind: 'told', reason: 'limit', message };
+}
+
+/**
+ * Limits the number of model requests in a run, in a session, or in both (Spring AI Alibaba:
+ * `ModelCallLimitHook`). The count is part of the session's state and is checked before each
+ * request of the loop. The closing request of `onLimit` does not count. A request that another hook
+ * cancels counts. Throws `CONFIGURATION` without a limit.
+ */
+export function modelCallLimit(options: CallLimitOptions): Middleware {
+  checkOptions('modelCallLimit()', options, limitFields);
+  const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);
+  return {
+    name: 'modelCallLimit',
+    wrapRequest: (next) => async (draft, context, steps) => {
+      if (draft.limit) return next(draft);
+      const words = limit.reachedBy(1, context);
+      if (words !== undefined) return endAt(words, steps);
+      const made = await next(draft);
+      limit.count(context.iteration, context);
+      return made;
+    },
+  };
+}
+
+/** Which tool calls to count, and how many are allowed. */
+export interface ToolCallLimitOptions extends CallLimitOptions {
+  /** Name of the tool whose calls count. Default: all tools. */
+  readonly tool?: string;
+}
+
+/**
+ * Limits the calls of one tool in a run or in a session, or all tool calls of a session (Spring AI
+ * Alibaba: `ToolCallLimitHook`). The count is part of the session's state. If a reply asks for too
+ * many tool calls, none of them runs. Their results have the state `interrupted` and a text that
+ * names the limit. A tool call counts once, right before it runs. A tool call of `structured()`
+ * does not count toward a limit of all tools. Throws `CONFIGURATION` without a limit, or if `run`
+ * is set without `tool`. To limit all tools in a run, use the agent's `limits.toolCalls`.
+ */
+export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
+  checkOptions('toolCallLimit()', options, `${limitFields} tool:string|?`);
+  const { tool, run } = options;
+  const where = 'toolCallLimit()';
+  if (tool === undefined && run !== undefined)
+    throw misconfigured(
+      `${where}: to limit all tools of a run, set \`limits.toolCalls\` of the agent.`,
+    );
+  const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
+  const key = tool === undefined ? 'toolCalls' : `toolCalls:${tool}`;
+  const limit = new CallLimit(where, key, what, options);
+  const counts = ({ name }: ToolUse): boolean =>
+    tool === undefined ? name !== outputToolName : name === tool;
+  // Hooks of an earlier run have seen other calls, which this limit has then admitted.
+  const isNew = ({ toolUse, state, result }: OpenCall): boolean =>
+    counts(toolUse) && !state.toolUse && !result;
+  const usedIn = perRun(() => new Set<string>());
+  return {
+    name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
+    wrapRound: (next) => async (round, context, steps) => {
+      const { calls } = round;
+      const words = limit.reachedBy(calls.filter(isNew).length, context);
+      if (words === undefined) return next(round);
+      for (const { toolUse, state } of calls) {
+        const result = mayHaveStarted(state)
+          ? interruptedResult(toolUse, state)
+          : toolResult(toolUse, `It did not run. ${words}`, 'interrupted');
+        await steps.conclude(toolUse, result);
+      }
+      return endAt(words, steps);
+    },
+    wrapTool: (next) => (call, context) => {
+      if (counts(call.toolUse) && !mayHaveStarted(call.state)) {
+        const used = usedIn(context);
+        // An outer wrapper may run the call again.
+        used.add(call.toolUse.id);
+        limit.count(used.size, context);
+      }
+      return next(call);
+    },
+  };
+}
