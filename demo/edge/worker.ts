@@ -2,6 +2,7 @@ import { openai } from '@isoloop/core/openai';
 import type { ChatModel } from '@isoloop/core';
 import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
 import { sessionMoves } from '@isoloop/edge/move';
+import { openAiRoutes } from '@isoloop/edge/openai';
 import { demoAgent } from '../src/demo-agent.ts';
 import { offlineModel } from '../src/offline-model.ts';
 import { timesOf, type Pace } from '../src/pace.ts';
@@ -53,6 +54,7 @@ export default {
 function demoHandler(models: readonly string[]): AgentHandler<Env> {
   return createAgentHandler<Env>({
     models,
+    openai: openAiRoutes(),
     moves: sessionMoves(),
     // The prompts of this demo contain nothing that its visitors may not see.
     inspect: () => true,

@@ -4,11 +4,13 @@ import { ReActAgent } from '@isoloop/core';
 import { lastTurns } from '@isoloop/core/context';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler } from '@isoloop/edge';
+import { openAiRoutes } from '@isoloop/edge/openai';
 import { models, seenTurns, system } from '../plan.mjs';
 
 const knowsToken = bearerToken((env) => env.TOKEN);
 export const app = createAgentHandler({
   models,
+  openai: openAiRoutes(),
   agent: ({ env, sessionId, memory, model }) =>
     new ReActAgent({
       name: 'assistant',

@@ -828,6 +828,25 @@ test('GET /v1/models lists the models, and createAgentHandler() requires at leas
   ).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
+test('without openAiRoutes(), /v1 answers 404 and names the line to add', async () => {
+  const agent = () => new ReActAgent({ name: 'a', model: new ScriptedModel([]) });
+  const handler = createAgentHandler({ agent });
+  const response = await handler.request('http://localhost/v1/chat/completions', {
+    method: 'POST',
+  });
+  expect([response.status, await response.json()]).toMatchObject([
+    404,
+    {
+      error: {
+        code: 'NOT_FOUND',
+        message: expect.stringContaining(
+          "openai: openAiRoutes()` in createAgentHandler(). Import it: import { openAiRoutes } from '@isoloop/edge/openai';",
+        ),
+      },
+    },
+  ]);
+});
+
 test('a path may end with a slash, and then has the same rules', async () => {
   const target = endpoint([]);
   expect((await target.get('/healthz/')).status).toBe(200);

@@ -7,7 +7,6 @@ import { agentSession } from './session/agent-session.ts';
 import { chatRoute } from './routes/chat-route.ts';
 import { chatsRoute, deleteRoute } from './routes/chats-route.ts';
 import { checkSettings } from './check-options.ts';
-import { completionsRoute } from './routes/completions-route.ts';
 import { crossOrigin } from './http/cross-origin.ts';
 import { byMethod, endpoint, type Route } from './http/endpoint.ts';
 import { defaultLimits, defaultSessions } from './handler-options.ts';
@@ -23,22 +22,21 @@ import type {
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
-import { modelsRoute } from './routes/models-route.ts';
 import { renameRoute } from './routes/rename-route.ts';
-import { noStoredResponse, responsesRoute } from './routes/responses-route.ts';
 import { hideSecretsOf } from './http/hidden-secrets.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { ProcessSessions } from './session/host/process-sessions.ts';
 import { runRoute } from './routes/run-route.ts';
 import { echoHeader } from './turn/session.ts';
 import { streamRoute } from './routes/stream-route.ts';
+import { missingOpenAi } from './session/turn-face.ts';
 
 /**
  * Creates a chat endpoint for an agent. Use it as a Worker's default export, or mount it in another
  * Hono app with `app.route('/', handler)`.
  *
  * - `/api/chat` serves AI SDK's `useChat`.
- * - `POST /v1/chat/completions`, `POST /v1/responses` and `GET /v1/models` serve OpenAI's clients.
+ * - `/v1` serves OpenAI's clients, with `openai: openAiRoutes()` of `@isoloop/edge/openai`.
  * - `POST /api/run` serves any other client.
  * - `/llm/v1` forwards requests of agents in pages to a model.
  * - `GET /healthz` needs no authorization.
@@ -70,13 +68,11 @@ export function createAgentHandler<
   const settings: HandlerSettings = {
     ...(options as AgentHandlerOptions<Env> as AgentHandlerOptions),
     models: options.models ?? ['default'],
-    clientSettings: options.clientSettings ?? ['maxTokens', 'temperature'],
-    thinking: options.thinking ?? true,
     limits: { ...defaultLimits, ...options.limits },
     sessions: { ...defaultSessions, ...options.sessions },
   };
   checkSettings(settings);
-  const { llm, store, moves, operator } = settings;
+  const { llm, openai, store, moves, operator } = settings;
   const sessions = store && new ProcessSessions(settings, store);
   const identify = rateLimited(settings, access(settings));
   const allowed =
@@ -103,9 +99,7 @@ export function createAgentHandler<
     ...operator?.routes(allowed),
     '/api/chats': { GET: allowed(chatsRoute) },
     '/api/run': { POST: allowed(runRoute) },
-    '/v1/chat/completions': { POST: allowed(completionsRoute) },
-    '/v1/responses': { POST: allowed(responsesRoute) },
-    '/v1/models': { GET: allowed(() => modelsRoute(settings)) },
+    ...openai?.routes(allowed),
     '/healthz': { GET: () => Response.json({ ok: true }) },
   };
   const app = new Hono<EdgeEnv>();
@@ -116,8 +110,7 @@ export function createAgentHandler<
     app.all(path, endpoint(faceOf(path), checkOrigin, route));
   };
   for (const [path, methods] of Object.entries(routes)) serve(path, byMethod(methods));
-  serve('/v1/responses/:id/:part?', noStoredResponse);
-  app.notFound((c) => endpoint(faceOf(c.req.path), checkOrigin, noRoute)(c));
+  app.notFound((c) => endpoint(faceOf(c.req.path), checkOrigin, noRoute(settings))(c));
   const Plain = agentSession(settings);
   const Movable = moves?.session(Plain, settings) ?? Plain;
   const Session = operator?.session(Movable) ?? Movable;
@@ -142,6 +135,10 @@ function faceOf(path: string): RequestVariables['face'] {
   return /^\/(llm\/)?v1\//.test(path) ? 'openai' : 'isoloop';
 }
 
-function noRoute({ req }: Context<EdgeEnv>): never {
-  throw new AgentError('NOT_FOUND', `There is no ${req.method} ${req.path} here.`);
+/** Returns the route for all other paths. */
+function noRoute({ openai }: HandlerSettings): Route {
+  return ({ req }: Context<EdgeEnv>) => {
+    const advice = !openai && req.path.startsWith('/v1/') ? ` ${missingOpenAi}` : '';
+    throw new AgentError('NOT_FOUND', `There is no ${req.method} ${req.path} here.${advice}`);
+  };
 }

@@ -1,6 +1,5 @@
 import { AgentError } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
-import { clientSettings } from './completions/model-settings.ts';
 import { isOrigin } from './http/cross-origin.ts';
 import {
   defaultLimits,
@@ -18,8 +17,6 @@ export function checkSettings(settings: HandlerSettings): void {
   const { models, sessions, limits, cors, store, memory } = settings;
   if (!models.length) throw wrong('`models` is empty: name at least one model');
   if (store && memory) throw wrong('give either store or memory');
-  if (!settings.clientSettings.every((name) => clientSettings.includes(name)))
-    throw wrong(`clientSettings can only have ${clientSettings.join(', ')}`);
   checkSessions(sessions);
   checkLimits(limits);
   checkOrigins(cors);
@@ -29,9 +26,9 @@ const where = 'createAgentHandler()';
 
 /** Fields of `HandlerSettings` for `checkOptions`. */
 const fields =
-  'agent:function authorize,inspect,memory,jsonSchema,rateLimit:function|? cors,models:array|? ' +
-  'clientSettings:array thinking:boolean store:setMany()|? events:boolean|? systemMessages:as-user|keep|? ' +
-  'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? llm,moves,operator:routes()|?';
+  'agent:function authorize,inspect,memory,rateLimit:function|? cors,models:array|? ' +
+  'store:setMany()|? events:boolean|? systemMessages:as-user|keep|? ' +
+  'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? openai,llm,moves,operator:routes()|?';
 
 /**
  * Maximum of `sessions.heartbeatMs`, in milliseconds. The runtime puts a Durable Object to sleep

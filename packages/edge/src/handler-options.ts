@@ -4,8 +4,7 @@ import type { OperatorDesk } from './routes/operator-desk.ts';
 import type { LlmProxy } from './proxy/llm-options.ts';
 import type { Route } from './http/endpoint.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
-import type { ClientSetting } from './completions/model-settings.ts';
-import type { SchemaChecker } from './completions/response-format.ts';
+import type { OpenAiRoutes } from './routes/openai-routes.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
 export interface Caller {
@@ -135,23 +134,6 @@ export interface AgentHandlerOptions<
    */
   readonly systemMessages?: 'as-user' | 'keep';
   /**
-   * Model settings that a `/v1` client may choose for each reply of the run. A request with any
-   * other setting gets 400 `INVALID_INPUT`, unless the value changes nothing.
-   * @default ['maxTokens', 'temperature']
-   */
-  readonly clientSettings?: readonly ClientSetting[];
-  /**
-   * Whether `/v1` shows the model's thinking, in streams and in whole answers. Chat completions
-   * have it as `reasoning_content`, responses as summaries in `reasoning` items.
-   * @default true
-   */
-  readonly thinking?: boolean;
-  /**
-   * Function that validates `/v1` answers against the JSON Schema that a client sends: pass
-   * `jsonSchema` of `@isoloop/core/json-schema`. Default: checks only that the answer is JSON.
-   */
-  readonly jsonSchema?: SchemaChecker;
-  /**
    * Approvals in sessions outside Durable Objects. `at-least-once`: these sessions accept
    * approvals, but two approvals of one tool call that arrive at the same time both run the tool.
    * Default: a turn of an agent that may ask for approval gets 501 `NEEDS_DURABLE_OBJECT`, before
@@ -172,6 +154,10 @@ export interface AgentHandlerOptions<
    * less than 4 characters are ignored.
    */
   readonly secrets?: readonly string[] | ((env: Env) => readonly string[]);
+  /**
+   * OpenAI's API at `/v1`: `openAiRoutes()` of `@isoloop/edge/openai`. Default: no such routes.
+   */
+  readonly openai?: OpenAiRoutes;
   /** The model proxy at `/llm/v1`: `llmProxy()` of `@isoloop/edge/llm`. Default: no proxy. */
   readonly llm?: LlmProxy<Env>;
   /**
@@ -319,8 +305,6 @@ export interface RequestVariables {
 /** Options of the handler with the defaults filled in. */
 export interface HandlerSettings<Env extends object = object> extends AgentHandlerOptions<Env> {
   readonly models: readonly string[];
-  readonly clientSettings: readonly ClientSetting[];
-  readonly thinking: boolean;
   readonly limits: EdgeLimits;
   readonly sessions: SessionOptions;
 }

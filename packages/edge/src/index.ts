@@ -24,7 +24,5 @@ export type { UserTokens } from './http/bearer-token.ts';
 export { publicFetch } from './proxy/public-fetch.ts';
 export type { PublicFetchOptions } from './proxy/public-fetch.ts';
 export type { RateLimiter } from './http/rate-limit.ts';
-export type { ClientSetting } from './completions/model-settings.ts';
-export type { SchemaChecker } from './completions/response-format.ts';
 export { workersAi } from './proxy/workers-ai.ts';
 export type { WorkersAiBinding, WorkersAiOptions } from './proxy/workers-ai.ts';

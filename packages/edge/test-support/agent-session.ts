@@ -1,5 +1,6 @@
 import type { ReActAgent } from '@isoloop/core';
 import { createAgentHandler } from '../src/agent-handler.ts';
+import { openAiRoutes } from '../src/openai.ts';
 import { sessionMoves } from '../src/move.ts';
 import { operatorDesk } from '../src/operator.ts';
 import type {
@@ -63,6 +64,7 @@ export function boundTo(env: SessionEnv, objects: DurableObjectNamespace): Sessi
 function handler(options: Partial<SessionOptions>): AgentHandler<SessionEnv> {
   return createAgentHandler<SessionEnv>({
     models: ['offline', 'other'],
+    openai: openAiRoutes(),
     agent: (setup) => factories.get(setup.sessionId)!(setup),
     authorize: (request) => {
       const user = request.headers.get('authorization')?.replace('Bearer ', '');

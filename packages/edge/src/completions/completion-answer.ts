@@ -21,11 +21,6 @@ export type Completion = Omit<OpenAiEncoderOptions, 'isExternal'>;
 /** Options of a response, as plain JSON. */
 export type ResponseSettings = Omit<ResponsesEncoderOptions, 'isExternal'>;
 
-/** Returns whether the client gets the answer in a format of OpenAI. */
-export function isOpenAiFace(face: { readonly kind: string }): face is OpenAiFace {
-  return face.kind === 'completion' || face.kind === 'response';
-}
-
 /**
  * Returns the response with an answer that is not streamed. Throws `PENDING_TOOL_CALLS` if the run
  * waits for a decision that a client of this API cannot give.

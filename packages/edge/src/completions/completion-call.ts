@@ -7,6 +7,7 @@ import type { HandlerSettings } from '../handler-options.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { withoutSystem } from './completion-messages.ts';
 import { readSettings } from './model-settings.ts';
+import type { OpenAiSettings } from './openai-options.ts';
 import { callFieldNames, pick } from './request-fields.ts';
 import { readResponseFormat } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
@@ -26,10 +27,7 @@ export interface CompletionCall {
   readonly check: (agent: ReActAgent) => void;
 }
 
-export type CallSettings = Pick<
-  HandlerSettings,
-  'clientSettings' | 'jsonSchema' | 'limits' | 'systemMessages'
->;
+export type CallSettings = Pick<HandlerSettings, 'limits' | 'systemMessages'>;
 
 /** Returns the fields that `readCall` reads. A queued turn stores them. */
 export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
@@ -40,8 +38,13 @@ export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
  * Reads the settings for the answer to a request. `body`: result of `callFields`. Throws
  * `INVALID_INPUT`, with the field's name, for an invalid field.
  */
-export function readCall(body: RequestBody, settings: CallSettings): CompletionCall {
-  const { jsonSchema, systemMessages } = settings;
+export function readCall(
+  body: RequestBody,
+  settings: CallSettings,
+  own: OpenAiSettings,
+): CompletionCall {
+  const { systemMessages } = settings;
+  const { jsonSchema } = own;
   const api: OpenAiApi = body['api'] === 'responses' ? 'responses' : 'completions';
   const readDeclared = (from: RequestBody): Declared => ({
     tools: readClientTools(from, api),
@@ -61,7 +64,7 @@ export function readCall(body: RequestBody, settings: CallSettings): CompletionC
   ];
   return {
     options: {
-      ...readSettings(body, settings),
+      ...readSettings(body, settings, own),
       ...(instructions.length && { instructions }),
       // The guards judge the declarations before the output mode begins, and may change them.
       ...(output.length && { claims: [jsonClaim(declarations(body), take)], output }),

@@ -1,6 +1,7 @@
 import { textOf, tool } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
 import { jsonSchema } from '@isoloop/core/json-schema';
+import { openAiRoutes } from '../openai.ts';
 import { multiAgent } from '@isoloop/core/prompt';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
@@ -166,7 +167,7 @@ test('the endpoint checks and repairs a JSON answer, with and without a schema, 
   const target = testEndpoint(
     ['{"n":"many"}', 'Here: {"n":3}', '{"n":"many"}', '{"n":4}', '[1]'],
     {},
-    { jsonSchema },
+    { openai: openAiRoutes({ jsonSchema }) },
   );
   const openai = target.client();
   const whole = await openai.chat.completions.create({
@@ -196,7 +197,11 @@ test('the endpoint checks and repairs a JSON answer, with and without a schema, 
 });
 
 test("a client's tools and a JSON answer work together", async () => {
-  const target = testEndpoint([asksWeather, '{"rain":true}'], {}, { jsonSchema });
+  const target = testEndpoint(
+    [asksWeather, '{"rain":true}'],
+    {},
+    { openai: openAiRoutes({ jsonSchema }) },
+  );
   const openai = target.client();
   const format: Params['response_format'] = {
     type: 'json_schema',

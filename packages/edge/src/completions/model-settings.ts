@@ -1,5 +1,6 @@
 import type { GenerateOptions } from '@isoloop/core';
 import type { HandlerSettings } from '../handler-options.ts';
+import type { OpenAiSettings } from './openai-options.ts';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
@@ -39,13 +40,14 @@ const numbers: readonly NumberSetting[] = [
  */
 export function readSettings(
   body: RequestBody,
-  { clientSettings: permitted, limits }: Pick<HandlerSettings, 'clientSettings' | 'limits'>,
+  { limits }: Pick<HandlerSettings, 'limits'>,
+  { clientSettings: permitted }: Pick<OpenAiSettings, 'clientSettings'>,
 ): GenerateOptions {
   const read: { -readonly [K in ClientSetting]?: GenerateOptions[K] } = {};
   const permits = (name: ClientSetting, field: string, isNeutral = false): boolean => {
     if (permitted.includes(name)) return true;
     if (isNeutral) return false;
-    const advice = `name ${name} in clientSettings of createAgentHandler`;
+    const advice = `name ${name} in clientSettings of openAiRoutes()`;
     throw invalidField(field, `is not passed on to the model: ${advice}`);
   };
   for (const setting of numbers) {

@@ -4,7 +4,8 @@ import type { EdgeEnv } from '../handler-options.ts';
 import { readMessages } from '../http/request-body.ts';
 import { checkSession } from '../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
-import { readRequest, type OpenAiSettings } from './openai-request.ts';
+import type { OpenAiSettings } from '../completions/openai-options.ts';
+import { readRequest, type RouteSettings } from './openai-request.ts';
 
 /**
  * Handles `POST /v1/chat/completions`: offers the agent as an OpenAI model.
@@ -20,10 +21,11 @@ import { readRequest, type OpenAiSettings } from './openai-request.ts';
  */
 export async function completionsRoute(
   c: Context<EdgeEnv>,
-  settings: OpenAiSettings,
+  settings: RouteSettings,
+  own: OpenAiSettings,
 ): Promise<Response> {
   const { limits } = settings;
-  const request = await readRequest(c, settings, 'completions');
+  const request = await readRequest(c, settings, own, 'completions');
   const { body, stream, includeUsage, answer } = request;
   const posted = readPosted(readMessages(body, limits.messages), limits);
   const id = `chatcmpl-${crypto.randomUUID()}`;

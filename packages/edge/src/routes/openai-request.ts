@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { callFields, readCall, type CompletionCall } from '../completions/completion-call.ts';
+import type { OpenAiSettings } from '../completions/openai-options.ts';
 import { checkFields, readStreaming } from '../completions/request-fields.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { checkModel, readJson } from '../http/request-body.ts';
@@ -7,7 +8,7 @@ import type { RequestBody } from '../http/request-body.ts';
 import type { HostSettings } from '../session/host/turn-host.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 
-export type OpenAiSettings = HostSettings & Pick<HandlerSettings, 'models' | 'thinking'>;
+export type RouteSettings = HostSettings & Pick<HandlerSettings, 'models'>;
 
 /** Parts that requests of both APIs have. */
 export interface CommonRequest {
@@ -33,18 +34,19 @@ export interface CommonRequest {
  */
 export async function readRequest(
   c: Context<EdgeEnv>,
-  settings: OpenAiSettings,
+  settings: RouteSettings,
+  own: OpenAiSettings,
   api: OpenAiApi,
 ): Promise<CommonRequest> {
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
   checkFields(body, api);
   const fields = callFields(body, api);
-  const call = readCall(fields, settings);
+  const call = readCall(fields, settings, own);
   const answer = {
     model,
     created: Math.floor(Date.now() / 1000),
-    reasoning: settings.thinking,
+    reasoning: own.thinking,
     wholeText: call.wholeText,
   };
   return { body, model, call, fields, ...readStreaming(body), answer };

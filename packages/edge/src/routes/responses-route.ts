@@ -10,7 +10,8 @@ import type { RequestBody } from '../http/request-body.ts';
 import { readResponseId, responseId } from '../session/response-id.ts';
 import { checkSession } from '../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
-import { readRequest, type OpenAiSettings } from './openai-request.ts';
+import type { OpenAiSettings } from '../completions/openai-options.ts';
+import { readRequest, type RouteSettings } from './openai-request.ts';
 
 /**
  * Handles `POST /v1/responses`: offers the agent as a model of OpenAI's Responses API.
@@ -26,12 +27,13 @@ import { readRequest, type OpenAiSettings } from './openai-request.ts';
  */
 export async function responsesRoute(
   c: Context<EdgeEnv>,
-  settings: OpenAiSettings,
+  settings: RouteSettings,
+  own: OpenAiSettings,
 ): Promise<Response> {
   const { limits } = settings;
-  const request = await readRequest(c, settings, 'responses');
+  const request = await readRequest(c, settings, own, 'responses');
   const { body, stream, answer } = request;
-  checkResponseFields(body, settings.thinking);
+  checkResponseFields(body, own.thinking);
   const place = readPlace(body, c.req.header(sessionHeader));
   const posted = readInput(body, limits, place !== undefined);
   const faceOf = (id: string) =>

@@ -1,6 +1,7 @@
 import { MemoryStore, tool } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
+import { openAiRoutes } from '../openai.ts';
 import { describe, expect, test } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../test-support/both-bindings.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';
@@ -86,7 +87,7 @@ const neutral = {
 
 describe.each(routes)('%s', (_route, ask) => {
   test('values that change nothing are accepted, and none of them reaches the model', async () => {
-    const target = testEndpoint(['ok', 'ok'], {}, { clientSettings: [] });
+    const target = testEndpoint(['ok', 'ok'], {}, { openai: openAiRoutes({ clientSettings: [] }) });
     expect(await ask(target.client(), neutral)).toMatchObject({ text: 'ok' });
     const nothing = Object.fromEntries(Object.keys(neutral).map((field) => [field, null]));
     expect(await ask(target.client(), { ...nothing, top_k: null })).toMatchObject({ text: 'ok' });
@@ -125,12 +126,16 @@ describe.each(routes)('%s', (_route, ask) => {
     [{ top_p: 0.5 }, 'topP'],
   ])('%j reaches the model only if clientSettings names %s', async (more, name) => {
     const [[param, value]] = Object.entries(more) as [[string, number]];
-    const closed = testEndpoint(['Never.'], {}, { clientSettings: [] });
+    const closed = testEndpoint(['Never.'], {}, { openai: openAiRoutes({ clientSettings: [] }) });
     await expect(ask(closed.client(), more)).rejects.toMatchObject({
       ...refusal(param),
-      message: expect.stringContaining(`name ${name} in clientSettings of createAgentHandler`),
+      message: expect.stringContaining(`name ${name} in clientSettings of openAiRoutes()`),
     });
-    const open = testEndpoint(['ok', 'ok'], {}, { clientSettings: [name] });
+    const open = testEndpoint(
+      ['ok', 'ok'],
+      {},
+      { openai: openAiRoutes({ clientSettings: [name] }) },
+    );
     await ask(open.client(), more);
     await ask(open.client(), { [param]: 1 });
     const settings = open.model.requests.map((request) => request[name]);
@@ -138,7 +143,10 @@ describe.each(routes)('%s', (_route, ask) => {
   });
 
   test('a setting also reaches the model in a session, whose turns are queued', async () => {
-    const options = { store: new MemoryStore(), clientSettings: ['topP', 'maxTokens'] } as const;
+    const options = {
+      store: new MemoryStore(),
+      openai: openAiRoutes({ clientSettings: ['topP', 'maxTokens'] }),
+    };
     const target = testEndpoint(['One.', 'Two.'], {}, options);
     const client = target.client('ann', { 'x-isoloop-session': crypto.randomUUID() });
     await ask(client, { top_p: 0.25 });
@@ -158,7 +166,8 @@ describe.each(routes)('%s', (_route, ask) => {
   test.each([undefined, true, false])(
     'thinking is shown alike in a stream and in a whole answer (option `thinking`: %s)',
     async (thinking) => {
-      const options = thinking === undefined ? {} : { thinking };
+      const openai = openAiRoutes(thinking === undefined ? {} : { thinking });
+      const options = { openai };
       const target = testEndpoint([thinks, thinks], {}, options);
       const shown = { text: 'Noon.', thinking: thinking === false ? '' : 'It is noon.' };
       expect(await ask(target.client(), {}, false)).toEqual(shown);
@@ -169,7 +178,12 @@ describe.each(routes)('%s', (_route, ask) => {
   test.each(places)('%s: the thinking of an answer in a session is shown alike', async (place) => {
     for (const thinking of [true, false]) {
       const replies = [{ toolCalls: [{ name: 'clock' }] }, thinks, thinks];
-      const bound: Bound = boundEndpoint(place, replies, { tools: [clock] }, { thinking });
+      const bound: Bound = boundEndpoint(
+        place,
+        replies,
+        { tools: [clock] },
+        { openai: openAiRoutes({ thinking }) },
+      );
       const client = bound.client(undefined, { 'x-isoloop-session': bound.id });
       const shown = { text: 'Noon.', thinking: thinking ? 'It is noon.' : '' };
       expect(await ask(client, {}, true)).toEqual(shown);
@@ -188,7 +202,11 @@ test('a client’s seed and texts that end a reply reach the model if clientSett
       refusal(param),
     );
   await askChat(closed.client(), { stop: [] });
-  const open = testEndpoint(['ok', 'ok'], {}, { clientSettings: ['seed', 'stop'] });
+  const open = testEndpoint(
+    ['ok', 'ok'],
+    {},
+    { openai: openAiRoutes({ clientSettings: ['seed', 'stop'] }) },
+  );
   await askChat(open.client(), { seed: 7, stop: 'END' });
   await askChat(open.client(), { seed: -1, stop: ['END', '\n'] });
   expect(open.model.requests).toMatchObject([
@@ -207,7 +225,7 @@ test('chat completions refuse `store: true`, because nothing would be stored', a
 });
 
 test('without thinking, a request for reasoning summaries is refused', async () => {
-  const target = testEndpoint(['ok'], {}, { thinking: false });
+  const target = testEndpoint(['ok'], {}, { openai: openAiRoutes({ thinking: false }) });
   const reasoning = { summary: 'auto' };
   await expect(askResponse(target.client(), { reasoning })).rejects.toMatchObject(
     refusal('reasoning.summary'),
@@ -232,11 +250,11 @@ test.each([
   ],
   [{ clientSettings: 'topP' }, 'clientSettings must be an array; got a string.'],
   [{ thinking: 'no' }, 'thinking must be a boolean; got a string.'],
-])('createAgentHandler refuses wrong values: %j', (options, problem) => {
-  expect(() => testEndpoint([], {}, options as object)).toThrow(
+])('openAiRoutes() refuses wrong values: %j', (options, problem) => {
+  expect(() => openAiRoutes(options as object)).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',
-      message: expect.stringContaining(`createAgentHandler(): ${problem}`),
+      message: expect.stringContaining(`openAiRoutes(): ${problem}`),
     }),
   );
 });

@@ -42,8 +42,6 @@ test('the session list is updated when a session begins, when it gets its title,
     const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
     const settings: HandlerSettings = {
       models: ['m'],
-      clientSettings: [],
-      thinking: true,
       limits: defaultLimits,
       sessions: defaultSessions,
       authorize: () => null,

@@ -4,13 +4,11 @@ import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import { eventOf, toEvents } from '../turn/answer-so-far.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
-import { answerEncoder, isOpenAiFace, wholeAnswer } from '../completions/completion-answer.ts';
 import type { OpenAiFace } from '../completions/completion-answer.ts';
 import { awaitOpening, hasOutput, streamResponse } from '../turn/event-stream.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
-import { faceOfTurn } from './response-id.ts';
-import { opens, type TurnFace } from './turn-face.ts';
+import { isOpenAiFace, openAiOf, opens, type OpenAi, type TurnFace } from './turn-face.ts';
 import type { QueuedTurn } from './queue/turn-queue.ts';
 
 /** Turn that has begun. Any number of clients can read its events. */
@@ -30,7 +28,7 @@ export interface LiveTurn {
 
 export interface LiveResponseOptions {
   readonly face: TurnFace;
-  readonly settings: Pick<HandlerSettings, 'limits'>;
+  readonly settings: Pick<HandlerSettings, 'limits' | 'openai'>;
   /**
    * Set if the client did not start the turn with this request. The client then gets the whole
    * answer, or the events after `lastEventId`.
@@ -53,7 +51,8 @@ export async function liveResponse(
   if (isOpenAiFace(face) && !face.stream) {
     const { turn, stream, agent } = await given;
     const result = await stream.result;
-    return wholeAnswer(result, await faceOfTurn(face, turn.turn, agent.memory));
+    const openai = openAiOf(settings);
+    return openai.whole(result, await openai.faceOf(face, turn.turn, agent.memory));
   }
   const waits = given instanceof Promise;
   let live: LiveTurn | undefined;
@@ -96,12 +95,13 @@ export function placeOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch
 
 async function encoderOf(
   live: LiveTurn | undefined,
-  { face, replay }: LiveResponseOptions,
+  { face, replay, settings }: LiveResponseOptions,
 ): Promise<Encode> {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch, undefined, face.inspect);
   if (isOpenAiFace(face)) {
-    const shown = live ? faceOfLive(face, live) : face;
-    return answerEncoder(await shown, live?.call);
+    const openai = openAiOf(settings);
+    const shown = live ? await faceOfLive(face, live, openai) : face;
+    return openai.encoder(shown, live?.call);
   }
   const encoder = createUiMessageEncoder({
     events: face.events,
@@ -128,7 +128,7 @@ async function encoderOf(
  * Returns the face for an answer of the turn. Waits until the answer begins or ends, because the
  * log has the turn's input only then.
  */
-async function faceOfLive(face: OpenAiFace, live: LiveTurn): Promise<OpenAiFace> {
+async function faceOfLive(face: OpenAiFace, live: LiveTurn, openai: OpenAi): Promise<OpenAiFace> {
   const { turn, stream, agent } = live;
   if (face.kind !== 'response') return face;
   try {
@@ -136,7 +136,7 @@ async function faceOfLive(face: OpenAiFace, live: LiveTurn): Promise<OpenAiFace>
   } catch {
     // The answer reports the failure.
   }
-  return faceOfTurn(face, turn.turn, agent.memory);
+  return openai.faceOf(face, turn.turn, agent.memory);
 }
 
 /**

@@ -1,7 +1,7 @@
-import { isOpenAiFace } from '../completions/completion-answer.ts';
 import type { RequestVariables } from '../handler-options.ts';
 import { errorResponse, logError } from '../http/error-response.ts';
 import type { SessionCommand, SessionRequest } from './session-command.ts';
+import { isOpenAiFace } from './turn-face.ts';
 
 /** Answers a request to a session. An error becomes a response, and is logged. */
 export async function answerRequest(

@@ -1,5 +1,7 @@
 import type { EventBatch } from '@isoloop/core';
-import { isOpenAiFace, type OpenAiFace } from '../completions/completion-answer.ts';
+import { AgentError } from '@isoloop/core';
+import type { OpenAiFace } from '../completions/completion-answer.ts';
+import type { HandlerSettings } from '../handler-options.ts';
 import { hasBegun, hasOutput } from '../turn/event-stream.ts';
 
 /**
@@ -23,4 +25,22 @@ export type StreamFace =
  */
 export function opens(face: TurnFace, batch: EventBatch): boolean {
   return isOpenAiFace(face) ? hasOutput(batch) : hasBegun(batch);
+}
+
+/** Returns whether the client gets the answer in a format of OpenAI. */
+export function isOpenAiFace(face: { readonly kind: string }): face is OpenAiFace {
+  return face.kind === 'completion' || face.kind === 'response';
+}
+
+/** Advice for an endpoint without OpenAI's API. */
+export const missingOpenAi =
+  "OpenAI's API needs `openai: openAiRoutes()` in createAgentHandler(). Import it: import { openAiRoutes } from '@isoloop/edge/openai';";
+
+/** OpenAI's API, as the option `openai` has it. */
+export type OpenAi = NonNullable<HandlerSettings['openai']>;
+
+/** Returns OpenAI's API. Throws `CONFIGURATION` if the endpoint does not have it. */
+export function openAiOf({ openai }: Pick<HandlerSettings, 'openai'>): OpenAi {
+  if (!openai) throw new AgentError('CONFIGURATION', missingOpenAi);
+  return openai;
 }

@@ -1,6 +1,7 @@
 import { ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler, type AgentSetup } from '@isoloop/edge';
+import { openAiRoutes } from '@isoloop/edge/openai';
 import { standIn } from './stand-in.ts';
 import { tools } from './tools.ts';
 
@@ -30,6 +31,8 @@ export const assistant = ({ env, sessionId, memory }: AgentSetup<Env>) =>
 const app = createAgentHandler<Env>({
   agent: assistant,
   authorize: bearerToken((env) => ({ me: env.CLIENT_TOKEN })),
+  // OpenAI's clients talk to `/v1`.
+  openai: openAiRoutes(),
 });
 
 export const ChatSession = app.Session;

@@ -2,16 +2,14 @@ import type { EventBatch, Memory, ReActAgent } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
-import { answerEncoder, isOpenAiFace, wholeAnswer } from '../../completions/completion-answer.ts';
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { awaitOpening, streamResponse } from '../../turn/event-stream.ts';
 import { keepTurn } from '../../turn/keep-turn.ts';
 import { toPublicEvents } from '../../turn/public-events.ts';
 import { makeAgent, echoHeader, echoOf, openMemory } from '../../turn/session.ts';
 import { placeOf } from '../live-turn.ts';
-import { faceOfTurn } from '../response-id.ts';
 import { noContent } from '../session-answer.ts';
-import { opens } from '../turn-face.ts';
+import { isOpenAiFace, openAiOf, opens } from '../turn-face.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 import { AgentError } from '@isoloop/core';
 import { mayAskApproval } from '@isoloop/core/adapter';
@@ -43,13 +41,14 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: s
         const result = await stream.result;
         const told = echoOf(memory);
         const headers = told === undefined ? {} : { [echoHeader]: told };
-        return wholeAnswer(result, await faceOfTurn(face, turn.turn, memory), headers);
+        const openai = openAiOf(settings);
+        return openai.whole(result, await openai.faceOf(face, turn.turn, memory), headers);
       }
       const given = stream.batches()[Symbol.asyncIterator]();
       const batches = await awaitOpening(given, (batch) => opens(face, batch));
       return streamResponse(face, {
         batches,
-        encode: await encoderOf(request, memory),
+        encode: await encoderOf(request, memory, settings),
         // A client that lost its connection sends this id with its next request, so that the
         // request starts no second turn. This host cannot replay events.
         place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
@@ -75,9 +74,13 @@ export function checkApprovals(
 async function encoderOf(
   { turn, face, call }: TurnRequest,
   memory: Memory,
+  settings: HostSettings,
 ): Promise<(batch: EventBatch) => readonly object[]> {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch, memory);
-  if (isOpenAiFace(face)) return answerEncoder(await faceOfTurn(face, turn.turn, memory), call);
+  if (isOpenAiFace(face)) {
+    const openai = openAiOf(settings);
+    return openai.encoder(await openai.faceOf(face, turn.turn, memory), call);
+  }
   const encoder = createUiMessageEncoder({ events: face.events, messageId: turn.messageId });
   return (batch) => encoder.encode(batch).map((chunk) => addEcho(chunk, echoOf(memory)));
 }

@@ -3,7 +3,6 @@ import type { Memory, Msg, ReActAgent } from '@isoloop/core';
 import { answerSoFar } from '../../turn/answer-so-far.ts';
 import { isAskedAgain } from '../../turn/asked-again.ts';
 import { entitle } from '../../turn/chat-turn.ts';
-import { readCall } from '../../completions/completion-call.ts';
 import { logError } from '../../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import type { LiveTurn } from '../live-turn.ts';
@@ -11,11 +10,12 @@ import type { TurnInput } from '../../turn/chat-turn.ts';
 import { makeAgent } from '../../turn/session.ts';
 import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
+import { openAiOf } from '../turn-face.ts';
 import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
 
 export type RunnerSettings = Pick<
   HandlerSettings,
-  'agent' | 'clientSettings' | 'jsonSchema' | 'limits' | 'sessions' | 'systemMessages'
+  'agent' | 'limits' | 'openai' | 'sessions' | 'systemMessages'
 >;
 
 export interface TurnRunnerOptions {
@@ -227,7 +227,7 @@ export class TurnRunner {
 
   async #answer(turn: QueuedTurn, agent: ReActAgent, abort: AbortController): Promise<void> {
     const { queue, memory, settings, onChange } = this.#options;
-    const call = turn.call && readCall(turn.call, settings);
+    const call = turn.call && openAiOf(settings).readCall(turn.call, settings);
     call?.check(agent);
     const start = await (turn.begun ? resumeTurn : beginTurn)(agent, turn.turn, settings);
     if (!start) return;

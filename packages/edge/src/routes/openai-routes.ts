@@ -1,0 +1,81 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentResult, EventBatch, Memory } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
+import { answerEncoder, wholeAnswer, type OpenAiFace } from '../completions/completion-answer.ts';
+import { readCall, type CompletionCall } from '../completions/completion-call.ts';
+import { clientSettings } from '../completions/model-settings.ts';
+import type { OpenAiRoutesOptions, OpenAiSettings } from '../completions/openai-options.ts';
+import type { HandlerSettings, SettingsRoute } from '../handler-options.ts';
+import type { Route } from '../http/endpoint.ts';
+import type { RequestBody } from '../http/request-body.ts';
+import { faceOfTurn } from '../session/response-id.ts';
+import type { SessionTurn } from '../session/session-turn.ts';
+import { completionsRoute } from './completions-route.ts';
+import { modelsRoute } from './models-route.ts';
+import { noStoredResponse, responsesRoute } from './responses-route.ts';
+
+/** OpenAI's API at `/v1`, for the option `openai` of `createAgentHandler`. */
+export interface OpenAiRoutes {
+  /** Returns the routes by path and method. */
+  readonly routes: (
+    allowed: (route: SettingsRoute) => Route,
+  ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
+  /** Reads the settings for an answer from the fields that a queued turn stores. */
+  readonly readCall: (
+    fields: RequestBody,
+    settings: Pick<HandlerSettings, 'limits' | 'systemMessages'>,
+  ) => CompletionCall;
+  /** Returns the response with an answer that is not streamed. */
+  readonly whole: (
+    result: AgentResult,
+    face: OpenAiFace,
+    headers?: Readonly<Record<string, string>>,
+  ) => Response;
+  /** Creates an encoder for a streamed answer. */
+  readonly encoder: (
+    face: OpenAiFace,
+    call: Pick<CompletionCall, 'isExternal'> | undefined,
+  ) => (batch: EventBatch) => readonly object[];
+  /** Returns the face for an answer of the given turn, with the id of its response. */
+  readonly faceOf: (face: OpenAiFace, turn: SessionTurn, memory: Memory) => Promise<OpenAiFace>;
+}
+
+/**
+ * Serves OpenAI's clients: adds `POST /v1/chat/completions`, `POST /v1/responses` and
+ * `GET /v1/models` to an endpoint. Throws `CONFIGURATION` for an unknown setting.
+ *
+ * @example
+ * createAgentHandler<Env>({ agent, authorize, openai: openAiRoutes() });
+ */
+export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
+  const fields = 'clientSettings:array|? thinking:boolean|? jsonSchema:function|?';
+  checkOptions('openAiRoutes()', options, fields);
+  const own: OpenAiSettings = {
+    clientSettings: ['maxTokens', 'temperature'],
+    thinking: true,
+    ...options,
+  };
+  if (!own.clientSettings.every((name) => clientSettings.includes(name)))
+    throw new AgentError(
+      'CONFIGURATION',
+      `openAiRoutes(): clientSettings can only have ${clientSettings.join(', ')}.`,
+    );
+  return {
+    routes: (allowed) => ({
+      '/v1/chat/completions': {
+        POST: allowed((c, settings) => completionsRoute(c, settings, own)),
+      },
+      '/v1/responses': { POST: allowed((c, settings) => responsesRoute(c, settings, own)) },
+      '/v1/responses/:id/:part?': {
+        GET: noStoredResponse,
+        POST: noStoredResponse,
+        DELETE: noStoredResponse,
+      },
+      '/v1/models': { GET: allowed((_c, settings) => modelsRoute(settings)) },
+    }),
+    readCall: (given, settings) => readCall(given, settings, own),
+    whole: wholeAnswer,
+    encoder: answerEncoder,
+    faceOf: faceOfTurn,
+  };
+}
