@@ -3,17 +3,17 @@ import { sourcesMetadata, type HostedTool, type Source } from '../../message/hos
 import type { JsonObject } from '../../message/json/json.ts';
 import { isWholeObject } from '../../message/json/parse-json.ts';
 import { toBase64 } from '../../message/media.ts';
-import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
+import type { AiSdkPart, AiSdkPartOf } from './ai-sdk-part.ts';
 import { AiSdkHostedTool } from './ai-sdk-hosted-tool.ts';
 import { toAgentError } from './ai-sdk-error.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { Usage } from '../usage.ts';
 
-type ResultPart = Extract<AiSdkPart, { readonly type: 'tool-result' }>;
-type SourcePart = Extract<AiSdkPart, { readonly type: 'source' }>;
+type FinishPart = AiSdkPartOf<'finish'>;
+type FileData = AiSdkPartOf<'file'>['data'];
 
 /** A part of a text or of the model's reasoning: its start, some of its characters or its end. */
-type TextPart = Extract<AiSdkPart, { readonly type: `${'text' | 'reasoning'}-${string}` }>;
+type TextPart = AiSdkPartOf<`${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}`>;
 
 interface Metadata {
   readonly providerMetadata?: JsonObject;
@@ -104,7 +104,7 @@ export class AiSdkDecoder {
         if (part.modelId) this.#metadata.model = part.modelId;
         return;
       case 'finish':
-        return this.#finish(part.finishReason, part.usage);
+        return this.#finish(part);
       case 'error':
         throw toAgentError(part.error);
     }
@@ -117,7 +117,7 @@ export class AiSdkDecoder {
       this.#sink.push({ type, id: `${type}-${part.id}`, delta, ...metadataOf(part) });
   }
 
-  #settleHosted(part: ResultPart): void {
+  #settleHosted(part: AiSdkPartOf<'tool-result'>): void {
     const { toolCallId: id } = part;
     const hosted =
       this.#hosted.get(id) ??
@@ -158,7 +158,7 @@ export class AiSdkDecoder {
     call.input ||= input;
   }
 
-  #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage): void {
+  #finish({ finishReason: { unified, raw }, usage }: FinishPart): void {
     // OpenRouter reports a failure as the finish reason `error`, which some provider packages do
     // not recognize.
     if (unified === 'error' || raw === 'error')
@@ -194,7 +194,7 @@ function metadataOf({ providerMetadata }: Pick<TextPart, 'providerMetadata'>): M
   return providerMetadata ? { providerMetadata: providerMetadata as JsonObject } : {};
 }
 
-function toSource(part: SourcePart): Source {
+function toSource(part: AiSdkPartOf<'source'>): Source {
   if (part.sourceType === 'url') {
     const { url, title } = part;
     return { type: 'url', url, ...(title && { title }) };
@@ -203,7 +203,7 @@ function toSource(part: SourcePart): Source {
   return { type: 'document', title, mediaType, ...(filename && { filename }) };
 }
 
-function toUsage({ inputTokens, outputTokens }: AiSdkUsage): Usage {
+function toUsage({ inputTokens, outputTokens }: FinishPart['usage']): Usage {
   const { reasoning } = outputTokens;
   const { cacheRead } = inputTokens;
   return {
@@ -214,7 +214,7 @@ function toUsage({ inputTokens, outputTokens }: AiSdkUsage): Usage {
   };
 }
 
-function toFile(mediaType: string, data: AiSdkFileData): readonly ModelDelta[] {
+function toFile(mediaType: string, data: FileData): readonly ModelDelta[] {
   if (typeof data === 'string') return [{ type: 'file', mediaType, data }];
   if (data instanceof Uint8Array) return [{ type: 'file', mediaType, data: toBase64(data) }];
   if (data.type === 'data') return toFile(mediaType, data.data);

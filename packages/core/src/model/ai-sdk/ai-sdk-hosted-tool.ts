@@ -6,14 +6,14 @@ import {
   type HostedTool,
 } from '../../message/hosted-tool.ts';
 import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
-import type { AiSdkPart } from './ai-sdk-contract.ts';
+import type { AiSdkPartOf } from './ai-sdk-part.ts';
 
-type CallPart = Extract<AiSdkPart, { readonly type: 'tool-call' }>;
-type ResultPart = Extract<AiSdkPart, { readonly type: 'tool-result' }>;
-type Metadata = AiSdkPart['providerMetadata'];
+type CallPart = AiSdkPartOf<'tool-call'>;
+type ResultPart = AiSdkPartOf<'tool-result'>;
+type Metadata = CallPart['providerMetadata'];
 
 /** What the next request needs to send the parts of a hosted tool back. */
 interface SentBack {
@@ -52,11 +52,10 @@ export class AiSdkHostedTool {
     return new AiSdkHostedTool(call, { provider, isLate: true });
   }
 
-  settle({ result = null, isError, providerMetadata }: ResultPart): void {
-    const error = isError
-      ? { error: typeof result === 'string' ? result : JSON.stringify(result) }
-      : {};
-    this.#tool = { ...this.#tool, output: result, ...error };
+  settle({ result, isError, providerMetadata }: ResultPart): void {
+    const output = ((result as unknown) ?? null) as JsonValue;
+    const text = typeof output === 'string' ? output : JSON.stringify(output);
+    this.#tool = { ...this.#tool, output, ...(isError && { error: text }) };
     this.#sentBack = { ...this.#sentBack, result: providerMetadata };
   }
 

@@ -1,7 +1,8 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { toAiSdkCall } from './ai-sdk-call.ts';
-import type { AiSdkLanguageModel, AiSdkPart } from './ai-sdk-contract.ts';
+import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
+import type { AiSdkPart } from './ai-sdk-part.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
 import { toAgentError } from './ai-sdk-error.ts';
 import { openHostedCalls } from './ai-sdk-hosted-tool.ts';
