@@ -7,6 +7,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'error',
     'message',
     'schema',
+    'wait',
     'model',
     'tokens',
     'event',

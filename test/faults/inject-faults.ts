@@ -3,7 +3,7 @@ import type { AgentResult } from '../../packages/core/src/event/agent-result.ts'
 import type { ReActAgent } from '../../packages/core/src/preset/react-agent.ts';
 import { AgentError } from '../../packages/core/src/error/agent-error.ts';
 import type { Awaitable } from '../../packages/core/src/event/hook.ts';
-import type { KeyValueStore } from '../../packages/core/src/memory/key-value-store.ts';
+import type { KeyValueStore } from '../../packages/core/src/memory/store/key-value-store.ts';
 import { SessionMemory } from '../../packages/core/src/memory/session-memory.ts';
 import { userMessage } from '../../packages/core/src/message/create-message.ts';
 import { toolUsesOf } from '../../packages/core/src/message/message-text.ts';

@@ -1,9 +1,7 @@
-import type { KeyValueStore } from '../../packages/core/src/memory/key-value-store.ts';
+import type { KeyValueStore } from '../../packages/core/src/memory/store/key-value-store.ts';
 import type { WriteOptions } from '../../packages/core/src/memory/memory.ts';
-import {
-  SessionMemory,
-  type SessionMemoryOptions,
-} from '../../packages/core/src/memory/session-memory.ts';
+import { SessionMemory } from '../../packages/core/src/memory/session-memory.ts';
+import type { SessionMemoryOptions } from '../../packages/core/src/memory/session-memory-options.ts';
 import { toolResultsOf } from '../../packages/core/src/message/message-text.ts';
 import type { Msg } from '../../packages/core/src/message/msg.ts';
 import type {

@@ -17,6 +17,6 @@ export type {
   ContextRequest,
   FittedContext,
 } from './middleware/context/context-policy.ts';
-export type { SummaryStore } from './memory/key-value-store.ts';
+export type { SummaryStore } from './memory/store/key-value-store.ts';
 export { markImported, type MarkImportedOptions } from './middleware/context/mark-imported.ts';
 export { sessionSummaries } from './memory/session-summaries.ts';

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { newServer, type McpTestServer } from '../test-support/mcp-server.ts';
 import { ReActAgent } from './preset/react-agent.ts';
 import type { Decision } from './event/pending-call.ts';
-import { MemoryStore } from './memory/memory-store.ts';
+import { MemoryStore } from './memory/store/memory-store.ts';
 import { SessionMemory } from './memory/session-memory.ts';
 import { outputText, toolResultsOf } from './message/message-text.ts';
 import type { JsonObject } from './message/json/json.ts';

@@ -7,11 +7,7 @@ export type {
 } from './testing/scripted-model.ts';
 export { memoryConformance, type MemoryConformanceOptions } from './testing/memory-conformance.ts';
 export { modelConformance } from './testing/model-conformance.ts';
-export type {
-  ConformanceCall,
-  ConformanceReply,
-  HttpModelUnderTest,
-  OtherModelUnderTest,
-} from './testing/model-conformance.ts';
+export type { HttpModelUnderTest, OtherModelUnderTest } from './testing/model-conformance.ts';
+export type { ConformanceCall, ConformanceReply } from './testing/model-outcome.ts';
 export { keyValueStoreConformance } from './testing/store-conformance.ts';
 export type { TestFramework } from './testing/test-framework.ts';

@@ -1,1 +1,1 @@
-export { unstorageStore, type UnstorageStoreOptions } from './memory/unstorage-store.ts';
+export { unstorageStore, type UnstorageStoreOptions } from './memory/store/unstorage-store.ts';

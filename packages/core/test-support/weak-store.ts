@@ -1,5 +1,5 @@
-import type { KeyValueStore } from '../src/memory/key-value-store.ts';
-import { MemoryStore } from '../src/memory/memory-store.ts';
+import type { KeyValueStore } from '../src/memory/store/key-value-store.ts';
+import { MemoryStore } from '../src/memory/store/memory-store.ts';
 
 /** Creates a store without `compareAndSet` that writes one value at a time, like Cloudflare KV. */
 export function weakStore(store: MemoryStore = new MemoryStore()): KeyValueStore {

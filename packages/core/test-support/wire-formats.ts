@@ -1,4 +1,4 @@
-import type { ConformanceCall, ConformanceReply } from '../src/testing/model-conformance.ts';
+import type { ConformanceCall, ConformanceReply } from '../src/testing/model-outcome.ts';
 
 type Wire = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fitContext } from '../middleware/context/fit-context.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf } from '../message/message-text.ts';
 import type { ModelRequest } from '../model/chat-model.ts';

@@ -10,7 +10,7 @@ import type { Memory } from '../memory/memory.ts';
 import { checkRounds } from '../event/check-rounds.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
-import { abortables } from '../model/abortable.ts';
+import { abortables } from '../wait/abortable.ts';
 import { ToolList } from '../tool/set/tool-list.ts';
 import { toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';

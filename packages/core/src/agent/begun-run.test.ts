@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isCutOff } from '../memory/log/resumption.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';

@@ -4,7 +4,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { LogRecord } from '../memory/log/log-record.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { adoptRecords } from '../memory/adopt-records.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';

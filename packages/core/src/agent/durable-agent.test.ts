@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { textOf } from '../message/message-text.ts';
 import { listSessions } from '../memory/list-sessions.ts';
 import { SessionMemory } from '../memory/session-memory.ts';

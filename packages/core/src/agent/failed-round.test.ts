@@ -4,7 +4,7 @@ import type { AgentOptions } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';

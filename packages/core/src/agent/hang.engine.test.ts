@@ -4,7 +4,7 @@ import type { AgentOptions, CallOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { spendCap } from '../middleware/guard/input/spend-cap.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { responseCache } from '../middleware/resilience/response-cache.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { advanceUntil } from '../../test-support/hang.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import type { Msg } from '../message/msg.ts';
 import { textOf } from '../message/message-text.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { Decision } from '../event/pending-call.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import { directAnswers } from '../middleware/answer/direct-answers.ts';

@@ -3,7 +3,7 @@ import type { AgentOptions } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, Hooks } from '../event/hook.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import { positionHooks } from '../preset/position-hooks.ts';

@@ -3,7 +3,7 @@ import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { Semaphore } from '../middleware/limits/concurrency.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';

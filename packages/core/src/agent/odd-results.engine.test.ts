@@ -4,7 +4,7 @@ import type { ToolResult } from '../message/content-block.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Middleware } from './middleware.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

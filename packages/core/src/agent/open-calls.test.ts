@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import type { Memory } from '../memory/memory.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';

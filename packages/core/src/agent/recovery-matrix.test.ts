@@ -5,7 +5,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { Decision } from '../event/pending-call.ts';
 import type { OutputMode } from '../middleware/output/value-mode.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { isCutOff } from '../memory/log/resumption.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage } from '../message/create-message.ts';

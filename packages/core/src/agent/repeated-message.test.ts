@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { userMessage } from '../message/create-message.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

@@ -5,7 +5,7 @@ import { assistantMessage, toolMessage, userMessage } from '../message/create-me
 import { EchoMemory } from '../memory/branch/echo-memory.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

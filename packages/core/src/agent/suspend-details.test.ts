@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Decision } from '../event/pending-call.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

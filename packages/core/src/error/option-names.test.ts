@@ -11,7 +11,7 @@ import { replace } from '../state/state-key.ts';
 import { stateKeys } from '../middleware/state/state-keys.ts';
 import { keywordMemory } from '../search/keyword-memory.ts';
 import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { multiAgent } from '../model/multi-agent/multi-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';

@@ -1,7 +1,7 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
-import type { Waits } from '../model/waits.ts';
+import type { Waits } from '../wait/waits.ts';
 import { checkEvent } from './check-event.ts';
 import { controlsAt, type Misuse } from './hook-controls.ts';
 import type { Awaitable, Hook, HookControl } from './hook.ts';

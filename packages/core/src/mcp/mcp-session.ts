@@ -7,9 +7,9 @@ import type {
 } from '@modelcontextprotocol/client';
 import type * as sdkModule from '@modelcontextprotocol/client';
 import { AgentError, misconfigured } from '../error/agent-error.ts';
-import { abortable } from '../model/abortable.ts';
-import { Deadline } from '../model/deadline.ts';
-import { longestTimeout, wait } from '../model/timer.ts';
+import { abortable } from '../wait/abortable.ts';
+import { Deadline } from '../wait/deadline.ts';
+import { longestTimeout, wait } from '../wait/timer.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import { toQuestions, type McpAnswers, type McpReply } from './call/mcp-question.ts';

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json/json.ts';
-import { abortable } from '../model/abortable.ts';
-import { wait } from '../model/timer.ts';
+import { abortable } from '../wait/abortable.ts';
+import { wait } from '../wait/timer.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
 import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';

@@ -4,7 +4,7 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import { createMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 
 /** A store that counts the writes of the log: one for each new head. */

@@ -4,7 +4,7 @@ import { textOf } from '../message/message-text.ts';
 import { listSessions } from './list-sessions.ts';
 import { parseHead } from './log/stored-head.ts';
 import { SessionMemory } from './session-memory.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 
 const conflict = { code: 'SESSION_CONFLICT', retryable: true };
 

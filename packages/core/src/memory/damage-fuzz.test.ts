@@ -20,8 +20,8 @@ import {
 } from '../../test-support/damage/outcome.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
-import type { KeyValueStore } from './key-value-store.ts';
-import { MemoryStore } from './memory-store.ts';
+import type { KeyValueStore } from './store/key-value-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 
 interface Case {

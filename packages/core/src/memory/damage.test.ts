@@ -7,7 +7,7 @@ import { assistantMessage, toolMessage, userMessage } from '../message/create-me
 import type { Msg } from '../message/msg.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
 import { LogFold } from './log/session-view.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { listSessions } from './list-sessions.ts';
 import { repairSession } from './repair-session.ts';
 import { SessionMemory } from './session-memory.ts';

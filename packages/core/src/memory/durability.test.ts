@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 import { userMessage } from '../message/create-message.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';

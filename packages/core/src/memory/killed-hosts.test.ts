@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { RunNote } from './log/log-record.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 import type { Msg } from '../message/msg.ts';
 import {

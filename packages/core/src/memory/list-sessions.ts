@@ -1,7 +1,7 @@
 import { checkFields, checkOptions } from '../error/check-fields.ts';
-import type { KeyValueStore } from './key-value-store.ts';
+import type { KeyValueStore } from './store/key-value-store.ts';
 import { parseHead } from './log/stored-head.ts';
-import { keyPrefix } from './storage-keys.ts';
+import { keyPrefix } from './store/storage-keys.ts';
 
 /** A session as `listSessions` returns it. */
 export interface SessionInfo {

@@ -1,11 +1,10 @@
-import { AgentError } from '../error/agent-error.ts';
+import type { AgentError } from '../error/agent-error.ts';
 import { repairTurns } from './branch/repair-turns.ts';
-import type { KeyValueStore } from './key-value-store.ts';
-import { findHead } from './log/find-head.ts';
+import type { KeyValueStore } from './store/key-value-store.ts';
+import { replaceLog } from './log/replace-log.ts';
 import { SessionStore } from './log/session-store.ts';
 import { LogFold } from './log/session-view.ts';
-import { snapshot } from './log/snapshot.ts';
-import { flushesOf, replacedBy } from './log/stored-batch.ts';
+import { flushesOf } from './log/stored-batch.ts';
 
 /**
  * Repairs a damaged session in a store: keeps the readable records and returns the errors.
@@ -27,7 +26,7 @@ export async function repairSession(
   const turns = await values.keys(store.keys.turn(''));
   if (turns.length) return repairTurns(store);
   const text = await store.head();
-  const { head, error: headError } = await findHead(store, text);
+  const { head, error: headError } = await store.headForRepair(text);
   const found = await store.readBatches(head?.refs.flat() ?? [], new Map());
   const { batches } = found;
   const unread = [...found.unread];
@@ -36,13 +35,6 @@ export async function repairSession(
   if (!errors.length) return errors;
   const lost = unread.map(({ ref }) => ref);
   const records = new LogFold().load(flushesOf(batches, lost)).records();
-  const replaces = [...batches.keys()];
-  const written = snapshot(store, head, { records, owner: head?.owner, replaces });
-  if (!(await store.write({ ...written, expected: text })))
-    throw new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.', {
-      retryable: true,
-    });
-  // In a store without `compareAndSet`, a reader may still see the head before.
-  await store.deleteBatches([...(store.isSafe ? replaces : []), ...replacedBy(batches)]);
+  await replaceLog(store, { text, head, batches }, { records, owner: head?.owner });
   return errors;
 }

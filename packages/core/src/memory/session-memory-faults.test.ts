@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { userMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
-import type { KeyValueStore } from './key-value-store.ts';
-import { MemoryStore } from './memory-store.ts';
+import type { KeyValueStore } from './store/key-value-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 import { lies, lyingStore } from '../testing/lying-store.ts';
 

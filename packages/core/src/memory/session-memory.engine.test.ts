@@ -3,9 +3,9 @@ import * as vitest from 'vitest';
 import { userMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { memoryConformance } from '../testing/memory-conformance.ts';
-import type { KeyValueStore } from './key-value-store.ts';
+import type { KeyValueStore } from './store/key-value-store.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 
 for (const durability of ['step', 'turn'] as const) {

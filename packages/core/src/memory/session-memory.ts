@@ -4,62 +4,23 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseMessages } from '../message/validation/validate-message.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
-import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
+import { memoryFields, type SessionMemoryOptions } from './session-memory-options.ts';
+import type { KeyValueStore, StoreFeatures } from './store/key-value-store.ts';
 import { suspendedNote } from './log/call-notes.ts';
-import { KeptGroups } from './log/kept-groups.ts';
+import { KeptGroups } from './kept-groups.ts';
 import { recordsOf, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
-import { notedReplies } from './log/noted-replies.ts';
+import { notedReplies } from './noted-replies.ts';
 import {
   SessionLog,
   type FlushContext,
   type Log,
   type SessionLogOptions,
 } from './log/session-log.ts';
+import { shortId } from './log/session-keys.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import { LogFold, type SessionView } from './log/session-view.ts';
 import type { Memory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
-import { groupsKey, titleKey, valuesKey } from './storage-keys.ts';
-
-/** How a `SessionMemory` writes, and whom it tells about problems of its store. */
-export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 'random'> {
-  /**
-   * When messages are written: `step` (default) before `append` resolves, `turn` at the next
-   * `flush`.
-   */
-  readonly durability?: 'step' | 'turn';
-  /**
-   * Returns a name for written records: letters, digits and dashes. Each name must be new. Default:
-   * random names.
-   */
-  readonly generateId?: () => string;
-  /** Clock for the session's times, in milliseconds since 1970. Default: `Date.now`. */
-  readonly now?: () => number;
-  /**
-   * Number of writes from which a session's log is compacted. Default: 256. An opened session is
-   * compacted once, at its next write.
-   */
-  readonly compactAfter?: number;
-  /**
-   * Receives an error for each stored record that is damaged, missing or of another version of the
-   * library. The memory then reads the rest of the session and overwrites nothing. Default: reading
-   * such a session rejects with `STORAGE_FAILED`.
-   */
-  readonly onDamage?: (error: AgentError) => void;
-  /**
-   * Whether to refuse a store without `compareAndSet`, which may lose records of concurrent writers.
-   * The constructor then throws `CONFIGURATION`. Default: false.
-   */
-  readonly requireCompareAndSet?: boolean;
-  /**
-   * Receives `SESSION_CONFLICT` once, when this memory sees that another writer has changed the
-   * session in a store without `compareAndSet`. Default: `console.warn`.
-   */
-  readonly onWarning?: (warning: AgentError) => void;
-}
-
-/** Fields of `SessionMemoryOptions` without `durability`, for `checkOptions`. */
-export const memoryFields =
-  'generateId,now,onDamage,onWarning,sleep,random:function|? compactAfter:count|? requireCompareAndSet:boolean|?';
+import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
 
 /**
  * Keeps a conversation in a store, so that another process or a later visit continues it. The
@@ -412,9 +373,4 @@ export class SessionMemory implements Memory {
 function lagging(what: string): AgentError {
   const message = `This memory has no ${what}, because reads of its store may lag behind writes.`;
   return misconfigured(message);
-}
-
-/** Returns a random name for written records. */
-function shortId(): string {
-  return crypto.randomUUID().slice(0, 18);
 }

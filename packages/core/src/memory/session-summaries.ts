@@ -1,4 +1,4 @@
-import type { SummaryStore } from './key-value-store.ts';
+import type { SummaryStore } from './store/key-value-store.ts';
 import type { RunNote } from './log/log-record.ts';
 import type { SessionMemory } from './session-memory.ts';
 

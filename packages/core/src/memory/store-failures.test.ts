@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
-import type { KeyValueStore } from './key-value-store.ts';
-import { MemoryStore } from './memory-store.ts';
+import type { KeyValueStore } from './store/key-value-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 import { userMessage } from '../message/create-message.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { listSessions } from './list-sessions.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 
 /** A store that counts the values that are read. */

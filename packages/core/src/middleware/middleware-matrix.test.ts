@@ -5,7 +5,7 @@ import { summarization } from './context/summary/summarization.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { piiGuard } from './guard/pii/pii-guard.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import { circuitBreaker } from './resilience/circuit-breaker.ts';
 import { modelTimeout } from './resilience/model-timeout.ts';

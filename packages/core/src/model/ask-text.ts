@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, userMessage } from '../message/create-message.ts';
 import { asOwn } from '../message/metadata-keys.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline } from '../wait/deadline.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo } from './chat-model.ts';
 import { usualReplyLength } from './reply-length.ts';
 import type { Usage } from './usage.ts';

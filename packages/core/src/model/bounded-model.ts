@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
-import { abortables } from './abortable.ts';
+import { abortables } from '../wait/abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
-import { Pace } from './pace.ts';
+import { Pace } from '../wait/pace.ts';
 import { ReplyLength, usualReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 

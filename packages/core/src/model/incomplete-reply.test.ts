@@ -8,7 +8,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import type { ChatModel, ModelDelta } from './chat-model.ts';
 import { openai, type Fetch } from '../openai.ts';
-import type { ConformanceReply } from '../testing/model-conformance.ts';
+import type { ConformanceReply } from '../testing/model-outcome.ts';
 import { tool } from '../tool/tool.ts';
 import { fromAiSdk } from './ai-sdk/ai-sdk-model.ts';
 

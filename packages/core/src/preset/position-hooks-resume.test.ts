@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { ReActAgent } from './react-agent.ts';
 import type { AgentOptions } from './react-agent.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { toolMessage } from '../message/create-message.ts';
 import { springAiAlibaba } from './spring-ai-alibaba.ts';

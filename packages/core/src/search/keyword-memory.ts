@@ -1,8 +1,8 @@
 import type { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { reportFailure } from '../error/report-failure.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
-import { keyPrefix } from '../memory/storage-keys.ts';
+import type { KeyValueStore } from '../memory/store/key-value-store.ts';
+import { keyPrefix } from '../memory/store/storage-keys.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';

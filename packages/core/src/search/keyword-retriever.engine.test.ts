@@ -8,7 +8,7 @@ import {
   type KeywordRetriever,
   type KeywordRetrieverOptions,
 } from './keyword-retriever.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 
 const library: readonly SearchDocument[] = [
   { id: 'en-hours', content: 'The library opens at nine in the morning and closes at eight.' },

@@ -1,8 +1,8 @@
 import { AgentError, invalidInput } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { reportFailure } from '../error/report-failure.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
-import { keyPrefix } from '../memory/storage-keys.ts';
+import type { KeyValueStore } from '../memory/store/key-value-store.ts';
+import { keyPrefix } from '../memory/store/storage-keys.ts';
 import type { RetrievedDocument } from '../message/retrieved-document.ts';
 import type { ChunkOptions } from './chunk-text.ts';
 import { DocumentIndex, type SearchDocument } from './document-index.ts';

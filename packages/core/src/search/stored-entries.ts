@@ -1,9 +1,9 @@
 import { AgentError, invalidInput } from '../error/agent-error.ts';
 import { isRecord } from '../message/json/is-record.ts';
-import type { Entry, KeyValueStore } from '../memory/key-value-store.ts';
-import { joinValue, splitValue } from '../memory/split-value.ts';
-import { encodeForKey, valueKeys } from '../memory/storage-keys.ts';
-import { abortable } from '../model/abortable.ts';
+import type { Entry, KeyValueStore } from '../memory/store/key-value-store.ts';
+import { joinValue, splitValue } from '../memory/store/split-value.ts';
+import { encodeForKey, valueKeys } from '../memory/store/storage-keys.ts';
+import { abortable } from '../wait/abortable.ts';
 
 const formatVersion = 1;
 

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
+import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 
 /** Kinds of wrong answers to a conditional write, `compareAndSet` or `setManyIf`. */
 export const lies = [

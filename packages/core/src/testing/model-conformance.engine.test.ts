@@ -1,7 +1,8 @@
 import * as vitest from 'vitest';
 import { httpProviders } from '../../test-support/providers.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
-import { modelConformance, type ConformanceReply } from './model-conformance.ts';
+import { modelConformance } from './model-conformance.ts';
+import type { ConformanceReply } from './model-outcome.ts';
 import { ScriptedModel } from './scripted-model.ts';
 
 for (const { name, model, wire } of httpProviders)

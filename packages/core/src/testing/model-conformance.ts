@@ -1,35 +1,24 @@
 import { Agent } from '../agent/agent.ts';
-import { AgentError } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-fields.ts';
-import type { ContentBlock } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import type { ChatModel } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-request.ts';
-import { ReplyAssembler } from '../model/reply-assembler.ts';
 import type { Usage } from '../model/usage.ts';
 import { answeringFetch, type AnsweringFetch, type AnsweringOptions } from './answering-fetch.ts';
+import {
+  callWith,
+  contentOf,
+  expectedOf,
+  finishOf,
+  mustBeSent,
+  outcomeOf,
+  replies,
+  request,
+  text,
+  tools,
+  type ConformanceReply,
+  type Outcome,
+} from './model-outcome.ts';
 import type { TestFramework } from './test-framework.ts';
-
-/** A reply that the model under test has to give: first thinking, then text, then tool calls. */
-export interface ConformanceReply {
-  /** Pieces of the thinking. Each is a delta of its own. */
-  readonly thinking?: readonly string[];
-  /** Pieces of the text. Each is a delta of its own. */
-  readonly text?: readonly string[];
-  readonly toolCalls?: readonly ConformanceCall[];
-  /** Why the reply ends. The finish reason on the wire is the provider's term for it. */
-  readonly finish: 'stop' | 'tool-calls' | 'length';
-  /** Token counts that the provider reports. Default: it reports none. */
-  readonly usage?: Usage;
-}
-
-/** A tool call in a reply that the model under test has to give. */
-export interface ConformanceCall {
-  readonly id: string;
-  readonly name: string;
-  /** Pieces of the arguments' JSON text. The text may be empty, or not be JSON. */
-  readonly arguments: readonly string[];
-}
 
 /** A model over HTTP. The suite is its server. */
 export interface HttpModelUnderTest {
@@ -51,26 +40,6 @@ export interface OtherModelUnderTest {
   /** Creates a model that gives this reply. Returns `undefined` if it cannot give such a reply. */
   readonly modelWith: (reply: ConformanceReply) => ChatModel | undefined;
 }
-
-const text: ConformanceReply = {
-  text: ['It is', ' 18 °C in 東京 😀.', '\n"Mild" \\ for Nov.'],
-  finish: 'stop',
-  usage: { inputTokens: 12, outputTokens: 7 },
-};
-const tools: ConformanceReply = {
-  text: ['I look.'],
-  toolCalls: [
-    { id: 'call_a', name: 'weather', arguments: ['{"city":', '"東京 😀","days"', ':[1,2]}'] },
-    { id: 'call_b', name: 'clock', arguments: ['{}'] },
-    { id: 'call_c', name: 'weather', arguments: ['{"city":"Oslo"}'] },
-  ],
-  finish: 'tool-calls',
-};
-const replies = {
-  text,
-  thinking: { thinking: ['Let me', ' think.'], text: ['Yes.'], finish: 'stop' },
-  tools,
-} as const satisfies Readonly<Record<string, ConformanceReply>>;
 
 /**
  * Defines the tests that every `ChatModel` must pass, with the given functions of vitest. A model
@@ -116,72 +85,73 @@ function answering({ model, wire }: HttpModelUnderTest): ModelWith {
 
 /** What a reply contains. */
 function replyTests({ expect, test }: TestFramework, modelWith: ModelWith): void {
-  const outcomeFor = async (reply: ConformanceReply): Promise<Outcome | undefined> => {
-    const model = modelWith(reply);
-    return model && (await outcomeOf(model));
+  /** Defines a test of one reply. It checks nothing for a model that cannot give the reply. */
+  const testReply = (
+    title: string,
+    reply: ConformanceReply,
+    check: (outcome: Outcome) => void,
+  ): void => {
+    test(title, async () => {
+      const model = modelWith(reply);
+      if (model) check(await outcomeOf(model));
+    });
   };
 
-  for (const [kind, reply] of Object.entries<ConformanceReply>(replies))
-    test(`a reply with ${kind} arrives unchanged, and ends with one finish delta`, async () => {
-      const outcome = await outcomeFor(reply);
-      if (!outcome) return;
-      expect(outcome.error).toBeUndefined();
-      expect(contentOf(outcome.deltas)).toEqual(expectedOf(reply));
-      const ends = outcome.deltas.map(({ type }) => type === 'finish');
-      expect([ends.indexOf(true), ends.at(-1)]).toEqual([ends.length - 1, true]);
-    });
+  for (const [kind, reply] of Object.entries(replies))
+    testReply(
+      `a reply with ${kind} arrives unchanged, and ends with one finish delta`,
+      reply,
+      ({ deltas, error }) => {
+        expect(error).toBeUndefined();
+        expect(contentOf(deltas)).toEqual(expectedOf(reply));
+        const ends = deltas.map(({ type }) => type === 'finish');
+        expect([ends.indexOf(true), ends.at(-1)]).toEqual([ends.length - 1, true]);
+      },
+    );
 
-  test('each tool call has an id and an index of its own', async () => {
-    const outcome = await outcomeFor(tools);
-    if (!outcome) return;
-    const calls = outcome.deltas.filter((delta) => delta.type === 'tool-input');
+  testReply('each tool call has an id and an index of its own', tools, ({ deltas }) => {
+    const calls = deltas.filter((delta) => delta.type === 'tool-input');
     expect(new Set(calls.map(({ index }) => index)).size).toBe(3);
     expect(new Set(calls.flatMap(({ id }) => id || [])).size).toBe(3);
   });
 
-  test('a tool call with empty arguments has the input {}', async () => {
-    const outcome = await outcomeFor(callWith(''));
-    if (!outcome) return;
-    expect(contentOf(outcome.deltas)).toEqual([{ type: 'tool_use', name: 'clock', input: {} }]);
+  testReply('a tool call with empty arguments has the input {}', callWith(''), ({ deltas }) => {
+    expect(contentOf(deltas)).toEqual([{ type: 'tool_use', name: 'clock', input: {} }]);
   });
 
   for (const wrong of ['{"city": ', '{"city": Oslo}', '["Oslo"'])
-    test(`arguments that are not JSON never become an input: ${wrong}`, async () => {
-      const outcome = await outcomeFor(callWith(wrong));
-      if (!outcome) return;
-      const { deltas, error } = outcome;
-      // A model may also refuse the reply.
-      if (error) expect([error.code, error.retryable]).toEqual(['MODEL_BAD_RESPONSE', true]);
-      else expect(contentOf(deltas)).toEqual([{ type: 'tool_use', name: 'clock', input: null }]);
-    });
+    testReply(
+      `arguments that are not JSON never become an input: ${wrong}`,
+      callWith(wrong),
+      ({ deltas, error }) => {
+        // A model may also refuse the reply.
+        if (error) expect([error.code, error.retryable]).toEqual(['MODEL_BAD_RESPONSE', true]);
+        else expect(contentOf(deltas)).toEqual([{ type: 'tool_use', name: 'clock', input: null }]);
+      },
+    );
 
-  test('the usage contains the token counts of the provider', async () => {
-    for (const usage of usages) {
-      const outcome = await outcomeFor({ ...text, usage });
-      if (!outcome) return;
-      const { inputTokens, outputTokens, ...parts } = finishOf(outcome).usage ?? {};
-      expect({ inputTokens, outputTokens }).toEqual({
-        inputTokens: usage.inputTokens,
-        outputTokens: usage.outputTokens,
-      });
-      for (const [part, count] of Object.entries(parts))
-        expect([part, count]).toEqual([part, usage[part as keyof Usage] ?? 0]);
-    }
-  });
+  for (const usage of usages)
+    testReply(
+      `the usage contains the token counts of the provider: ${Object.keys(usage).join()}`,
+      { ...text, usage },
+      (outcome) => {
+        const { inputTokens, outputTokens, ...parts } = finishOf(outcome).usage ?? {};
+        expect([inputTokens, outputTokens]).toEqual([usage.inputTokens, usage.outputTokens]);
+        for (const [part, count] of Object.entries(parts))
+          expect([part, count]).toEqual([part, usage[part as keyof Usage] ?? 0]);
+      },
+    );
 
   test('the finish reason shows whether the reply reached the limit of its length', async () => {
-    const outcomes = await Promise.all([
-      outcomeFor(text),
-      outcomeFor({ ...text, finish: 'length' }),
-    ]);
-    const [stop, length] = outcomes.map((outcome) => outcome && finishOf(outcome).reason);
-    if (stop === undefined || length === undefined) return;
-    expect(stop === '' || length === '' || stop === length).toBe(false);
+    const models = [modelWith(text), modelWith({ ...text, finish: 'length' })];
+    const outcomes = await Promise.all(models.flatMap((model) => (model ? outcomeOf(model) : [])));
+    if (outcomes.length < 2) return;
+    const reasons = outcomes.map((outcome) => finishOf(outcome).reason);
+    expect(reasons.includes('') || reasons[0] === reasons[1]).toBe(false);
   });
 
   test('an agent ends a reply that is longer than its limit', async () => {
-    const long = { ...text, text: Array.from({ length: 200 }, () => 'word '.repeat(100)) };
-    const model = modelWith(long);
+    const model = modelWith({ ...text, text: Array(200).fill('word '.repeat(100)) });
     if (!model) return;
     const agent = new Agent({ name: 'a', model, limits: { replyLength: 10_000 } });
     const result = await agent.call('Hi', { throwOnError: false });
@@ -203,7 +173,7 @@ function abortTests({ expect, test }: TestFramework, modelWith: ModelWith): void
     expect([deltas, error?.code]).toEqual([[], 'ABORTED']);
   });
 
-  for (const [kind, reply] of Object.entries<ConformanceReply>(replies))
+  for (const [kind, reply] of Object.entries(replies))
     test(`a reader may leave or abort after any delta of a reply with ${kind}`, async () => {
       const whole = modelWith(reply);
       if (!whole) return;
@@ -260,7 +230,7 @@ function pieceTests({ expect, test }: TestFramework, target: HttpModelUnderTest)
       expect(await contentFrom([bytes.slice(0, at), bytes.slice(at)])).toEqual(expectedOf(tools));
   });
 
-  for (const [kind, reply] of Object.entries<ConformanceReply>(replies))
+  for (const [kind, reply] of Object.entries(replies))
     test(`a reply with ${kind} may arrive byte by byte, or at once`, async () => {
       const bytes = bytesOf(wire(reply));
       if (!bytes.length) return;
@@ -319,7 +289,7 @@ function connectionTests({ expect, test }: TestFramework, target: HttpModelUnder
     end: Required<AnsweringOptions>['end'],
   ): AnsweringFetch => answeringFetch(pieces, { end });
 
-  for (const [kind, reply] of Object.entries<ConformanceReply>({ ...replies, call: callWith('') }))
+  for (const [kind, reply] of Object.entries({ ...replies, call: callWith('') }))
     test(`a reply with ${kind} that ends early fails, and its error is retryable`, async () => {
       const pieces = wire(reply) ?? [];
       for (const end of ['close', 'break'] as const)
@@ -355,136 +325,6 @@ function connectionTests({ expect, test }: TestFramework, target: HttpModelUnder
   });
 }
 
-interface Outcome {
-  readonly deltas: readonly ModelDelta[];
-  readonly reads: number;
-  readonly error: AgentError | undefined;
-}
-
-interface Reading {
-  readonly signal?: AbortSignal;
-  /** Number of reads after which the reader leaves. */
-  readonly leaveAfter?: number;
-  /** Number of reads after which the reader aborts the request. */
-  readonly abortAfter?: number;
-}
-
-/** Reads a reply of the model, as far as it goes. */
-async function outcomeOf(model: ChatModel, reading: Reading = {}): Promise<Outcome> {
-  const controller = new AbortController();
-  const { signal = controller.signal, leaveAfter, abortAfter } = reading;
-  const deltas: ModelDelta[] = [];
-  let reads = 0;
-  try {
-    for await (const read of model.stream(request, { signal })) {
-      deltas.push(...read);
-      reads += 1;
-      if (reads === leaveAfter) break;
-      if (reads === abortAfter) controller.abort();
-    }
-  } catch (error) {
-    return { deltas, reads, error: AgentError.from(error) };
-  }
-  return { deltas, reads, error: undefined };
-}
-
-function finishOf({ deltas }: Outcome): Partial<Extract<ModelDelta, { type: 'finish' }>> {
-  return deltas.find((delta) => delta.type === 'finish') ?? {};
-}
-
-/** Returns the blocks of a reply, without what only the provider needs. */
-function contentOf(deltas: readonly ModelDelta[]): readonly unknown[] {
-  let calls = 0;
-  const reply = new ReplyAssembler({
-    messageId: 'reply',
-    toolUseId: (given) => given ?? `unnamed_${(calls += 1)}`,
-  });
-  for (const delta of deltas) reply.add(delta);
-  return reply.content({ partial: false }).flatMap(shown);
-}
-
-function shown(block: ContentBlock): readonly unknown[] {
-  switch (block.type) {
-    case 'text':
-      return block.text ? [{ type: 'text', text: block.text }] : [];
-    case 'thinking':
-      return block.thinking ? [{ type: 'thinking', thinking: block.thinking }] : [];
-    case 'tool_use':
-      return [{ type: 'tool_use', name: block.name, input: block.input }];
-    default:
-      return [block];
-  }
-}
-
-function expectedOf({
-  thinking,
-  text: words,
-  toolCalls = [],
-}: ConformanceReply): readonly unknown[] {
-  return [
-    ...(thinking ? [{ type: 'thinking', thinking: thinking.join('') }] : []),
-    ...(words ? [{ type: 'text', text: words.join('') }] : []),
-    ...toolCalls.map((call) => ({
-      type: 'tool_use',
-      name: call.name,
-      input: JSON.parse(call.arguments.join('') || '{}') as unknown,
-    })),
-  ];
-}
-
-function callWith(given: string): ConformanceReply {
-  const call = { id: 'call_a', name: 'clock', arguments: given ? [given] : [] };
-  return { toolCalls: [call], finish: 'tool-calls' };
-}
-
 function bytesOf(pieces: readonly string[] = []): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(pieces.join(''));
 }
-
-const request: ModelRequest = {
-  messages: [
-    turn('system', { type: 'text', text: 'Answer in one sentence.' }),
-    turn('user', { type: 'text', text: 'How warm is it?' }),
-    turn(
-      'assistant',
-      { type: 'text', text: 'I ask the tool.' },
-      { type: 'tool_use', id: 'call_0', name: 'weather', input: { city: 'Oslo' } },
-    ),
-    turn('tool', {
-      type: 'tool_result',
-      toolUseId: 'call_0',
-      name: 'weather',
-      output: 'seven degrees',
-      state: 'success',
-    }),
-    turn('user', { type: 'text', text: 'And in Japan?' }),
-  ],
-  tools: [
-    {
-      name: 'weather',
-      description: 'Current weather of a city',
-      parameters: { type: 'object', properties: { city: { type: 'string' } } },
-    },
-    {
-      name: 'clock',
-      description: 'Tells the time',
-      parameters: { type: 'object', properties: {} },
-    },
-  ],
-};
-
-function turn(role: Msg['role'], ...content: readonly ContentBlock[]): Msg {
-  return { id: `message of the ${role}`, role, content, createdAt: '2026-01-01T00:00:00.000Z' };
-}
-
-/** Texts of the request that every format sends as they are. */
-const mustBeSent = [
-  'Answer in one sentence.',
-  'How warm is it?',
-  'I ask the tool.',
-  'Oslo',
-  'seven degrees',
-  'And in Japan?',
-  'Current weather of a city',
-  'Tells the time',
-];

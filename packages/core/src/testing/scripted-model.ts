@@ -1,6 +1,7 @@
 import { checkOptions } from '../error/check-fields.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { JsonValue } from '../message/json/json.ts';
+import { abortable } from '../wait/abortable.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
@@ -153,25 +154,11 @@ function toSteps(said: Said): readonly ScriptedStep[] {
 }
 
 function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw abortError(signal);
+  if (signal.aborted) throw AgentError.from(signal.reason, 'ABORTED');
 }
 
-function abortError({ reason }: AbortSignal): AgentError {
-  return AgentError.from(reason, 'ABORTED');
-}
-
-async function unlessAborted(wait: PromiseLike<unknown>, signal: AbortSignal): Promise<void> {
-  let onAbort!: () => void;
-  const aborted = new Promise<never>(
-    (_resolve, reject) => (onAbort = () => reject(abortError(signal))),
-  );
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort);
-  try {
-    await Promise.race([aborted, wait]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+async function unlessAborted(work: PromiseLike<unknown>, signal: AbortSignal): Promise<void> {
+  await abortable(Promise.resolve(work), signal).finally(() => throwIfAborted(signal));
 }
 
 function words(text = ''): readonly string[] {

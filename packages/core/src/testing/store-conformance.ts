@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { Awaitable } from '../event/hook.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
+import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import { repairSession } from '../memory/repair-session.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage } from '../message/create-message.ts';

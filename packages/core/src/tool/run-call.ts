@@ -6,7 +6,7 @@ import { jsonForm } from '../message/json/json-form.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RunInfo } from '../model/chat-model.ts';
-import { Deadline } from '../model/deadline.ts';
+import { Deadline } from '../wait/deadline.ts';
 import { valueFor } from './context-token.ts';
 import type { ToolCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';

@@ -1,9 +1,9 @@
 import { ReActAgent } from '../../src/preset/react-agent.ts';
 import { EchoMemory } from '../../src/memory/branch/echo-memory.ts';
-import type { KeyValueStore } from '../../src/memory/key-value-store.ts';
-import { MemoryStore } from '../../src/memory/memory-store.ts';
+import type { KeyValueStore } from '../../src/memory/store/key-value-store.ts';
+import { MemoryStore } from '../../src/memory/store/memory-store.ts';
 import { SessionMemory } from '../../src/memory/session-memory.ts';
-import type { SessionMemoryOptions } from '../../src/memory/session-memory.ts';
+import type { SessionMemoryOptions } from '../../src/memory/session-memory-options.ts';
 import { assistantMessage, userMessage } from '../../src/message/create-message.ts';
 import type { Msg } from '../../src/message/msg.ts';
 import { ScriptedModel } from '../../src/testing/scripted-model.ts';

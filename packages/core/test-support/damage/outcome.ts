@@ -1,5 +1,6 @@
 import { AgentError } from '../../src/error/agent-error.ts';
-import type { SessionMemory, SessionMemoryOptions } from '../../src/memory/session-memory.ts';
+import type { SessionMemory } from '../../src/memory/session-memory.ts';
+import type { SessionMemoryOptions } from '../../src/memory/session-memory-options.ts';
 import { historyFaults } from '../history-faults.ts';
 
 /**

@@ -7,7 +7,7 @@ import {
   type InterruptRequest,
 } from '../../event/interrupt-request.ts';
 import type { Msg } from '../../message/msg.ts';
-import { abortables } from '../../model/abortable.ts';
+import { abortables } from '../../wait/abortable.ts';
 import { requirePart } from '../check-options.ts';
 import type { KernelCallOptions } from '../kernel-options.ts';
 import type { Run } from './run.ts';

@@ -7,7 +7,7 @@ import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import { CallTimeout } from '../../model/call-timeout.ts';
+import { CallTimeout } from '../../wait/call-timeout.ts';
 import {
   runInfo,
   type ChatModel,
@@ -15,9 +15,9 @@ import {
   type RunInfo,
   type ToolSchema,
 } from '../../model/chat-model.ts';
-import { Pace } from '../../model/pace.ts';
+import { Pace } from '../../wait/pace.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
-import { Waits } from '../../model/waits.ts';
+import { Waits } from '../../wait/waits.ts';
 import { allowTools, type ToolSet } from '../../tool/set/tool-set.ts';
 import { ToolList } from '../../tool/set/tool-list.ts';
 import type { Tool } from '../../tool/tool.ts';

@@ -3,14 +3,20 @@ import { grown, has, nameOf, recordsOf, standsFor, type Branch } from './branch.
 import { mergeTurns, mergeWidth, type Merged } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
 import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-judge.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
+import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { checkHere, type SessionOwner } from '../log/session-owner.ts';
 import { makeTurnRef } from '../log/session-keys.ts';
 import { SessionStore, type SealedBatch } from '../log/session-store.ts';
 import { formatVersion, type Batch } from '../log/stored-batch.ts';
-import { fullLevels, nextHead, takeOver, type Head } from '../log/stored-head.ts';
+import {
+  checkHere,
+  fullLevels,
+  nextHead,
+  takeOver,
+  type Head,
+  type SessionOwner,
+} from '../log/stored-head.ts';
 import { digest } from './digest.ts';
 import { seal } from '../log/seal.ts';
 import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';

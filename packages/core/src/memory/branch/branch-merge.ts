@@ -1,6 +1,6 @@
 import { fullLevels } from '../log/stored-head.ts';
 import type { LogRecord } from '../log/log-record.ts';
-import { levelWidth } from '../log/session-log.ts';
+import { levelWidth } from '../log/log-write.ts';
 import { inOrder } from '../log/stored-batch.ts';
 import { standsFor, type Branch } from './branch.ts';
 

@@ -1,9 +1,9 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import type { BatchCache } from '../log/batch-cache.ts';
+import type { BatchCache } from './batch-cache.ts';
 import { nameOf, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
 import type { Tip } from './session-echo.ts';
-import { joinValue } from '../split-value.ts';
+import { joinValue } from '../store/split-value.ts';
 import { makeTurnRef, suffixOf, turnOf } from '../log/session-keys.ts';
 import type { KnownBatches, SessionStore } from '../log/session-store.ts';
 import {

@@ -4,9 +4,9 @@ import { userMessage } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
 import { memoryConformance } from '../../testing/memory-conformance.ts';
 import { resealHead } from '../../../test-support/damage/mutations.ts';
-import { BatchCache } from '../log/batch-cache.ts';
+import { BatchCache } from './batch-cache.ts';
 import { EchoMemory, type EchoMemoryOptions } from './echo-memory.ts';
-import { MemoryStore } from '../memory-store.ts';
+import { MemoryStore } from '../store/memory-store.ts';
 import { EchoSigner, type Echo } from './session-echo.ts';
 import { SessionMemory } from '../session-memory.ts';
 

@@ -1,11 +1,12 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { BatchCache } from '../log/batch-cache.ts';
-import { wait } from '../contention.ts';
+import type { BatchCache } from './batch-cache.ts';
+import { wait } from '../store/contention.ts';
 import { BranchLog } from './branch-log.ts';
 import { recordsOf, type Branch } from './branch.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
-import { SessionMemory, memoryFields, type SessionMemoryOptions } from '../session-memory.ts';
+import type { KeyValueStore } from '../store/key-value-store.ts';
+import { SessionMemory } from '../session-memory.ts';
+import { memoryFields, type SessionMemoryOptions } from '../session-memory-options.ts';
 import { LogFold } from '../log/session-view.ts';
 
 /** How an `EchoMemory` signs session tokens and handles late reads. */

@@ -1,12 +1,11 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import { findHead } from '../log/find-head.ts';
 import { seal } from '../log/seal.ts';
-import { makeTurnRef } from '../log/session-keys.ts';
+import { makeTurnRef, shortId } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
 import { LogFold } from '../log/session-view.ts';
 import { damaged, formatVersion, isDamage, type Batch } from '../log/stored-batch.ts';
 import { nextHead, takeOver } from '../log/stored-head.ts';
-import { titleKey } from '../storage-keys.ts';
+import { titleKey } from '../store/storage-keys.ts';
 import { recordsOf, standsFor, type Branch } from './branch.ts';
 import { BranchReader } from './branch-reader.ts';
 import { digest } from './digest.ts';
@@ -31,7 +30,7 @@ async function readableBranch(
   errors: AgentError[],
 ): Promise<Branch | undefined> {
   const reader = new BranchReader(store, { now: Date.now, staleMs: 0 });
-  const { head, error } = await findHead(store, await store.head());
+  const { head, error } = await store.headForRepair(await store.head());
   const last = head && !error ? undefined : await lastTurn(store, reader, errors);
   const branch = last ?? (head && (await reader.read(head)));
   const headError = error ?? (last && damaged(store.keys.head));
@@ -71,9 +70,13 @@ function isNewer({ head: one }: Branch, { head: other }: Branch): boolean {
 /** Writes the readable records as a turn that replaces all batches, and the head. */
 async function writeTurn(store: SessionStore, branch: Branch | undefined): Promise<void> {
   const view = new LogFold().load(branch ? recordsOf(branch) : []);
-  const generateId = (): string => crypto.randomUUID().slice(0, 18);
   const title = view.state[titleKey] as string | undefined;
-  const made = nextHead(branch?.head, { writer: generateId(), title, generateId, now: Date.now });
+  const made = nextHead(branch?.head, {
+    writer: shortId(),
+    title,
+    generateId: shortId,
+    now: Date.now,
+  });
   const replaces = branch ? standsFor(branch) : [];
   const batch: Batch = {
     v: formatVersion,
@@ -82,7 +85,7 @@ async function writeTurn(store: SessionStore, branch: Branch | undefined): Promi
     replaces,
     head: made,
   };
-  const { ref, text, entries } = store.seal(makeTurnRef(made.version, generateId()), batch);
+  const { ref, text, entries } = store.seal(makeTurnRef(made.version, shortId()), batch);
   const head = { ...made, refs: takeOver(made.refs, replaces, ref), hash: await digest(text) };
   const { head: key } = store.keys;
   await store.values.setMany([...entries.toReversed(), [key, seal(head, key).text]]);

@@ -1,4 +1,4 @@
-import { encodeForKey, keyPrefix, valueKeys } from '../storage-keys.ts';
+import { encodeForKey, keyPrefix, valueKeys } from '../store/storage-keys.ts';
 
 /**
  * Maximum length of a percent-encoded session id. Cloudflare KV limits keys to 512 bytes, and the
@@ -72,6 +72,11 @@ export function makeTurnRef(version: number, turnId: string): string {
 /** Returns the id of the turn that wrote the batch; `undefined` if the ref has none. */
 export function turnOf(ref: string): string | undefined {
   return /^\d{8}\.([\w-]+)/.exec(ref)?.[1];
+}
+
+/** Returns a random name for writers and batches. */
+export function shortId(): string {
+  return crypto.randomUUID().slice(0, 18);
 }
 
 export function versionOf(ref: string): number {

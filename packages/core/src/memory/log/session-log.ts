@@ -1,15 +1,13 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { maxAttempts, pause, type ContentionOptions } from '../contention.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
+import { maxAttempts, pause, type ContentionOptions } from '../store/contention.ts';
+import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
-import { seal } from './seal.ts';
-import { makeRef } from './session-keys.ts';
-import { checkHere, type SessionOwner } from './session-owner.ts';
-import { newestSnapshot, SessionStore, type SealedBatch } from './session-store.ts';
+import { makeWrite } from './log-write.ts';
+import { newestSnapshot, SessionStore } from './session-store.ts';
 import { StoreReads } from './store-reads.ts';
-import { flushesOf, formatVersion, inOrder, replacedBy, type Batch } from './stored-batch.ts';
-import { fullLevels, nextHead, takeOver, type Head } from './stored-head.ts';
+import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
+import { checkHere, rejoin, type Head, type SessionOwner } from './stored-head.ts';
 import { UnsureWrites } from './unsure-writes.ts';
 
 export interface SessionLogOptions extends ContentionOptions {
@@ -41,10 +39,6 @@ export interface FlushContext {
   title(): string | undefined;
 }
 
-/**
- * Maximum number of batches that one level of the head names. The next batch takes over the names.
- */
-export const levelWidth = 32;
 /**
  * Maximum number of reads of a log while another writer deletes batches that it has replaced with a
  * snapshot.
@@ -317,45 +311,24 @@ export class SessionLog {
     const count = this.#pending.length;
     const compacted = this.#wantsSnapshot ? context.compacted() : undefined;
     const replaces = compacted && [...this.#batches.keys()];
-    const records = compacted ?? [...this.#pending];
-    const { batch, ref, entries, head } = this.#make(records, replaces, context.title());
-    const { text } = seal(head, this.#store.keys.head);
+    const { batch, ref, entries, head, headText } = makeWrite(this.#store, this.#head, {
+      ...this.#options,
+      writer: this.#writer,
+      title: context.title(),
+      owner: this.#claimed,
+      records: compacted ?? [...this.#pending],
+      replaces,
+    });
     const expected = this.#seen;
     this.#unsure.add({ ref, records: count, expected });
-    if (!(await this.#store.write({ entries, head: text, expected }))) return false;
+    if (!(await this.#store.write({ entries, head: headText, expected }))) return false;
     this.#hasLost = false;
-    await this.#settle(text, (each) => each === ref);
+    await this.#settle(headText, (each) => each === ref);
     this.#head = head;
-    this.#seen = text;
+    this.#seen = headText;
     if (replaces) await this.#forget(replaces);
     this.#batches.set(ref, batch);
     return true;
-  }
-
-  /** Makes a batch of these records, and the head that names it. */
-  #make(
-    records: readonly LogRecord[],
-    replaces: readonly string[] | undefined,
-    title: string | undefined,
-  ): SealedBatch & { readonly batch: Batch; readonly head: Head } {
-    const before = this.#head;
-    const owner = this.#claimed ?? before?.owner;
-    const next = nextHead(before, { ...this.#options, writer: this.#writer, title, owner });
-    const refs = replaces ? [] : next.refs;
-    const index = fullLevels(refs, levelWidth);
-    const batch: Batch = {
-      v: formatVersion,
-      prev: before?.hash ?? '',
-      records,
-      ...(index.length > 0 && { index }),
-      replaces,
-      owner,
-    };
-    const name = makeRef(next.version, this.#options.generateId());
-    const sealed = this.#store.seal(name, batch);
-    const { ref } = sealed;
-    const head = { ...next, hash: ref, refs: takeOver(refs, index, ref) };
-    return { ...sealed, batch, head };
   }
 
   /**
@@ -376,20 +349,6 @@ export class SessionLog {
     const hasChanged = await this.hasChanged().catch(() => true);
     if (!hasChanged) await this.#store.deleteBatches(refs);
   }
-}
-
-/**
- * Adds this writer's own batches to a head that does not name them. Another writer overwrote this
- * writer's head, or the store shows an older head.
- */
-function rejoin(head: Head, lost: readonly string[], version: number): Head {
-  if (lost.length === 0) return head;
-  const [first = [], ...levels] = head.refs;
-  return {
-    ...head,
-    version: Math.max(head.version, version),
-    refs: [[...first, ...lost], ...levels],
-  };
 }
 
 /** Returns a function whose first call warns of a second writer in a store without `compareAndSet`. */

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { Entry, KeyValueStore } from '../key-value-store.ts';
-import { splitValue } from '../split-value.ts';
+import type { Entry, KeyValueStore } from '../store/key-value-store.ts';
+import { splitValue } from '../store/split-value.ts';
 import { seal } from './seal.ts';
 import { isSealed, makeMissingRef, SessionKeys, suffixOf, versionOf } from './session-keys.ts';
 import { formatVersion, isDamage, isOtherFormat, parseBatch, type Batch } from './stored-batch.ts';
@@ -35,6 +35,11 @@ interface HeadReading {
   readonly onDamage?: ((error: AgentError) => void) | undefined;
   /** Names of batches that a rebuilt head leaves out, because the reader will write them again. */
   readonly without?: readonly string[];
+}
+
+interface RepairHead {
+  readonly head?: Head | undefined;
+  readonly error?: AgentError | undefined;
 }
 
 /** A batch as it is stored. */
@@ -89,6 +94,23 @@ export class SessionStore {
       onDamage?.(error);
       return head;
     }
+  }
+
+  /**
+   * Returns the head for a repair, in any store, and why it is not the one in the store. Rebuilds a
+   * damaged or missing head from the store's key list. Rejects if the head has another format.
+   */
+  async headForRepair(text: string | undefined): Promise<RepairHead> {
+    const { head: key } = this.keys;
+    let damage: AgentError | undefined;
+    try {
+      if (text !== undefined) return { head: parseHead(text, key) };
+    } catch (thrown) {
+      damage = AgentError.from(thrown);
+      if (isOtherFormat(damage)) throw damage;
+    }
+    const head = await this.rebuildHead(true);
+    return { head, error: damage ?? (head && notFound(key, { details: { key } })) };
   }
 
   /**
@@ -278,10 +300,7 @@ export function newestSnapshot(batches: ReadonlyMap<string, Batch>): string {
 }
 
 /** Returns the error for a value that the store does not have. */
-export function notFound(
-  key: string,
-  options: ConstructorParameters<typeof AgentError>[2],
-): AgentError {
+function notFound(key: string, options: ConstructorParameters<typeof AgentError>[2]): AgentError {
   const message = `The session's record ${key} is not in the store`;
   return new AgentError('STORAGE_FAILED', message, options);
 }

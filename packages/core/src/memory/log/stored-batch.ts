@@ -1,11 +1,10 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
-import { joinValue } from '../split-value.ts';
+import { joinValue } from '../store/split-value.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { checkSeal } from './seal.ts';
 import { suffixOf, type SessionKeys } from './session-keys.ts';
-import type { SessionOwner } from './session-owner.ts';
-import type { Head } from './stored-head.ts';
+import type { Head, SessionOwner } from './stored-head.ts';
 
 /** The records of one flush (one write), as they are stored. */
 export interface Batch {

@@ -1,5 +1,18 @@
-import type { SessionOwner } from './session-owner.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import { formatVersion, parseSealed } from './stored-batch.ts';
+
+/** Who may write a session. The head of the log has this record. */
+export interface SessionOwner {
+  /**
+   * Id of a writer in this store, or the name of the place to which the session belongs. Only names
+   * of places have a colon.
+   */
+  readonly owner: string;
+  /** Number of times that the owner has changed. Grows in all places together. */
+  readonly epoch: number;
+  /** Last batch of the log that a move has copied. Only after a copy or a move. */
+  readonly copyOf?: string;
+}
 
 /** The value that names the batches of a session. The only value that is overwritten. */
 export interface Head {
@@ -29,6 +42,14 @@ export interface Head {
 export function parseHead(text: string, key: string): Head {
   const { sum: _sum, ...head } = parseSealed<Head & { readonly sum: number }>(key, [text]);
   return head;
+}
+
+/** Throws `SESSION_MOVED` if the session belongs to another place, so that this is only a copy. */
+export function checkHere(head: Pick<Head, 'owner'> | undefined): void {
+  const movedTo = head?.owner?.owner;
+  if (!movedTo?.includes(':')) return;
+  const message = 'The session has moved to another place.';
+  throw new AgentError('SESSION_MOVED', message, { details: { movedTo } });
 }
 
 /** The writer of a head, and what it knows. */
@@ -90,4 +111,18 @@ export function takeOver(
   const left = levels.map((level) => level.filter((each) => !gone.has(each)));
   const place = levels.findLastIndex((each, level) => each.length > 0 && !left[level]!.length) + 1;
   return [...left.slice(0, place), [...(left[place] ?? []), ref], ...left.slice(place + 1)];
+}
+
+/**
+ * Adds this writer's own batches to a head that does not name them. Another writer overwrote this
+ * writer's head, or the store shows an older head.
+ */
+export function rejoin(head: Head, lost: readonly string[], version: number): Head {
+  if (lost.length === 0) return head;
+  const [first = [], ...levels] = head.refs;
+  return {
+    ...head,
+    version: Math.max(head.version, version),
+    refs: [[...first, ...lost], ...levels],
+  };
 }

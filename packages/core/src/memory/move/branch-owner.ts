@@ -1,12 +1,13 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { BranchLog } from '../branch/branch-log.ts';
 import { recordsOf } from '../branch/branch.ts';
-import { wait } from '../contention.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
+import { wait } from '../store/contention.ts';
+import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { LogRecord } from '../log/log-record.ts';
-import type { SessionOwner } from '../log/session-owner.ts';
+import type { SessionOwner } from '../log/stored-head.ts';
+import { shortId } from '../log/session-keys.ts';
 import { LogFold, type SessionView } from '../log/session-view.ts';
-import { titleKey } from '../storage-keys.ts';
+import { titleKey } from '../store/storage-keys.ts';
 import type { ChooseOwner } from './owner-change.ts';
 
 export interface BranchOwnerOptions {
@@ -32,7 +33,7 @@ export async function changeBranchOwner(
     withoutEcho: 'latest' as const,
     isMoving: true,
     owner: undefined as SessionOwner | undefined,
-    generateId: () => crypto.randomUUID().slice(0, 18),
+    generateId: shortId,
     now: Date.now,
     compactAfter: 256,
     sleep: wait,

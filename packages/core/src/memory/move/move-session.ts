@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import { wait } from '../contention.ts';
-import { checkHere } from '../log/session-owner.ts';
+import { wait } from '../store/contention.ts';
+import { checkHere } from '../log/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
 
 /** From where and to where `moveSession()` moves a session, and what it does with a run. */

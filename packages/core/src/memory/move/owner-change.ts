@@ -1,12 +1,12 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
+import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { LogRecord } from '../log/log-record.ts';
-import type { SessionOwner } from '../log/session-owner.ts';
+import type { SessionOwner } from '../log/stored-head.ts';
+import { replaceLog } from '../log/replace-log.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { LogFold, type SessionView } from '../log/session-view.ts';
-import { snapshot } from '../log/snapshot.ts';
-import { flushesOf, replacedBy } from '../log/stored-batch.ts';
+import { flushesOf } from '../log/stored-batch.ts';
 
 /** A session as a store has it, for a program that moves it. */
 export interface StoredSession {
@@ -51,11 +51,5 @@ export async function changeOwner(
   const records = view.records();
   const change = await choose({ view, records, owner: head?.owner, tip: head?.hash });
   if (!change) return;
-  const replaces = [...batches.keys()];
-  const written = snapshot(store, head, { records, ...change, replaces });
-  if (!(await store.write({ ...written, expected: text })))
-    throw new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.', {
-      retryable: true,
-    });
-  await store.deleteBatches([...replaces, ...replacedBy(batches)]);
+  await replaceLog(store, { text, head, batches }, { records, ...change });
 }

@@ -1,5 +1,5 @@
 import type { LogRecord } from '../log/log-record.ts';
-import type { SessionOwner } from '../log/session-owner.ts';
+import type { SessionOwner } from '../log/stored-head.ts';
 
 export const copyFormat = 'isoloop-session';
 export const copyVersion = 2;

@@ -3,8 +3,8 @@ import { isOperated } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { LogRecord } from '../log/log-record.ts';
 import { LogFold, type SessionView } from '../log/session-view.ts';
-import { checkHere, type SessionOwner } from '../log/session-owner.ts';
-import { signatureKey } from '../storage-keys.ts';
+import { checkHere, type SessionOwner } from '../log/stored-head.ts';
+import { signatureKey } from '../store/storage-keys.ts';
 import type { StoredSession } from './owner-change.ts';
 import { copyFormat, copyVersion, type OwnerChange, type SessionCopy } from './session-place.ts';
 

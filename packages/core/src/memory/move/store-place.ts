@@ -1,9 +1,9 @@
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
+import type { KeyValueStore } from '../store/key-value-store.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';
-import { signatureKey } from '../storage-keys.ts';
+import { signatureKey } from '../store/storage-keys.ts';
 import { changeOwner, type ChooseOwner, type StoredSession } from './owner-change.ts';
 import { copyFormat, copyVersion, type SessionCopy, type SessionPlace } from './session-place.ts';
 import { checkPut, copyOfSession, ownerAfter } from './session-rules.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import {
   assistantMessage,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { ToolUse } from '../../message/content-block.ts';

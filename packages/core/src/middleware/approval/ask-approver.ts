@@ -6,7 +6,7 @@ import type { Awaitable } from '../../event/hook.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import { Deadline } from '../../model/deadline.ts';
+import { Deadline } from '../../wait/deadline.ts';
 import { isSuspension } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult } from '../../tool/tool-result.ts';
 import { editCall } from './basic-approvals.ts';

@@ -5,7 +5,7 @@ import type { AgentOptions } from '../../preset/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { Verdict } from './ask-approver.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';

@@ -3,7 +3,7 @@ import type { AgentOptions } from '../../preset/react-agent.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Memory } from '../../memory/memory.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { adoptRecords } from '../../memory/adopt-records.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { outputText, textOf, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';

@@ -11,7 +11,7 @@ import { modelCallLimit, toolCallLimit } from './call-limits.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 
 const input = { type: 'object' } as const;

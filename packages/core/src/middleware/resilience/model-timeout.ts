@@ -1,7 +1,7 @@
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { Deadline } from '../../model/deadline.ts';
+import { Deadline } from '../../wait/deadline.ts';
 import { hasContent } from '../../model/deltas.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 

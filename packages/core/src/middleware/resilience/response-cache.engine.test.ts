@@ -3,7 +3,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import {
   assistantMessage,
   createMessage,

@@ -6,7 +6,7 @@ import type { ContentBlock } from '../../message/content-block.ts';
 import { isObject } from '../../message/json/is-record.ts';
 import { isOwn } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
-import { abortable } from '../../model/abortable.ts';
+import { abortable } from '../../wait/abortable.ts';
 import {
   type ChatModel,
   type ModelContext,
@@ -18,7 +18,7 @@ import {
 import { joinDeltas } from '../../model/deltas.ts';
 import { type ReplyWatcher, watchReply } from '../../model/watch-reply.ts';
 import { type ModelMiddleware, withStream } from '../../model/wrap-model.ts';
-import type { KeyValueStore } from '../../memory/key-value-store.ts';
+import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
 import { RecentMap } from '../../state/recent-map.ts';
 
 /** Where `responseCache()` keeps replies, for how long, and which ones. */

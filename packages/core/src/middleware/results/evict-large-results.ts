@@ -4,7 +4,7 @@ import { reportFailure } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult } from '../../message/content-block.ts';
 import { textOf } from '../../message/message-text.ts';
-import type { KeyValueStore } from '../../memory/key-value-store.ts';
+import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';

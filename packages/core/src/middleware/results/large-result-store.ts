@@ -1,8 +1,8 @@
-import { keyPrefix } from '../../memory/storage-keys.ts';
+import { keyPrefix } from '../../memory/store/storage-keys.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
-import type { KeyValueStore } from '../../memory/key-value-store.ts';
-import { joinValue, splitValue } from '../../memory/split-value.ts';
+import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
+import { joinValue, splitValue } from '../../memory/store/split-value.ts';
 import { RecentMap } from '../../state/recent-map.ts';
 
 /**

@@ -6,7 +6,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { abortable } from '../../model/abortable.ts';
+import { abortable } from '../../wait/abortable.ts';
 import type { RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';

@@ -5,7 +5,7 @@ import type { Hook } from '../../event/hook.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import type { Memory } from '../../memory/memory.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';

@@ -4,7 +4,7 @@ import type { AgentOptions } from '../../preset/react-agent.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { EchoMemory } from '../../memory/branch/echo-memory.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { textOf } from '../../message/message-text.ts';
 import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';

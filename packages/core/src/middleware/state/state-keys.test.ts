@@ -9,7 +9,7 @@ import { loadState, saveState } from './agent-state.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { modelCallLimit } from '../limits/call-limits.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { MemoryStore } from '../../memory/memory-store.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { append, merge, replace } from '../../state/state-key.ts';

@@ -1,7 +1,7 @@
 import { checkNew, type CallInput } from '../../event/call-input.ts';
 import type { RunContext, Steps } from '../../agent/middleware.ts';
 import type { Msg } from '../../message/msg.ts';
-import { abortables } from '../../model/abortable.ts';
+import { abortables } from '../../wait/abortable.ts';
 
 /** Messages that came in together during a run. */
 export interface Injection {

@@ -6,7 +6,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
 import { SteeredRun } from './steered-run.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import { abortables } from '../../model/abortable.ts';
+import { abortables } from '../../wait/abortable.ts';
 import type { Agent } from '../../agent/agent.ts';
 import type { Msg } from '../../message/msg.ts';
 

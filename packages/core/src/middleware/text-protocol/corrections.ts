@@ -7,7 +7,7 @@ import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import { writtenText } from '../../message/written-reply.ts';
-import { abortable } from '../../model/abortable.ts';
+import { abortable } from '../../wait/abortable.ts';
 import { offersTools } from '../../model/chat-model.ts';
 import type { Reflect, ReplyContext } from './parsed-reply.ts';
 

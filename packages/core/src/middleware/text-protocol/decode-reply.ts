@@ -2,7 +2,7 @@ import { misconfigured } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { writtenReply } from '../../message/written-reply.ts';
-import { abortable } from '../../model/abortable.ts';
+import { abortable } from '../../wait/abortable.ts';
 import { offersTools, type ModelDelta, type ModelRequest } from '../../model/chat-model.ts';
 import type { Scan } from './call-scanner.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';

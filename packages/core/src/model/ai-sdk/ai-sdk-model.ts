@@ -7,7 +7,7 @@ import { AiSdkDecoder } from './ai-sdk-decoder.ts';
 import { toAgentError } from './ai-sdk-error.ts';
 import { openHostedCalls } from './ai-sdk-hosted-tool.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../chat-model.ts';
-import { Deadline } from '../deadline.ts';
+import { Deadline } from '../../wait/deadline.ts';
 import { hasContent } from '../deltas.ts';
 import { ReplyLength } from '../reply-length.ts';
 

@@ -2,7 +2,7 @@ import { AgentError, isError, messageOf } from '../../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
-import { Deadline } from '../deadline.ts';
+import { Deadline } from '../../wait/deadline.ts';
 import { ReplyLength } from '../reply-length.ts';
 import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
 import { EventReply } from './event-reply.ts';

@@ -1,9 +1,9 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { textSum } from '../../message/text-sum.ts';
-import { abortable } from '../abortable.ts';
+import { abortable } from '../../wait/abortable.ts';
 import type { KeptReply, ModelDelta, ModelRequest } from '../chat-model.ts';
-import { wait } from '../timer.ts';
+import { wait } from '../../wait/timer.ts';
 import type { HttpRequest } from '../http/http-request.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';

@@ -2,7 +2,7 @@ import { seeds } from '../../../../../../test/test-extent.ts';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import type { AgentError } from '../../../error/agent-error.ts';
-import { MemoryStore } from '../../../memory/memory-store.ts';
+import { MemoryStore } from '../../../memory/store/memory-store.ts';
 import {
   assistantMessage,
   systemMessage,

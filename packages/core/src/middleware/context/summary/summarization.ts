@@ -4,7 +4,7 @@ import { checkOptions } from '../../../error/check-fields.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { boundedModel } from '../../../model/bounded-model.ts';
 import { generateFields, type ChatModel, type GenerateOptions } from '../../../model/chat-model.ts';
-import { Deadline } from '../../../model/deadline.ts';
+import { Deadline } from '../../../wait/deadline.ts';
 import { addUsage, noUsage, type Usage } from '../../../model/usage.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import {
@@ -29,7 +29,7 @@ import {
   type SessionSummary,
   type Summary,
 } from './summary-state.ts';
-import type { SummaryStore } from '../../../memory/key-value-store.ts';
+import type { SummaryStore } from '../../../memory/store/key-value-store.ts';
 
 /** When `summarization()` summarizes, what stays, and which model writes the summary. */
 export interface SummarizationOptions extends WindowOptions {

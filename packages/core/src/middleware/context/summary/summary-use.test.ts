@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { AgentError } from '../../../error/agent-error.ts';
 import { InMemoryMemory } from '../../../memory/in-memory-memory.ts';
-import { MemoryStore } from '../../../memory/memory-store.ts';
+import { MemoryStore } from '../../../memory/store/memory-store.ts';
 import {
   assistantMessage,
   systemMessage,

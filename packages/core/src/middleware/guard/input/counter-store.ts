@@ -2,9 +2,9 @@ import { AgentError, misconfigured } from '../../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import { parseJson } from '../../../message/json/parse-json.ts';
-import { maxAttempts, pause, type ContentionOptions } from '../../../memory/contention.ts';
+import { maxAttempts, pause, type ContentionOptions } from '../../../memory/store/contention.ts';
 import type { RunContext } from '../../../agent/middleware.ts';
-import type { KeyValueStore } from '../../../memory/key-value-store.ts';
+import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
 import type { Rejection } from '../rejection.ts';
 import { inputGuardFields, type InputGuardOptions } from './guard-input.ts';
 

@@ -4,7 +4,7 @@ import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { parseMessages } from '../../../message/validation/validate-message.ts';
-import { abortable } from '../../../model/abortable.ts';
+import { abortable } from '../../../wait/abortable.ts';
 import { decisionClaims, judgedWith } from '../claims.ts';
 import {
   guardFields,

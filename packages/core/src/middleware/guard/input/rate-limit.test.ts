@@ -5,7 +5,7 @@ import type { AgentResult } from '../../../event/agent-result.ts';
 import type { Usage } from '../../../model/usage.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { userMessage } from '../../../message/create-message.ts';
-import { MemoryStore } from '../../../memory/memory-store.ts';
+import { MemoryStore } from '../../../memory/store/memory-store.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { memoryCounters, storedCounters, type CounterStore } from './counter-store.ts';
 import { rateLimit, type RateLimitOptions } from './rate-limit.ts';

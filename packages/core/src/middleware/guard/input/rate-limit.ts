@@ -1,5 +1,5 @@
 import type { RunContext } from '../../../agent/middleware.ts';
-import { keyPrefix } from '../../../memory/storage-keys.ts';
+import { keyPrefix } from '../../../memory/store/storage-keys.ts';
 import type { Msg } from '../../../message/msg.ts';
 import {
   checkCounterOptions,

@@ -1,7 +1,7 @@
 import type { Middleware, RunContext } from '../../../agent/middleware.ts';
 import { perRun } from '../../../agent/per-run.ts';
 import { misconfigured } from '../../../error/agent-error.ts';
-import { keyPrefix } from '../../../memory/storage-keys.ts';
+import { keyPrefix } from '../../../memory/store/storage-keys.ts';
 import type { Msg } from '../../../message/msg.ts';
 import type { ModelRequest } from '../../../model/chat-model.ts';
 import { addUsage, type Usage } from '../../../model/usage.ts';

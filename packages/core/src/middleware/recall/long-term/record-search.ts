@@ -6,7 +6,7 @@ import { shortenText } from '../../../message/shorten-text.ts';
 import { cleanText, fence } from '../../../message/fence.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { Deadline } from '../../../model/deadline.ts';
+import { Deadline } from '../../../wait/deadline.ts';
 import type {
   LongTermMemory,
   LongTermRecord,

@@ -6,7 +6,7 @@ import {
   contextSection,
   documentsText,
 } from '../../../message/retrieved-document.ts';
-import { Deadline } from '../../../model/deadline.ts';
+import { Deadline } from '../../../wait/deadline.ts';
 import type { RetrieveOptions, Retriever } from '../../../search/retriever.ts';
 import { shortQuery } from '../../../search/search-terms.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';

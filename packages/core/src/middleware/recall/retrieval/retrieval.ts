@@ -3,7 +3,7 @@ import { AgentError } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
 import { textOf } from '../../../message/message-text.ts';
 import { isOwn } from '../../../message/metadata-keys.ts';
-import { longestTimeout } from '../../../model/timer.ts';
+import { longestTimeout } from '../../../wait/timer.ts';
 import { objectInput, textIn } from '../../../schema/object-input.ts';
 import { valueFor } from '../../../tool/context-token.ts';
 import { tool, type Tool } from '../../../tool/tool.ts';

@@ -1,10 +1,10 @@
 import type { Driver } from 'unstorage';
 import memoryDriver from 'unstorage/drivers/memory';
 import { describe, expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { keyValueStoreConformance } from '../testing/store-conformance.ts';
-import { SessionMemory } from './session-memory.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { keyValueStoreConformance } from '../../testing/store-conformance.ts';
+import { SessionMemory } from '../session-memory.ts';
 import { toDriverKey, unstorageStore } from './unstorage-store.ts';
 
 const framework = { describe, expect, test };

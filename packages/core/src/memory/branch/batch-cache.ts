@@ -1,5 +1,5 @@
 import { checkFields } from '../../error/check-fields.ts';
-import type { Batch } from './stored-batch.ts';
+import type { Batch } from '../log/stored-batch.ts';
 
 /**
  * Cache of batches, each with the records of one write, by key. The cache is safe because

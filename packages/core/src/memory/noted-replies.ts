@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../message/json/json.ts';
-import type { RunNote } from './log-record.ts';
-import type { SessionView } from './session-view.ts';
-import type { ReplyStore } from '../memory.ts';
+import type { JsonObject } from '../message/json/json.ts';
+import type { RunNote } from './log/log-record.ts';
+import type { SessionView } from './log/session-view.ts';
+import type { ReplyStore } from './memory.ts';
 
 interface NotedLog {
   view(): Promise<SessionView>;

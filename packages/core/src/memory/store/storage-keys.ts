@@ -1,4 +1,4 @@
-import { invalidInput } from '../error/agent-error.ts';
+import { invalidInput } from '../../error/agent-error.ts';
 
 /** Beginning of the keys of each kind of stored value. One store may hold all kinds. */
 export const keyPrefix = {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { MemoryStore, SessionMemory, userMessage } from '@isoloop/core';
 import { storedCounters } from '@isoloop/core/guards';
-import { randomOf } from '../../../../test/random-of.ts';
+import { randomOf } from '../../../../../test/random-of.ts';
 
 afterEach(() => void vi.useRealTimers());
 
