@@ -56,7 +56,7 @@ test('the site shows the name of the file above its code block', () => {
 test('the sidebar has the lists of the index, the reference and what the index does not list', () => {
   const index = sitePage(
     'docs/README.md',
-    '# Docs\n\n## Start\n\n- [A](a.md): and [a heading](b.md#c)\n\nBy task:\n\n- [B](guides/b.md)\n- [A](a.md)\n',
+    '# Docs\n\n- [C](c.md)\n\n## Start\n\n- [A](a.md): and [a heading](b.md#c)\n\nBy task:\n\n- [B](guides/b.md)\n- [A](a.md)\n',
   );
   const pages = ['docs/a.md', 'docs/guides/b.md', 'docs/c.md', 'docs/zh/a.md'].map((path) =>
     sitePage(path, '# Page\n'),

@@ -1,11 +1,11 @@
 import './plain-zod.ts';
-import { openai, openaiResponses } from '@isoloop/core/openai';
 import { structured } from '@isoloop/core/output';
 import type { ChatModel, JsonValue } from '@isoloop/core';
 import { exposeAgent } from '@isoloop/web-worker/worker';
 import { get, set } from 'idb-keyval';
 import * as z from 'zod';
 import { demoAgent } from './demo-agent.ts';
+import { endpointModel } from './endpoint-model.ts';
 import { invitation } from './invitation.ts';
 import { keyFor } from './kept-key.ts';
 import { offlineModel } from './offline-model.ts';
@@ -51,10 +51,7 @@ function chosenModel(options: JsonValue | undefined): Choice {
 /** Builds the chosen model. */
 async function chatModel(chosen: Exclude<Choice, { kind: 'browser' }>): Promise<ChatModel> {
   if (chosen.kind === 'offline') return offlineModel(timesOf(chosen.pace));
-  const { baseURL, model, api } = chosen;
-  const apiKey = await keyFor(chosen);
-  const options = { baseURL, model, ...(apiKey ? { apiKey } : {}) };
-  return api === 'responses' ? openaiResponses(options) : openai(options);
+  return endpointModel({ ...chosen, apiKey: await keyFor(chosen) });
 }
 
 interface Stored<T> {

@@ -16,7 +16,7 @@ export function brokenSiteLinks(folder: string): readonly string[] {
   );
 
   function leads(page: string, link: string): boolean {
-    if (/^[a-z]+:|^\/\//i.test(link)) return true;
+    if (link === '/' || /^[a-z]+:|^\/\//i.test(link)) return true; // the demo, another site
     const address = new URL(link, `http://site${basePath}/${page.replace(/index\.html$/, '')}`);
     if (!address.pathname.startsWith(`${basePath}/`)) return false;
     const path = decodeURIComponent(address.pathname.slice(basePath.length + 1));
@@ -44,7 +44,7 @@ function idsIn(html: string): ReadonlySet<string> {
 }
 
 function linksIn(html: string): ReadonlySet<string> {
-  const links = [...html.matchAll(/<[a-z][^>]*?\s(?:href|src)="([^"]+)"/g)];
+  const links = [...html.matchAll(/<[a-z][^>]*?\s(?:href|src|srcset)="([^"]+)"/g)];
   return new Set(links.map(([, link = '']) => plain(link)));
 }
 

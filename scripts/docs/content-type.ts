@@ -9,6 +9,7 @@ const types: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
   txt: 'text/plain; charset=utf-8',
   wasm: 'application/wasm',
+  webp: 'image/webp',
   xml: 'application/xml',
 };
 

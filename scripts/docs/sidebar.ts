@@ -12,7 +12,7 @@ export interface SidebarGroup {
 
 /**
  * Returns the sidebar: the lists of links in the index of the docs, each with the heading or the
- * paragraph above it. The generated reference follows. Pages that the index does not list come last.
+ * paragraph above it. Lists above the first heading of level 2 do not count. The generated reference follows. Pages that the index does not list come last.
  */
 export function sidebarOf(
   index: SitePage,
@@ -71,7 +71,8 @@ function listsOf(markdown: string): readonly List[] {
   const lists: List[] = [];
   const seen = new Set<string>();
   let label = 'Pages';
-  for (const token of lexer(markdown)) {
+  const begin = Math.max(0, markdown.search(/^## /m));
+  for (const token of lexer(markdown.slice(begin))) {
     if (token.type === 'heading' || token.type === 'paragraph')
       label = (token as Tokens.Heading | Tokens.Paragraph).text.replace(/:$/, '');
     if (token.type !== 'list') continue;

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { stringify } from 'yaml';
 import { slugOf } from '../packed-files.ts';
 import { root } from '../root.ts';
+import { homeBody, homeFrontMatter, isHome } from './home-page.ts';
 import { llmsFullText, llmsText } from './llms-text.ts';
 import type { NameLinks } from './reference/name-links.ts';
 import { basePath, contentFolder, publicFolder, siteFolder } from './site-folders.ts';
@@ -39,20 +40,34 @@ function stagedPage(
   names: NameLinks,
   isLive: (example: string) => boolean,
 ): string {
-  const linked = replaceLinks(withFileNames(bodyOf(page)), page.path, ({ path, anchor }) => {
+  const shown = isHome(page) ? homeBody(page) : bodyOf(page);
+  const linked = replaceLinks(withFileNames(shown), page.path, ({ path, anchor }) => {
     // Starlight shows the title itself, with an anchor of its own.
     const isTitle = anchor !== '' && titles.get(path || page.path) === anchor;
     return siteLink({ path, anchor: isTitle ? '#_top' : anchor }, '/');
   });
   const body = withLiveExamples(names.addTo(linked, page.address), isLive);
-  const head = [markdownLink(page), ...(body.includes('<live-example ') ? [liveScript] : [])];
-  return `---\n${stringify({ title: page.title, description: descriptionOf(page), head })}---\n\n${body}`;
+  const scripts = ['example-element', 'moving-picture'].filter((name) =>
+    body.includes(tags[name]!),
+  );
+  const matter = {
+    title: page.title,
+    description: descriptionOf(page),
+    head: [markdownLink(page), ...scripts.map(scriptOf)],
+    ...(isHome(page) && homeFrontMatter(page)),
+  };
+  return `---\n${stringify(matter)}---\n\n${body}`;
 }
 
-const liveScript = {
-  tag: 'script',
-  attrs: { type: 'module', src: `${basePath}/live/example-element.js` },
+/** The tag in a page for which it needs a script. */
+const tags: Readonly<Record<string, string>> = {
+  'example-element': '<live-example ',
+  'moving-picture': '<moving-picture>',
 };
+
+function scriptOf(name: string): object {
+  return { tag: 'script', attrs: { type: 'module', src: `${basePath}/live/${name}.js` } };
+}
 
 /** Puts an element around each code block of an example that runs in the reader's tab. */
 function withLiveExamples(markdown: string, isLive: (example: string) => boolean): string {

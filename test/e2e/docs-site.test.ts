@@ -1,6 +1,6 @@
 /// <reference path="../provided-context.d.ts" />
 import axe, { type AxeResults } from 'axe-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +36,10 @@ async function open(path: string, options: BrowserContextOptions = {}): Promise<
   return { page, problems };
 }
 
+function statusOf(example: Locator, text: string): Promise<void> {
+  return example.locator('.live-bar [role=status]').getByText(text, { exact: true }).waitFor();
+}
+
 async function search(page: Page, words: string): Promise<void> {
   // The button works when the script of the search has run.
   const opened = (): Promise<boolean> =>
@@ -50,14 +54,25 @@ async function search(page: Page, words: string): Promise<void> {
 
 test('the demo’s server has the documentation at /docs, which needs no other host', async () => {
   const { page, problems } = await open('');
-  await page.getByRole('heading', { level: 1, name: 'Documentation' }).waitFor();
-  await page
-    .getByRole('navigation', { name: 'Main' })
-    .getByRole('link', { name: 'Concepts' })
-    .click();
+  await page.getByRole('heading', { level: 1, name: 'Isoloop' }).waitFor();
+  await page.getByRole('link', { name: 'Concepts', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Concepts' }).waitFor();
   expect(new URL(page.url()).pathname).toBe('/docs/concepts/');
+  const sidebar = page.getByRole('navigation', { name: 'Main' });
+  await sidebar.getByRole('link', { name: 'Start', exact: true }).waitFor();
   expect(problems).toEqual([]);
+});
+
+test('the picture of the first page can be stopped, and stands still for those who want that', async () => {
+  const { page } = await open('/');
+  const image = page.locator('moving-picture img');
+  const isMoving = (): Promise<boolean> =>
+    image.evaluate((each: HTMLImageElement) => each.currentSrc.endsWith('.webp'));
+  await expect.poll(isMoving).toBe(true);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await expect.poll(isMoving).toBe(false);
+  const { page: calm } = await open('/zh/', { reducedMotion: 'reduce' });
+  await calm.getByRole('button', { name: '播放' }).waitFor();
 });
 
 test('a search finds a page', async () => {
@@ -155,19 +170,51 @@ console.assert(answer === 41, 'not 41');`,
   await output.getByText('It is 42.').waitFor();
 });
 
-test('a reader’s own model server answers in place of the script', async () => {
+test('a reader’s own model server answers in place of the script, with a key that is in no address', async () => {
   const { page, problems } = await open('/concepts/');
+  const addresses: string[] = [];
+  page.on('request', (request) => addresses.push(request.url()));
   const example = page.locator('live-example[name=concepts-loop]');
   await example.getByRole('button', { name: 'Edit' }).click();
-  await example.getByLabel('Model of the example').selectOption('server');
+  await example.getByRole('radio', { name: 'OpenAI-compatible endpoint' }).check();
+  await example.getByRole('button', { name: 'Ollama' }).click();
+  await example.getByText('OLLAMA_ORIGINS=http://127.0.0.1:').waitFor();
   await example.getByLabel('Base URL').fill(`${inject('providerUrl')}/deltas/3/v1`);
+  await example.getByLabel('Key', { exact: true }).fill('sk-of-the-reader');
+  await example.getByRole('button', { name: 'Test the connection' }).click();
+  await example.getByText(/^It works: \d+ models\.$/).waitFor();
   await example.getByRole('button', { name: 'Run' }).click();
-  await expect.poll(() => example.getByRole('status').innerText()).toBe('done');
+  await statusOf(example, 'done');
   const output = await example.getByRole('list', { name: 'Output of the example' }).innerText();
   expect(output).toContain('run-end stop');
   expect(output).not.toContain('It is 42.');
   expect(output).toContain('An assertion failed.');
+  expect(addresses.filter((address) => address.includes('sk-of-the-reader'))).toEqual([]);
+  expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain('sk-of');
   expect(problems).toEqual([]);
+});
+
+test('the browser’s own model answers an example, too', async () => {
+  const context = await newContext(browser);
+  await context.addInitScript(() => {
+    const promptStreaming = (): ReadableStream<string> =>
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue('From the browser.');
+          controller.close();
+        },
+      });
+    const create = async () => ({ promptStreaming, destroy() {} });
+    Object.assign(globalThis, { LanguageModel: { availability: async () => 'available', create } });
+  });
+  const page = await context.newPage();
+  await page.goto(`${docs}/concepts/`);
+  const example = page.locator('live-example[name=concepts-loop]');
+  await example.getByRole('button', { name: 'Edit' }).click();
+  await example.getByRole('radio', { name: 'The browser’s own model' }).check();
+  await example.getByRole('button', { name: 'Run' }).click();
+  await statusOf(example, 'done');
+  expect(await example.innerText()).toContain('From the browser.');
 });
 
 test('a program that does not end can be stopped', async () => {

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type FormEvent } from 'react';
-import { browserModelState, type BrowserModelState } from './browser-model-state.ts';
 import { edgeModels } from './edge-models.ts';
-import { EndpointForm, type EndpointFields } from './endpoint-fields.tsx';
+import { EndpointForm, trimmed, type EndpointFields } from './endpoint-fields.tsx';
+import { Choice, ChoicesHere, type ChoiceProps } from './model-choices.tsx';
 import { offlineChoice, type Home, type ModelChoice, type Settings } from './settings.ts';
 
 export interface ModelDialogProps {
@@ -70,39 +70,6 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
   );
 }
 
-interface ChoicesHereProps {
-  readonly kind: Kind;
-  readonly onKind: (kind: Kind) => void;
-}
-
-function ChoicesHere({ kind, onKind }: ChoicesHereProps) {
-  const [state, setState] = useState<BrowserModelState>();
-  useEffect(() => {
-    let isCurrent = true;
-    void browserModelState().then((found) => isCurrent && setState(found));
-    return () => {
-      isCurrent = false;
-    };
-  }, []);
-  return (
-    <>
-      <Choice
-        name="The browser’s own model"
-        isOffered={state?.works ?? false}
-        isChosen={kind === 'browser'}
-        onChoose={() => onKind('browser')}
-        says={state?.says ?? 'Asking the browser …'}
-      />
-      <Choice
-        name="OpenAI-compatible endpoint"
-        isChosen={kind === 'endpoint'}
-        onChoose={() => onKind('endpoint')}
-        says="Any chat-completions server that allows requests from this page (CORS)."
-      />
-    </>
-  );
-}
-
 function ChoiceAtEdge({ isChosen, onChoose }: Pick<ChoiceProps, 'isChosen' | 'onChoose'>) {
   const [hasModel, setHasModel] = useState(false);
   useEffect(() => {
@@ -127,43 +94,10 @@ function ChoiceAtEdge({ isChosen, onChoose }: Pick<ChoiceProps, 'isChosen' | 'on
   );
 }
 
-interface ChoiceProps {
-  readonly name: string;
-  /** What the model is, and what it needs. */
-  readonly says: string;
-  readonly isOffered?: boolean;
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
-}
-
-function Choice({ name, says, isOffered = true, isChosen, onChoose }: ChoiceProps) {
-  return (
-    <label className="choice">
-      <input
-        type="radio"
-        name="kind"
-        disabled={!isOffered}
-        checked={isChosen}
-        onChange={onChoose}
-      />
-      <span>
-        <strong>{name}</strong>
-        <small>{says}</small>
-      </span>
-    </label>
-  );
-}
-
 function chosen(kind: Kind, fields: EndpointFields): ModelChoice {
   if (kind === 'offline') return offlineChoice();
   if (kind !== 'endpoint') return { kind };
-  return {
-    ...fields,
-    kind,
-    baseURL: fields.baseURL.trim().replace(/\/+$/, ''),
-    model: fields.model.trim(),
-    apiKey: fields.apiKey.trim(),
-  };
+  return { ...trimmed(fields), kind };
 }
 
 /** Whether the worker has kept a key for the server in the fields. */

@@ -1,11 +1,13 @@
 import type { IsoloopInspector } from '@isoloop/web-worker/inspector';
+import type { Connection } from '../../../demo/src/page/test-connection.ts';
+import type { ChosenModel } from './chosen-model.ts';
 import { eventLine } from './event-lines.ts';
 import { ExampleSource } from './example-source.ts';
 import { liveOrigin, openFrame, readLiveFile, type ExampleFrame } from './example-frame.ts';
 import { labels } from './labels.ts';
 import type { LiveMessage } from './live-message.ts';
 import type { LiveProgram } from './live-program.ts';
-import { modelFields, type ModelFields } from './model-fields.ts';
+import type { ModelFields } from './model-fields.tsx';
 
 /** Maximum time of a run. A longer one is stopped. */
 const runLimitMs = 60_000;
@@ -94,7 +96,7 @@ class LiveExample extends HTMLElement {
     try {
       const program = await this.#load();
       const model = this.#editor?.model.chosen();
-      const frame = await this.#frameFor(model && new URL(model.baseURL).origin);
+      const frame = await this.#frameFor(serverOf(model));
       if (this.#run !== run) return;
       const code = this.#editor?.code.value ?? program.code;
       const setup = this.#editor?.setup.value ?? program.setup;
@@ -170,7 +172,7 @@ class LiveExample extends HTMLElement {
     summary.textContent = labels.showSetup;
     details.append(summary, setup);
     details.hidden = program.setup === '';
-    const model = modelFields();
+    const model = await this.#modelFields();
     const node = document.createElement('div');
     node.append(code, details, ...(program.setup.includes('ScriptedModel') ? [model.node] : []));
     this.#editor = { node, code, setup, model };
@@ -185,6 +187,20 @@ class LiveExample extends HTMLElement {
         event.preventDefault();
         if (this.#run === 0) void this.#toggle();
       });
+  }
+
+  /** Loads the fields only for readers who edit, because they need React. */
+  async #modelFields(): Promise<ModelFields> {
+    const { modelFields } = await import('./model-fields.tsx');
+    const onTest = async (baseURL: string, apiKey: string): Promise<Connection> => {
+      try {
+        const frame = await this.#frameFor(new URL(baseURL).origin);
+        return await frame.test(baseURL, apiKey);
+      } catch (error) {
+        return { works: false, problem: String(error) };
+      }
+    };
+    return modelFields({ origin: (await liveOrigin()) ?? location.origin, onTest });
   }
 
   /** Shows the run in the inspector, or the list of events again. */
@@ -221,6 +237,11 @@ class LiveExample extends HTMLElement {
     this.#resetButton.hidden = true;
     this.#editButton.focus();
   }
+}
+
+/** Returns the origin of the only server to which a program with this model may connect. */
+function serverOf(model: ChosenModel | undefined): string | undefined {
+  return model?.kind === 'endpoint' ? new URL(model.baseURL).origin : undefined;
 }
 
 function button(text: string): HTMLButtonElement {

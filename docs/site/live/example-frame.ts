@@ -1,3 +1,4 @@
+import type { Connection } from '../../../demo/src/page/test-connection.ts';
 import { labels } from './labels.ts';
 import type { FrameReport, FrameRequest, LiveMessage } from './live-message.ts';
 
@@ -31,6 +32,8 @@ export interface ExampleFrame {
   /** Server to which its programs may connect. */
   readonly server: string | undefined;
   post(request: FrameRequest): void;
+  /** Asks the server for its models. */
+  test(baseURL: string, apiKey: string): Promise<Connection>;
   close(): void;
 }
 
@@ -53,6 +56,7 @@ export async function openFrame({
   const frame = document.createElement('iframe');
   frame.title = labels.frame;
   frame.hidden = true;
+  frame.allow = 'language-model'; // the browser's own model
   // Without an origin, a worker is no secure context and has no `crypto`. So the frame keeps its
   // origin, which is another one than that of the page.
   frame.setAttribute('sandbox', 'allow-scripts allow-same-origin');
@@ -60,6 +64,12 @@ export async function openFrame({
   if (server !== undefined) address.searchParams.set('connect', server);
   frame.src = address.href;
   const listening = new AbortController();
+  const post = (request: FrameRequest): void => frame.contentWindow?.postMessage(request, origin);
+  let onTested: (connection: Connection) => void = () => {};
+  const test = (baseURL: string, apiKey: string): Promise<Connection> => {
+    post({ type: 'test', baseURL, apiKey });
+    return new Promise((resolve) => (onTested = resolve));
+  };
   const close = (): void => {
     listening.abort();
     frame.remove();
@@ -74,11 +84,10 @@ export async function openFrame({
       ({ source, data }: MessageEvent<FrameReport>) => {
         if (source !== frame.contentWindow) return;
         if (data.type === 'report') onMessage(data.id, data.message);
+        if (data.type === 'tested') onTested(data.connection);
         if (data.type !== 'ready') return;
         clearTimeout(timer);
-        const post = (request: FrameRequest): void =>
-          frame.contentWindow?.postMessage(request, origin);
-        resolve({ server, post, close });
+        resolve({ server, post, test, close });
       },
       { signal: listening.signal },
     );

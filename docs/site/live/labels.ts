@@ -17,7 +17,10 @@ const english = {
   stopped: 'stopped',
   tooLong: 'stopped after a minute',
   model: 'Model of the example',
-  scripted: 'The scripted replies of the setup',
+  scripted: 'The scripted replies',
+  scriptedSays: 'Written in the setup. No key, no network.',
+  keyHint:
+    'The key stays in the memory of this page and of the worker of the example. It is stored nowhere, and the worker can send it to this server only.',
 };
 
 const chinese: typeof english = {
@@ -39,7 +42,9 @@ const chinese: typeof english = {
   stopped: '已停止',
   tooLong: '超过一分钟，已停止',
   model: '示例所用的模型',
-  scripted: '准备部分写好的回答',
+  scripted: '写好的回答',
+  scriptedSays: '写在准备部分里。不用密钥，也不联网。',
+  keyHint: '密钥只在这个页面和示例的 Worker 的内存里，不会保存；Worker 也只能把它发给这个服务器。',
 };
 
 /** The texts of the live examples, in the language of the page. */

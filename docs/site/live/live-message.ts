@@ -1,4 +1,5 @@
 import type { AgentEvent } from '@isoloop/core';
+import type { Connection } from '../../../demo/src/page/test-connection.ts';
 import type { ChosenModel } from './chosen-model.ts';
 import type { LiveProgram } from './live-program.ts';
 
@@ -10,7 +11,9 @@ export type FrameRequest =
       readonly program: Omit<LiveProgram, 'name'>;
       readonly model: ChosenModel | undefined;
     }
-  | { readonly type: 'stop' };
+  | { readonly type: 'stop' }
+  /** Asks the reader's server for its models, from the origin of the frame. */
+  | { readonly type: 'test'; readonly baseURL: string; readonly apiKey: string };
 
 /** From the worker of an example, through the frame, to the page. */
 export type LiveMessage =
@@ -22,4 +25,5 @@ export type LiveMessage =
 /** From the frame to the page. */
 export type FrameReport =
   | { readonly type: 'ready' }
+  | { readonly type: 'tested'; readonly connection: Connection }
   | { readonly type: 'report'; readonly id: number; readonly message: LiveMessage };

@@ -1,13 +1,14 @@
-import { openai } from '@isoloop/core/openai';
 import type { ChatModel } from '@isoloop/core';
 import { ScriptedModel as PlainModel } from '@isoloop/core/testing';
-import './chosen-model.ts';
+import { endpointModel } from '../../../demo/src/endpoint-model.ts';
+import type { LiveModel } from './chosen-model.ts';
+import { modelAt } from './model-port.ts';
 
 export * from '@isoloop/core/testing';
 
 /** The scripted model of the live examples. If the reader has chosen a model, it asks that one. */
 export class ScriptedModel extends PlainModel {
-  readonly #chosen: ChatModel | undefined = globalThis.liveModel && openai(globalThis.liveModel);
+  readonly #chosen: ChatModel | undefined = globalThis.liveModel && modelOf(globalThis.liveModel);
 
   override stream(...given: Parameters<PlainModel['stream']>): ReturnType<PlainModel['stream']> {
     const [request, context] = given;
@@ -19,6 +20,10 @@ export class ScriptedModel extends PlainModel {
   override assertDone(): void {
     if (!this.#chosen) super.assertDone();
   }
+}
+
+function modelOf(chosen: LiveModel): ChatModel {
+  return chosen.kind === 'browser' ? modelAt(chosen.port) : endpointModel(chosen);
 }
 
 async function* asGenerator<T>(values: AsyncIterable<T>): AsyncGenerator<T> {

@@ -40,6 +40,7 @@ export async function buildLive(programs: readonly LiveProgram[]): Promise<void>
           'lib/start-worker': `${own}/start-worker.ts`,
           'example-element': `${own}/example-element.ts`,
           frame: `${own}/frame.ts`,
+          'moving-picture': `${siteFolder}/home/moving-picture.ts`,
         },
         preserveEntrySignatures: 'strict',
         output: { entryFileNames: '[name].js', chunkFileNames: 'lib/chunk-[hash].js' },
