@@ -1,6 +1,7 @@
 import { onStop } from './on-stop.ts';
 import { killCommands } from './run-command.ts';
 import { chooseSteps } from './test/choose-steps.ts';
+import { runSteps } from './test/run-steps.ts';
 import { StatusLine } from './test/status-line.ts';
 import type { Step, StepContext, StepResult } from './test/step.ts';
 import { steps } from './test/steps.ts';
@@ -8,6 +9,13 @@ import { steps } from './test/steps.ts';
 // Usage: npm test [-- STEP… PATH…]. With --long, every test of core runs in every engine, with all
 // random cases.
 
+/**
+ * How many steps run at the same time. A Vitest step alone leaves a third of two cores idle while
+ * its tests wait for each other and for timers.
+ */
+const lanes = 2;
+
+const begin = Date.now();
 const args = process.argv.slice(2);
 if (args.includes('--long')) process.env['TEST_LONG'] = '1';
 const choice = chooseSteps(
@@ -26,45 +34,40 @@ onStop(() => {
   killCommands();
   process.exit(130);
 });
-const context: StepContext = { filters: choice.filters, status: new StatusLine() };
-const failedSteps = new Set<string>();
+const status = new StatusLine();
+const context: StepContext = { filters: choice.filters, status };
 let passed = 0;
 let failed = 0;
 let testsRun = 0;
-for (const step of choice.steps) {
-  const begin = Date.now();
-  context.status.begin();
-  if (process.stdout.isTTY) context.status.show(`        ${step.name}`);
-  const result = await runStep(step);
-  context.status.clear();
-  if (step.runsTestFiles) testsRun += result.passed + result.failed;
-  passed += result.passed;
-  failed += result.failed;
-  if (result.failed > 0) failedSteps.add(step.name);
-  print(step, result, Date.now() - begin);
-}
+await runSteps(choice.steps, {
+  lanes,
+  run(step) {
+    status.show(step.name, 'runs');
+    return step.run(context);
+  },
+  onEnd(step, result, durationMs) {
+    if (step.runsTestFiles) testsRun += result.passed + result.failed;
+    passed += result.passed;
+    failed += result.failed;
+    status.end(step.name);
+    status.print(reportOf(step, result, durationMs));
+  },
+});
 if (choice.filters.length > 0 && testsRun === 0) {
   console.error(`No test file of these steps matches ${choice.filters.join(' ')}.`);
   failed += 1;
 }
+console.log(`All steps took ${((Date.now() - begin) / 1000).toFixed(1)} s.`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);
 
-async function runStep(step: Step): Promise<StepResult> {
-  const missing = step.needs?.filter((name) => failedSteps.has(name)) ?? [];
-  if (missing.length > 0) {
-    return { passed: 0, failed: 1, output: `Not run: ${missing.join(', ')} failed.` };
-  }
-  return step.run(context);
-}
-
-function print(
+function reportOf(
   { name }: Step,
   { failed: failures, note, output }: StepResult,
   durationMs: number,
-): void {
+): string {
   const mark = failures > 0 ? 'FAILED' : 'ok    ';
   const line = `${mark}  ${name.padEnd(20)} ${(durationMs / 1000).toFixed(1).padStart(6)} s`;
-  console.log(note && failures === 0 ? `${line}  ${note}` : line);
-  if (failures > 0 && output.trim() !== '') console.log(output.trimEnd());
+  if (failures === 0) return note ? `${line}  ${note}\n` : `${line}\n`;
+  return output.trim() === '' ? `${line}\n` : `${line}\n${output.trimEnd()}\n`;
 }

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runCommand } from '../scripts/run-command.ts';
 import { chooseSteps } from '../scripts/test/choose-steps.ts';
+import { runSteps } from '../scripts/test/run-steps.ts';
 import { addReport, noProgress, progressText } from '../scripts/test/progress.ts';
 import type { Step, StepResult } from '../scripts/test/step.ts';
 
@@ -31,6 +32,57 @@ test.for<readonly [args: readonly string[], names: readonly string[], filters: r
 
 test('chooseSteps() returns the name of an unknown step', () => {
   expect(chooseSteps(steps, ['nod', 'node'])).toEqual({ unknown: ['nod'] });
+});
+
+test('runSteps() runs two steps at a time, in their order, and each after the steps that it names', async () => {
+  const log: string[] = [];
+  const ends = new Map<string, () => void>();
+  const all: readonly Step[] = [
+    { ...step('types'), needs: ['not in the list'] },
+    { ...step('build'), needs: ['types'] },
+    step('browser'),
+    { ...step('leaks'), after: ['browser'] },
+    step('size'),
+  ];
+  const done = runSteps(all, {
+    lanes: 2,
+    async run({ name }) {
+      log.push(name);
+      await new Promise<void>((resolve) => ends.set(name, resolve));
+      return { passed: 0, failed: name === 'browser' ? 1 : 0, output: '' };
+    },
+    onEnd: ({ name }, { failed }) => void log.push(`${name} ${failed ? 'failed' : 'ok'}`),
+  });
+  const end = async (name: string): Promise<readonly string[]> => {
+    ends.get(name)!();
+    await vi.waitFor(() => expect(log.join()).toMatch(new RegExp(`${name} (ok|failed)`)));
+    await Promise.resolve();
+    return log.splice(0);
+  };
+  expect(log.splice(0)).toEqual(['types', 'browser']);
+  expect(await end('types')).toEqual(['types ok', 'build']);
+  expect(await end('build')).toEqual(['build ok', 'size']);
+  expect(await end('browser')).toEqual(['browser failed', 'leaks']);
+  expect(await end('size')).toEqual(['size ok']);
+  expect(await end('leaks')).toEqual(['leaks ok']);
+  await done;
+});
+
+test('runSteps() does not run a step that needs a failed one', async () => {
+  const ended: unknown[] = [];
+  await runSteps(
+    [step('types'), { ...step('build'), needs: ['types'] }, { ...step('e2e'), needs: ['build'] }],
+    {
+      lanes: 2,
+      run: async () => ({ passed: 0, failed: 1, output: 'wrong' }),
+      onEnd: ({ name }, { output }) => void ended.push([name, output]),
+    },
+  );
+  expect(ended).toEqual([
+    ['types', 'wrong'],
+    ['build', 'Not run: types failed.'],
+    ['e2e', 'Not run: build failed.'],
+  ]);
 });
 
 test('addReport() adds up reports and keeps the names of running files and tests', () => {

@@ -2,39 +2,49 @@
 const plainIntervalMs = 15_000;
 
 /**
- * Shows the progress of the running step. A terminal gets one line that changes, other outputs get
+ * Shows the progress of the running steps. A terminal gets one line that changes, other outputs get
  * a new line every 15 seconds.
  */
 export class StatusLine {
-  #live = '';
+  readonly #texts = new Map<string, string>();
+  #isShown = false;
   #printedAt = Date.now();
 
-  /** Starts a step. Without a terminal, its first line appears after 15 seconds. */
-  begin(): void {
-    this.#printedAt = Date.now();
+  /** Shows what a step does, until `end()` of this step. */
+  show(step: string, text: string): void {
+    this.#texts.set(step, text);
+    this.#draw();
   }
 
-  show(text: string): void {
-    if (process.stdout.isTTY) {
-      this.#live = text.slice(0, process.stdout.columns - 1);
-      process.stdout.write(`\r\u001B[2K${this.#live}`);
-      return;
-    }
-    if (Date.now() - this.#printedAt < plainIntervalMs) return;
-    this.#printedAt = Date.now();
-    console.log(text);
+  end(step: string): void {
+    this.#texts.delete(step);
+    this.#draw();
   }
 
   /** Prints text that stays, above the status line. */
   print(text: string): void {
-    const live = this.#live;
-    this.clear();
+    this.#clear();
     process.stdout.write(text);
-    if (live !== '' && text.endsWith('\n')) this.show(live);
+    if (text.endsWith('\n')) this.#draw();
   }
 
-  clear(): void {
-    if (this.#live !== '') process.stdout.write('\r\u001B[2K');
-    this.#live = '';
+  #draw(): void {
+    const all = [...this.#texts].map(([step, text]) => `${step}: ${text}`);
+    const line = `        ${all.join('   ')}`;
+    if (process.stdout.isTTY) {
+      this.#clear();
+      if (all.length === 0) return;
+      process.stdout.write(line.slice(0, process.stdout.columns - 1));
+      this.#isShown = true;
+      return;
+    }
+    if (all.length === 0 || Date.now() - this.#printedAt < plainIntervalMs) return;
+    this.#printedAt = Date.now();
+    console.log(line);
+  }
+
+  #clear(): void {
+    if (this.#isShown) process.stdout.write('\r\u001B[2K');
+    this.#isShown = false;
   }
 }

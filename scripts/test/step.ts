@@ -26,6 +26,8 @@ export interface Step {
   readonly runsTestFiles?: boolean;
   /** Names of earlier steps. If one of them has failed, this step does not run. */
   readonly needs?: readonly string[];
+  /** Names of earlier steps that must have ended, because they use the same files. */
+  readonly after?: readonly string[];
   run(context: StepContext): Promise<StepResult>;
 }
 

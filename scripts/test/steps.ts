@@ -5,7 +5,10 @@ import { runCommand, type CommandResult } from '../run-command.ts';
 import { resultOf, type Step, type StepResult } from './step.ts';
 import { vitestStep } from './vitest-step.ts';
 
-/** All steps in order. They run one at a time, because each Vitest step uses all cores. */
+/**
+ * All steps in order. Several run at the same time. The leaks wait for the browser's tests, because
+ * both write Vite's cache of dependencies.
+ */
 export const steps: readonly Step[] = [
   { name: 'chromium', run: chromium },
   { name: 'types', run: () => command('tsc', '-b') },
@@ -13,12 +16,12 @@ export const steps: readonly Step[] = [
   { name: 'layers', run: () => command('node', 'scripts/check-layers.ts') },
   { name: 'comments', run: () => command('node', 'scripts/check-prose.ts') },
   { name: 'format', run: () => command('oxfmt', '--check') },
-  { name: 'build', run: () => command('vite', 'build') },
+  { name: 'build', needs: ['types'], run: () => command('vite', 'build') },
   { name: 'docs', needs: ['types'], run: () => command('node', 'scripts/docs/build.ts') },
   vitestStep({ name: 'node', needs: ['types'] }),
   vitestStep({ name: 'workerd' }),
   vitestStep({ name: 'browser', needs: ['chromium'] }),
-  vitestStep({ name: 'leaks', needs: ['chromium'] }),
+  vitestStep({ name: 'leaks', needs: ['chromium'], after: ['browser'] }),
   vitestStep({ name: 'e2e', needs: ['chromium', 'types', 'build', 'docs'] }),
   {
     name: 'deploy',

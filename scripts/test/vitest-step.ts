@@ -13,11 +13,12 @@ export interface VitestStepOptions {
   /** Name of the step and of its project in `vitest.config.ts`. */
   readonly name: string;
   readonly needs?: readonly string[];
+  readonly after?: readonly string[];
 }
 
 /** A step that runs one Vitest project and shows its progress. Skipped tests count as failed. */
-export function vitestStep({ name, needs = [] }: VitestStepOptions): Step {
-  return { name, needs, runsTestFiles: true, run: (context) => runProject(name, context) };
+export function vitestStep({ name, needs = [], after = [] }: VitestStepOptions): Step {
+  return { name, needs, after, runsTestFiles: true, run: (context) => runProject(name, context) };
 }
 
 async function runProject(name: string, { filters, status }: StepContext): Promise<StepResult> {
@@ -26,7 +27,7 @@ async function runProject(name: string, { filters, status }: StepContext): Promi
     const report = message as TestReport;
     addReport(progress, report);
     if (report.type === 'output') status.print(report.text);
-    else status.show(`        ${name}: ${progressText(progress)}`);
+    else status.show(name, progressText(progress));
   };
   const { ok, output } = await runCommand(
     'node',
@@ -38,7 +39,6 @@ async function runProject(name: string, { filters, status }: StepContext): Promi
         60_000 * (process.env['TEST_LONG'] === '1' ? silenceMinutes.long : silenceMinutes.quick),
     },
   );
-  status.clear();
   const problems = problemsOf(progress);
   if (progress.passed === 0 && filters.length === 0) problems.push('No test passed.\n');
   const found = progress.failed + progress.skipped + progress.strayErrors;
