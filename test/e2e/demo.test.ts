@@ -46,11 +46,13 @@ test.for(homes)(
     const labels = events.map((event) => event.split('\n')[0]);
     expect(labels.slice(0, 3)).toEqual(['Run started', 'Reasoning, step 1', 'Calls 2 tools']);
     expect(labels.slice(-3)).toEqual(['Reasoning, step 2', 'Answered', 'Ended: stop']);
-    const before = await page.getByRole('log', { name: 'Messages' }).innerText();
+    // The name of the model comes from the log, a moment after the answer.
+    await page.locator('.written').waitFor();
+    const shown = (): Promise<string> => page.getByRole('log', { name: 'Messages' }).innerText();
+    const before = await shown();
 
     await page.reload();
-    await answers(page).first().waitFor();
-    expect(await page.getByRole('log', { name: 'Messages' }).innerText()).toBe(before);
+    await expect.poll(shown).toBe(before);
     await ask(page, 'Note: buy milk');
     await ask(page, 'Show my notes');
     expect(await listed(page)).toContain('buy milk');

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { root } from '../../scripts/root.ts';
 import { connectBrowser, newContext } from './browser.ts';
@@ -57,7 +57,6 @@ interface Visit {
 
 async function visit(origin: string = site.origin): Promise<Visit> {
   const context = await newContext(browser);
-  onTestFinished(() => context.close());
   const page: Page = await context.newPage();
   const seen: string[] = [];
   context.on('request', (request) => void seen.push(JSON.stringify(request.headers())));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { toolResultsOf, type AgentResult, type Msg } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { root } from '../../scripts/root.ts';
 import { connectBrowser, newContext } from './browser.ts';
@@ -44,7 +44,6 @@ declare const moving: MovingPage;
 
 async function openTab(): Promise<Page> {
   const context = await newContext(browser);
-  onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(`${site.origin}/page.html`);
   await page.waitForFunction(() => 'moving' in globalThis);

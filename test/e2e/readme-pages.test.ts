@@ -2,7 +2,7 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import vue from '@vitejs/plugin-vue';
 import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { codeBlocks } from '../../scripts/code-blocks.ts';
 import { connectBrowser, newContext } from './browser.ts';
 import { startSite, type Site } from './site.ts';
@@ -81,7 +81,6 @@ interface OpenedPage {
 
 async function newPage(by: string | readonly unknown[]): Promise<OpenedPage> {
   const context = await newContext(browser);
-  onTestFinished(() => context.close());
   let answer = by;
   await context.route('http://127.0.0.1:11434/v1/**', async (route) => {
     const model = typeof answer === 'string' ? answer : 'scripted';

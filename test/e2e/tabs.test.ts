@@ -76,7 +76,6 @@ const cutOff = [
 ];
 
 async function inTheMiddle(): Promise<{
-  readonly context: BrowserContext;
   readonly leader: Page;
   readonly follower: Page;
 }> {
@@ -90,11 +89,11 @@ async function inTheMiddle(): Promise<{
   await ask(leader);
   await reaches(leader, 'middle');
   await shows(follower, 'half of ');
-  return { context, leader, follower };
+  return { leader, follower };
 }
 
 test('when a tab closes during a run, another tab takes over and no tool runs again', async () => {
-  const { context, leader, follower } = await inTheMiddle();
+  const { leader, follower } = await inTheMiddle();
   await leader.close();
   await reaches(follower, 'new');
   await follower.evaluate(() => tabOf().open('new'));
@@ -110,11 +109,10 @@ test('when a tab closes during a run, another tab takes over and no tool runs ag
     'assistant',
   ]);
   expect(await ran(follower)).toBe(0);
-  await context.close();
 });
 
 test('another tab takes over when a tab freezes during a run, and the frozen tab shows the new answer after it resumes', async () => {
-  const { context, leader, follower } = await inTheMiddle();
+  const { leader, follower } = await inTheMiddle();
   // Browsers freeze only hidden pages, and a headless browser hides no page. The test therefore
   // dispatches the event that a frozen page gets.
   await leader.evaluate(() => document.dispatchEvent(new Event('freeze')));
@@ -136,7 +134,6 @@ test('another tab takes over when a tab freezes during a run, and the frozen tab
     ]);
   }
   expect([await ran(leader), await ran(follower)]).toEqual([1, 0]);
-  await context.close();
 });
 
 test('a page tool changes the tab that asked, and after a reload a person approves the call, which runs in the reloaded tab', async () => {
@@ -165,5 +162,4 @@ test('a page tool changes the tab that asked, and after a reload a person approv
   await back.evaluate(() => tabOf().approve());
   expect([await back.title(), await first.title()]).toEqual(['wait', 'Yours']);
   await expect.poll(() => answers(first)).toEqual(['one', 'two', 'three']);
-  await context.close();
 });
