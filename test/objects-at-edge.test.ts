@@ -5,9 +5,9 @@ import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { createAgentHandler } from '@isoloop/edge';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
-import type { AnswerBatches } from '../packages/web-worker/src/react/chat.ts';
+import type { AnswerBatches } from '../packages/web-worker/src/react/chat/chat.ts';
 import { answerObjects } from '../packages/web-worker/src/react/object/answer-objects.ts';
-import type { UIMessageChunk } from '../packages/web-worker/src/react/ui-message-chunk.ts';
+import type { UIMessageChunk } from '../packages/web-worker/src/react/chat/ui-message-chunk.ts';
 
 // Endpoints hide secrets in the warnings of core, which other files read as they are.
 afterAll(() => showFailuresAs((failure) => failure));

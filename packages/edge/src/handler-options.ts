@@ -4,7 +4,7 @@ import type { OperatorDesk } from './routes/operator-desk.ts';
 import type { LlmProxy } from './proxy/llm-options.ts';
 import type { Route } from './http/endpoint.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
-import type { OpenAiRoutes } from './routes/openai-routes.ts';
+import type { OpenAiRoutes } from './routes/openai/openai-routes.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
 export interface Caller {

@@ -13,15 +13,15 @@ export { useOperatorMessages } from './react/use-operator-messages.ts';
 export type { UseOperatorMessagesOptions } from './react/use-operator-messages.ts';
 export { useAgentEvents } from './react/use-agent-events.ts';
 export type { AgentTimelineEvent } from './react/agent-events.ts';
-export type { AgentApproval } from './react/approvals.ts';
-export type { AgentSessionEntry, AgentSessions } from './react/agent-sessions.ts';
-export { agentEndpoint } from './react/endpoint-agent.ts';
-export type { AgentEndpointOptions } from './react/endpoint-agent.ts';
-export type { AgentEndpoint, AgentSource } from './react/agent-source.ts';
-export type { FinishedAnswer, RequestOptions } from './react/chat.ts';
-export type { CalledToolOf, ChatHandlers } from './react/chat-handlers.ts';
-export type { FilesInput, MessageInput } from './react/message-input.ts';
-export { getToolName, isToolUIPart } from './react/ui-message.ts';
+export type { AgentApproval } from './react/chat/approvals.ts';
+export type { AgentSessionEntry, AgentSessions } from './react/source/agent-sessions.ts';
+export { agentEndpoint } from './react/source/endpoint-agent.ts';
+export type { AgentEndpointOptions } from './react/source/endpoint-agent.ts';
+export type { AgentEndpoint, AgentSource } from './react/source/agent-source.ts';
+export type { FinishedAnswer, RequestOptions } from './react/chat/chat.ts';
+export type { CalledToolOf, ChatHandlers } from './react/chat/chat-handlers.ts';
+export type { FilesInput, MessageInput } from './react/chat/message-input.ts';
+export { getToolName, isToolUIPart } from './react/chat/ui-message.ts';
 export type {
   DataUIPart,
   DynamicToolUIPart,
@@ -31,4 +31,4 @@ export type {
   UIMessage,
   UIMessagePart,
   UITools,
-} from './react/ui-message.ts';
+} from './react/chat/ui-message.ts';

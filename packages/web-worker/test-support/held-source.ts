@@ -1,8 +1,8 @@
 import type { AgentEndpoint } from '@isoloop/web-worker/react';
-import type { AgentLink } from '../src/react/agent-source.ts';
-import type { AnswerBatches, AnswerRequest } from '../src/react/chat.ts';
-import type { UIMessage } from '../src/react/ui-message.ts';
-import type { UIMessageChunk } from '../src/react/ui-message-chunk.ts';
+import type { AgentLink } from '../src/react/source/agent-source.ts';
+import type { AnswerBatches, AnswerRequest } from '../src/react/chat/chat.ts';
+import type { UIMessage } from '../src/react/chat/ui-message.ts';
+import type { UIMessageChunk } from '../src/react/chat/ui-message-chunk.ts';
 
 type Step = readonly UIMessageChunk[] | Error | undefined;
 

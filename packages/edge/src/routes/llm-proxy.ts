@@ -1,7 +1,7 @@
 import { checkOptions } from '@isoloop/core/adapter';
 import type { LlmOptions, LlmProxy } from '../proxy/llm-options.ts';
 import { llmResponsesRoute, llmRoute } from './llm-route.ts';
-import { modelsRoute } from './models-route.ts';
+import { modelsRoute } from './openai/models-route.ts';
 
 /**
  * Creates the model proxy of an endpoint, for agents that run in a page. The page has no API key; the

@@ -1,28 +1,16 @@
 import { AgentError } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import { shownError, type AgentChatState, type Phase } from './agent-chat-state.ts';
 import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
-import type { AgentLink } from './agent-source.ts';
-import type { AgentSessionEntry, SessionStore } from './agent-sessions.ts';
-import { withChanges } from './is-equal.ts';
-import { Chat, type AnswerBatches, type AnswerRequest, type ChatState } from './chat.ts';
-import type { ChatHandlers } from './chat-handlers.ts';
-import type { DataUIPart, UIMessage } from './ui-message.ts';
-
-/** What a chat does besides its own turns. */
-type Phase = 'idle' | 'loading' | 'other-tab' | 'continuing';
+import type { AgentLink } from './source/agent-source.ts';
+import type { SessionStore } from './source/agent-sessions.ts';
+import { withChanges } from './chat/is-equal.ts';
+import { Chat, type AnswerBatches, type AnswerRequest } from './chat/chat.ts';
+import type { ChatHandlers } from './chat/chat-handlers.ts';
+import type { DataUIPart, UIMessage } from './chat/ui-message.ts';
 
 /** Why a chat asks for a running answer. `look`: something may have changed. */
 type Reason = Phase | 'look';
-
-/** What a page shows of a chat. Is replaced at each change. */
-export interface AgentChatState {
-  readonly phase: Phase;
-  readonly chat: ChatState;
-  /** Stored conversations, as soon as they are loaded. */
-  readonly sessions?: readonly AgentSessionEntry[];
-  /** Failure of the last action that is not a message. */
-  readonly error?: Error | undefined;
-}
 
 /** Handlers of a component, which may change from render to render. */
 export interface LatestHandlers {
@@ -390,19 +378,11 @@ export class AgentChat {
   }
 }
 
-/** Returns the failure that the page shows. While the chat tries again, there is none. */
-export function shownError({ phase, chat, error }: AgentChatState): Error | undefined {
-  return phase === 'idle' ? (chat.error ?? error) : undefined;
-}
-
 /** Resolves after a time in milliseconds, or when the signal aborts. */
-function elapsed(ms: number, signal: AbortSignal): Promise<void> {
+function elapsed(ms: number, signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
+    setTimeout(resolve, ms);
+    signal.addEventListener('abort', resolve);
   });
 }
 

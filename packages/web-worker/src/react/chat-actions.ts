@@ -1,6 +1,6 @@
 import type { AgentChat } from './agent-chat.ts';
-import type { Decided } from './approvals.ts';
-import type { CallPart, RequestOptions } from './chat.ts';
+import type { Decided } from './chat/approvals.ts';
+import type { CallPart, RequestOptions } from './chat/chat.ts';
 import type { AgentChatHelpers } from './use-agent-chat.ts';
 
 /** Methods of the hook that belong to the conversation, and so stay the same in each render. */

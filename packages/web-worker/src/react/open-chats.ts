@@ -1,7 +1,7 @@
 import { AgentChat, type AgentChatOptions } from './agent-chat.ts';
-import { isEndpoint } from './agent-source.ts';
-import type { AgentLink, AgentEndpoint, AgentSource, LinkOptions } from './agent-source.ts';
-import { linkWorkerAgent } from './worker-agent.ts';
+import { isEndpoint } from './source/agent-source.ts';
+import type { AgentLink, AgentEndpoint, AgentSource, LinkOptions } from './source/agent-source.ts';
+import { linkWorkerAgent } from './source/worker-agent.ts';
 
 /** A chat with the source and options that its next link uses. */
 export interface OpenChat {

@@ -1,18 +1,19 @@
 import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
 import type { GivenOptions, NamedAgent } from '../wire/exposed-agent.ts';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { shownError, type AgentChat, type AgentChatState } from './agent-chat.ts';
+import type { AgentChat } from './agent-chat.ts';
+import { shownError, type AgentChatState } from './agent-chat-state.ts';
 import type { AgentTimelineEvent } from './agent-events.ts';
-import type { AgentSessions } from './agent-sessions.ts';
-import type { AgentSource, LinkOptions } from './agent-source.ts';
-import { approvalsIn, type AgentApproval } from './approvals.ts';
-import type { ChatStatus, RequestOptions } from './chat.ts';
+import type { AgentSessions } from './source/agent-sessions.ts';
+import type { AgentSource, LinkOptions } from './source/agent-source.ts';
+import { approvalsIn, type AgentApproval } from './chat/approvals.ts';
+import type { ChatStatus, RequestOptions } from './chat/chat.ts';
 import { chatActions, decide } from './chat-actions.ts';
-import type { ChatHandlers } from './chat-handlers.ts';
-import type { MessageInput } from './message-input.ts';
+import type { ChatHandlers } from './chat/chat-handlers.ts';
+import type { MessageInput } from './chat/message-input.ts';
 import { openChat } from './open-chats.ts';
 import { throttled } from './throttled.ts';
-import type { UIMessage, UITools } from './ui-message.ts';
+import type { UIMessage, UITools } from './chat/ui-message.ts';
 
 /** Which agent a chat talks to, and how the page reacts. */
 export interface UseAgentChatOptions<M extends UIMessage = UIMessage>

@@ -1,7 +1,7 @@
 import { checkOptions } from '@isoloop/core/adapter';
 import { useEffect, useRef } from 'react';
-import { isEndpoint, type AgentEndpoint, type AgentSource } from './agent-source.ts';
-import { channelOf, routesOf, type Endpoint } from './endpoint-agent.ts';
+import { isEndpoint, type AgentEndpoint, type AgentSource } from './source/agent-source.ts';
+import { channelOf, routesOf, type Endpoint } from './source/endpoint-agent.ts';
 
 /** How often a page looks, if its endpoint can't tell. */
 export interface UseOperatorMessagesOptions {

@@ -1,5 +1,5 @@
 import type { DeepPartial } from '@isoloop/core/output';
-import { withChanges } from '../is-equal.ts';
+import { withChanges } from '../chat/is-equal.ts';
 
 /** What a page shows of an object. Is replaced at each change. */
 export interface AgentObjectState<T> {

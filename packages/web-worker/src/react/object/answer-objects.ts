@@ -1,8 +1,8 @@
 import { ObjectReader, outputToolName } from '@isoloop/core/adapter';
 import { AgentError, type AgentErrorCode } from '@isoloop/core';
 import { parseErrorText } from '@isoloop/core/ai-sdk';
-import type { AnswerBatches } from '../chat.ts';
-import type { UIMessageChunk } from '../ui-message-chunk.ts';
+import type { AnswerBatches } from '../chat/chat.ts';
+import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 
 /**
  * Reads the object of a structured answer from the chunks of the answer. Yields at most one object

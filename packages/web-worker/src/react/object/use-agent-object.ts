@@ -7,7 +7,7 @@ import {
   type AgentEndpoint,
   type AgentSource,
   type LinkOptions,
-} from '../agent-source.ts';
+} from '../source/agent-source.ts';
 import { AgentObject, type AgentObjectState, type Objects } from './agent-object.ts';
 import { answerObjects } from './answer-objects.ts';
 

@@ -1,6 +1,6 @@
 import { ObjectReader, outputToolName } from '@isoloop/core/adapter';
 import type { DeepPartial } from '@isoloop/core/output';
-import { getToolName, isToolUIPart, type UIMessage } from '../ui-message.ts';
+import { getToolName, isToolUIPart, type UIMessage } from '../chat/ui-message.ts';
 import type { AgentChatHelpers, AgentConversation } from '../use-agent-chat.ts';
 
 /** What was read of the last answer of a conversation. */

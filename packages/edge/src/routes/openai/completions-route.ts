@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
-import { readPosted, readTail } from '../completions/completion-messages.ts';
-import type { EdgeEnv } from '../handler-options.ts';
-import { readMessages } from '../http/request-body.ts';
-import { checkSession } from '../turn/session.ts';
+import { readPosted, readTail } from '../../completions/completion-messages.ts';
+import type { EdgeEnv } from '../../handler-options.ts';
+import { readMessages } from '../../http/request-body.ts';
+import { checkSession } from '../../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
-import type { OpenAiSettings } from '../completions/openai-options.ts';
+import type { OpenAiSettings } from '../../completions/openai-options.ts';
 import { readRequest, type RouteSettings } from './openai-request.ts';
 
 /**

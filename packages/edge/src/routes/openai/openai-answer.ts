@@ -3,25 +3,29 @@ import type { AgentStream, Msg } from '@isoloop/core';
 import { unfitClaim } from '@isoloop/core/adapter';
 import type { Claim } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
-import type { CompletionCall } from '../completions/completion-call.ts';
-import { answerEncoder, wholeAnswer, type OpenAiFace } from '../completions/completion-answer.ts';
+import type { CompletionCall } from '../../completions/completion-call.ts';
+import {
+  answerEncoder,
+  wholeAnswer,
+  type OpenAiFace,
+} from '../../completions/completion-answer.ts';
 import {
   checkConversation,
   withoutSystem,
   type ParamOf,
-} from '../completions/completion-messages.ts';
-import type { EdgeEnv } from '../handler-options.ts';
-import { logError } from '../http/error-response.ts';
-import type { RequestBody } from '../http/request-body.ts';
-import { onDisconnect, settleBehind, waitUntil } from '../http/request-context.ts';
-import { checkApprovals } from '../session/host/kv-host.ts';
-import { sessionObject } from '../session/session-command.ts';
-import type { SessionTurn } from '../session/session-turn.ts';
-import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
-import { readIds } from '../turn/asked-again.ts';
-import { awaitOpening, hasOutput, streamResponse } from '../turn/event-stream.ts';
-import type { EventStreamOptions } from '../turn/event-stream.ts';
-import { readEcho, makeAgent } from '../turn/session.ts';
+} from '../../completions/completion-messages.ts';
+import type { EdgeEnv } from '../../handler-options.ts';
+import { logError } from '../../http/error-response.ts';
+import type { RequestBody } from '../../http/request-body.ts';
+import { onDisconnect, settleBehind, waitUntil } from '../../http/request-context.ts';
+import { checkApprovals } from '../../session/host/kv-host.ts';
+import { sessionObject } from '../../session/session-command.ts';
+import type { SessionTurn } from '../../session/session-turn.ts';
+import { turnHost, type HostSettings } from '../../session/host/turn-host.ts';
+import { readIds } from '../../turn/asked-again.ts';
+import { awaitOpening, hasOutput, streamResponse } from '../../turn/event-stream.ts';
+import type { EventStreamOptions } from '../../turn/event-stream.ts';
+import { readEcho, makeAgent } from '../../turn/session.ts';
 
 /**
  * Header with the id of a stored session. Without this header, a request to `/v1` contains the

@@ -1,6 +1,6 @@
 import { parsePartialJson } from 'ai';
 import { expect, test } from 'vitest';
-import { randomOf } from '../../../../test/random-of.ts';
+import { randomOf } from '../../../../../test/random-of.ts';
 import type { JsonValue } from '@isoloop/core';
 import { partialJson } from './partial-json.ts';
 

@@ -6,8 +6,8 @@ import type { ScriptedReply } from '@isoloop/core/testing';
 import { generateText } from 'ai';
 import type OpenAI from 'openai';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { boundEndpoint, places, type Bound } from '../../test-support/both-bindings.ts';
-import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
+import { boundEndpoint, places, type Bound } from '../../../test-support/both-bindings.ts';
+import { bindings, testEndpoint } from '../../../test-support/endpoint.ts';
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>;
 type Input = OpenAI.Responses.ResponseInput;

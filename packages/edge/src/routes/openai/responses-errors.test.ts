@@ -1,6 +1,6 @@
 import { tool } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
+import { bindings, testEndpoint } from '../../../test-support/endpoint.ts';
 
 const clock = tool({
   name: 'clock',

@@ -1,11 +1,11 @@
 import { MemoryStore, tool } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
-import { openAiRoutes } from '../openai.ts';
+import { openAiRoutes } from '../../openai.ts';
 import { describe, expect, test } from 'vitest';
-import { boundEndpoint, places, type Bound } from '../../test-support/both-bindings.ts';
-import { testEndpoint } from '../../test-support/endpoint.ts';
-import type { ClientSetting } from '../completions/model-settings.ts';
+import { boundEndpoint, places, type Bound } from '../../../test-support/both-bindings.ts';
+import { testEndpoint } from '../../../test-support/endpoint.ts';
+import type { ClientSetting } from '../../completions/model-settings.ts';
 
 // The rules for the fields of a request are the same for chat completions and the Responses API.
 

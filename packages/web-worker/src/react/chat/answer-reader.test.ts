@@ -10,14 +10,14 @@ import {
   type UIMessageChunk as AiChunk,
 } from 'ai';
 import { expect, expectTypeOf, test } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
-import { chunkTypes, randomAnswer } from '../../test-support/random-answer.ts';
-import { nextMacrotask } from '../wire/macrotask.ts';
+import { extent } from '../../../../../test/test-extent.ts';
+import { chunkTypes, randomAnswer } from '../../../test-support/random-answer.ts';
+import { nextMacrotask } from '../../wire/macrotask.ts';
 import { AnswerReader } from './answer-reader.ts';
 import type { UIMessage } from './ui-message.ts';
 import type { UIMessageChunk } from './ui-message-chunk.ts';
 
-const recorded = import.meta.glob<string>('../../../../test/fixtures/*-streams/*.{txt,sse}', {
+const recorded = import.meta.glob<string>('../../../../../test/fixtures/*-streams/*.{txt,sse}', {
   query: '?raw',
   import: 'default',
   eager: true,

@@ -1,4 +1,4 @@
-import type { HandlerSettings } from '../handler-options.ts';
+import type { HandlerSettings } from '../../handler-options.ts';
 
 /**
  * Handles `GET /v1/models` and `GET /llm/v1/models`: returns the model names that a client may

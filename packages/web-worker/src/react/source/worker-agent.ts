@@ -1,13 +1,13 @@
 import { toTypedChunk } from '@isoloop/core/adapter';
 import { typedMessages, type UiChunk } from '@isoloop/core/ai-sdk';
-import { sentMessages } from '../page/chat-transport.ts';
-import { sessionClient, type SessionClient } from '../page/session-client.ts';
-import { linkWorker } from '../page/worker-link.ts';
-import type { ChatRequest } from '../wire/protocol.ts';
+import { sentMessages } from '../../page/chat-transport.ts';
+import { sessionClient, type SessionClient } from '../../page/session-client.ts';
+import { linkWorker } from '../../page/worker-link.ts';
+import type { ChatRequest } from '../../wire/protocol.ts';
 import type { AgentLink, LinkOptions } from './agent-source.ts';
-import type { AnswerBatches } from './chat.ts';
-import type { UIMessage } from './ui-message.ts';
-import type { UIMessageChunk } from './ui-message-chunk.ts';
+import type { AnswerBatches } from '../chat/chat.ts';
+import type { UIMessage } from '../chat/ui-message.ts';
+import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 
 /** Links a chat to the agent in a worker. Throws `CONFIGURATION` without a worker. */
 export function linkWorkerAgent(

@@ -1,15 +1,19 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult, EventBatch, Memory } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
-import { answerEncoder, wholeAnswer, type OpenAiFace } from '../completions/completion-answer.ts';
-import { readCall, type CompletionCall } from '../completions/completion-call.ts';
-import { clientSettings } from '../completions/model-settings.ts';
-import type { OpenAiRoutesOptions, OpenAiSettings } from '../completions/openai-options.ts';
-import type { HandlerSettings, SettingsRoute } from '../handler-options.ts';
-import type { Route } from '../http/endpoint.ts';
-import type { RequestBody } from '../http/request-body.ts';
-import { faceOfTurn } from '../session/response-id.ts';
-import type { SessionTurn } from '../session/session-turn.ts';
+import {
+  answerEncoder,
+  wholeAnswer,
+  type OpenAiFace,
+} from '../../completions/completion-answer.ts';
+import { readCall, type CompletionCall } from '../../completions/completion-call.ts';
+import { clientSettings } from '../../completions/model-settings.ts';
+import type { OpenAiRoutesOptions, OpenAiSettings } from '../../completions/openai-options.ts';
+import type { HandlerSettings, SettingsRoute } from '../../handler-options.ts';
+import type { Route } from '../../http/endpoint.ts';
+import type { RequestBody } from '../../http/request-body.ts';
+import { faceOfTurn } from '../../session/response-id.ts';
+import type { SessionTurn } from '../../session/session-turn.ts';
 import { completionsRoute } from './completions-route.ts';
 import { modelsRoute } from './models-route.ts';
 import { noStoredResponse, responsesRoute } from './responses-route.ts';

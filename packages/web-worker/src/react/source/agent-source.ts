@@ -1,7 +1,7 @@
-import type { ConnectOptions } from '../page/connect-agent.ts';
+import type { ConnectOptions } from '../../page/connect-agent.ts';
 import type { SessionStore } from './agent-sessions.ts';
-import type { ChatHost } from './chat.ts';
-import type { UIMessage } from './ui-message.ts';
+import type { ChatHost } from '../chat/chat.ts';
+import type { UIMessage } from '../chat/ui-message.ts';
 
 /** Options of a link to an agent. Only workers use the fields besides `sessionId`. */
 export type LinkOptions = ConnectOptions;

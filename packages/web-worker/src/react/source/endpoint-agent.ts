@@ -2,12 +2,12 @@ import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode } from '@isoloop/core';
 import { SseParser, toTypedChunk } from '@isoloop/core/adapter';
 import { typedMessages } from '@isoloop/core/ai-sdk';
-import { checkGiven } from '../page/check-given.ts';
+import { checkGiven } from '../../page/check-given.ts';
 import type { AgentLink, AgentEndpoint } from './agent-source.ts';
 import type { AgentSessionEntry } from './agent-sessions.ts';
-import type { AnswerBatches, AnswerRequest } from './chat.ts';
-import type { UIMessage } from './ui-message.ts';
-import type { UIMessageChunk } from './ui-message-chunk.ts';
+import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
+import type { UIMessage } from '../chat/ui-message.ts';
+import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 
 /** How to send requests to an endpoint: headers, body, credentials and `fetch`. */
 export interface AgentEndpointOptions {

@@ -1,4 +1,4 @@
-import { IndexedDbSessions } from '../store/indexed-db-sessions.ts';
+import { IndexedDbSessions } from '../../store/indexed-db-sessions.ts';
 import type { SessionStore } from './agent-sessions.ts';
 
 /** Returns the conversations of an agent in IndexedDB, without those that have moved elsewhere. */

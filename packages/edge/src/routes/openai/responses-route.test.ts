@@ -7,8 +7,8 @@ import type OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
-import { bindings, testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
+import { boundEndpoint, places } from '../../../test-support/both-bindings.ts';
+import { bindings, testEndpoint, type TestEndpoint } from '../../../test-support/endpoint.ts';
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>;
 type Input = OpenAI.Responses.ResponseInput;

@@ -1,16 +1,16 @@
 import { AgentError } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
-import { fromResponsesInput, itemNames } from '../wire/responses/responses-messages.ts';
+import { fromResponsesInput, itemNames } from '../../wire/responses/responses-messages.ts';
 import type { Context } from 'hono';
-import { checkPosted, readTail } from '../completions/completion-messages.ts';
-import { checkResponseFields, repeatedFields } from '../completions/response-fields.ts';
-import type { EdgeEnv, EdgeLimits } from '../handler-options.ts';
-import { invalidField } from '../http/request-body.ts';
-import type { RequestBody } from '../http/request-body.ts';
-import { readResponseId, responseId } from '../session/response-id.ts';
-import { checkSession } from '../turn/session.ts';
+import { checkPosted, readTail } from '../../completions/completion-messages.ts';
+import { checkResponseFields, repeatedFields } from '../../completions/response-fields.ts';
+import type { EdgeEnv, EdgeLimits } from '../../handler-options.ts';
+import { invalidField } from '../../http/request-body.ts';
+import type { RequestBody } from '../../http/request-body.ts';
+import { readResponseId, responseId } from '../../session/response-id.ts';
+import { checkSession } from '../../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
-import type { OpenAiSettings } from '../completions/openai-options.ts';
+import type { OpenAiSettings } from '../../completions/openai-options.ts';
 import { readRequest, type RouteSettings } from './openai-request.ts';
 
 /**

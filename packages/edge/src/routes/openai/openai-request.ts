@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
-import { callFields, readCall, type CompletionCall } from '../completions/completion-call.ts';
-import type { OpenAiSettings } from '../completions/openai-options.ts';
-import { checkFields, readStreaming } from '../completions/request-fields.ts';
-import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { checkModel, readJson } from '../http/request-body.ts';
-import type { RequestBody } from '../http/request-body.ts';
-import type { HostSettings } from '../session/host/turn-host.ts';
-import type { OpenAiApi } from '../turn/client-tools.ts';
+import { callFields, readCall, type CompletionCall } from '../../completions/completion-call.ts';
+import type { OpenAiSettings } from '../../completions/openai-options.ts';
+import { checkFields, readStreaming } from '../../completions/request-fields.ts';
+import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
+import { checkModel, readJson } from '../../http/request-body.ts';
+import type { RequestBody } from '../../http/request-body.ts';
+import type { HostSettings } from '../../session/host/turn-host.ts';
+import type { OpenAiApi } from '../../turn/client-tools.ts';
 
 export type RouteSettings = HostSettings & Pick<HandlerSettings, 'models'>;
 

@@ -1,0 +1,20 @@
+import type { ChatState } from './chat/chat.ts';
+import type { AgentSessionEntry } from './source/agent-sessions.ts';
+
+/** What a chat does besides its own turns. */
+export type Phase = 'idle' | 'loading' | 'other-tab' | 'continuing';
+
+/** What a page shows of a chat. Is replaced at each change. */
+export interface AgentChatState {
+  readonly phase: Phase;
+  readonly chat: ChatState;
+  /** Stored conversations, as soon as they are loaded. */
+  readonly sessions?: readonly AgentSessionEntry[];
+  /** Failure of the last action that is not a message. */
+  readonly error?: Error | undefined;
+}
+
+/** Returns the failure that the page shows. While the chat tries again, there is none. */
+export function shownError({ phase, chat, error }: AgentChatState): Error | undefined {
+  return phase === 'idle' ? (chat.error ?? error) : undefined;
+}
