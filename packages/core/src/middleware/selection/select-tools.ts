@@ -71,11 +71,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkOptions('selectTools()', options, fields);
   const { local } = options;
   const isNamed = local && nameMatcher('selectTools(): local', local);
-  const selectionIn = perRun((context) => {
-    const selection = new ToolSelection(context.tools);
-    context.setTools(selection.tools);
-    return selection;
-  });
+  const selectionIn = perRun(beginSelection);
   const select = (context: RunContext, asked: Msg | undefined): Promise<void> =>
     selectIn(context, selectionIn(context), asked, { ...options, isNamed });
   return {
@@ -125,21 +121,22 @@ function askedIn(view: readonly Msg[]): Msg | undefined {
  */
 async function selectIn(
   context: RunContext,
-  selection: ToolSelection,
+  selection: Selection,
   asked: Msg | undefined,
   { by, maxTools = 20, isNamed, onError }: Selecting,
 ): Promise<void> {
   if (context.stopped || !context.model.features.tools) return;
   const question = asked ? textOf(asked).trim() : '';
-  const { all } = selection;
+  const all = selection.set.schemas();
   const offered = all.map(({ name, description }) => [name, description]);
   const key = JSON.stringify([question, ...offered]);
   if (selection.key === key) return;
   const isLocal = ({ name }: ToolSchema): boolean => {
     if (isNamed) return isNamed(name);
-    const tool = selection.toolOf(name);
-    const isKept = tool?.alwaysOffered || context.addedTools.some((added) => added.name === name);
-    return !tool?.server && (!by || isKept === true);
+    const found = selection.set.find(name);
+    const { alwaysOffered = false, server } = typeof found === 'object' ? found : {};
+    const isAdded = context.addedTools.some((added) => added.name === name);
+    return !server && (!by || alwaysOffered || isAdded);
   };
   const local = all.filter(isLocal);
   const others = all.filter((schema) => !isLocal(schema));
@@ -160,55 +157,35 @@ async function selectIn(
   }
   const { toolChoice } = context.generate;
   const wanted = typeof toolChoice === 'object' ? [toolChoice.name] : [];
-  const names = [...new Set([...wanted, ...local.map(({ name }) => name), ...chosen])];
-  selection.choose(key, [...local, ...others], names.slice(0, maxTools));
+  const best = new Set([...wanted, ...local.map(({ name }) => name), ...chosen]);
+  const names = [...best].slice(0, maxTools);
+  selection.key = key;
+  selection.chosen = [...local, ...others]
+    .map(({ name }) => name)
+    .filter((name) => names.includes(name));
 }
 
-/** The chosen tools of a run. Before the first choice, the model gets all tools. */
-export class ToolSelection {
-  /** View that offers only the chosen tools. */
-  readonly tools: ToolSet;
-  readonly #set: ToolSet;
+/** The tools of a run, and the chosen ones. Before the first choice, the model gets all tools. */
+interface Selection {
+  readonly set: ToolSet;
   /** Names of the chosen tools, in the order of the request. */
-  #chosen: readonly string[] | undefined;
+  chosen?: readonly string[];
   /** Text that identifies the question and the tools of the last choice. */
-  key: string | undefined;
+  key?: string;
+}
 
-  constructor(set: ToolSet) {
-    this.#set = set;
-    this.tools = viewOf(set, {
-      offered: (all) => this.#offered(all),
-      refusal: ({ name }) => this.#refusal(name),
-    });
-  }
-
-  /** All tools to choose from. */
-  get all(): readonly ToolSchema[] {
-    return this.#set.schemas();
-  }
-
-  /** Returns the tool of that name, chosen or not. */
-  toolOf(name: string): Tool | undefined {
-    const tool = this.#set.find(name);
-    return typeof tool === 'object' ? tool : undefined;
-  }
-
-  /**
-   * Sets the chosen tools. `order`: all tools in the order of the request. `names`: names of the
-   * chosen tools. `key`: identifies the question and the tools.
-   */
-  choose(key: string, order: readonly ToolSchema[], names: readonly string[]): void {
-    this.key = key;
-    this.#chosen = order.flatMap(({ name }) => (names.includes(name) ? name : []));
-  }
-
-  #offered(all: readonly ToolSchema[]): readonly ToolSchema[] {
-    if (!this.#chosen) return all;
-    return this.#chosen.flatMap((name) => all.find((schema) => schema.name === name) ?? []);
-  }
-
-  #refusal(name: string): string | undefined {
-    if (!this.#chosen || this.#chosen.includes(name)) return undefined;
-    return `Tool not available: ${name}. It is not among the tools of this request.`;
-  }
+function beginSelection(context: RunContext): Selection {
+  const selection: Selection = { set: context.tools };
+  const view = viewOf(selection.set, {
+    offered: (all) => {
+      const { chosen } = selection;
+      return chosen?.flatMap((name) => all.find((schema) => schema.name === name) ?? []) ?? all;
+    },
+    refusal: ({ name }) => {
+      if (selection.chosen?.includes(name) !== false) return undefined;
+      return `Tool not available: ${name}. It is not among the tools of this request.`;
+    },
+  });
+  context.setTools(view);
+  return selection;
 }

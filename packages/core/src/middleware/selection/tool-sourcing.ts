@@ -78,11 +78,12 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const search = searchOf(options);
   const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
   const sourcedIn = perRun((context): SourcedTools | undefined => {
-    const sourced: SourcedTools = new SourcedTools(context.tools, {
+    const sourced: SourcedTools = sourcedTools(context.tools, {
       search: searchTool(async (query, signal) => {
         const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
-        const names = await search(query, sourced.hidden, { signal, run: context, onUsage });
-        const found = schemasOf(names, sourced.hidden).slice(0, limit);
+        const hidden = sourced.hidden();
+        const names = await search(query, hidden, { signal, run: context, onUsage });
+        const found = schemasOf(names, hidden).slice(0, limit);
         sourced.add(found.map(({ name }) => name));
         return found;
       }),
@@ -90,7 +91,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
       maxTools,
     });
     if (!context.model.features.tools) return undefined;
-    if (!evenWhenFew && sourced.hidden.length <= limit) return undefined;
+    if (!evenWhenFew && sourced.hidden().length <= limit) return undefined;
     context.setTools(sourced.tools);
     addToSystemPrompt(context, prompt);
     return sourced;
@@ -193,7 +194,7 @@ const usualPrompt = [
   'If it finds nothing, try other words once or twice, then continue without.',
 ].join(' ');
 
-export interface SourcedToolsOptions {
+interface SourcedToolsOptions {
   /** Tool that finds the other tools. */
   readonly search: Tool;
   /** Whether a tool is offered without a search. */
@@ -203,59 +204,53 @@ export interface SourcedToolsOptions {
 }
 
 /** Tools of a run that are hidden until a search finds them. Fixed tools are never hidden. */
-export class SourcedTools {
+interface SourcedTools {
   /** The search, and a view that offers the fixed tools and the found ones. */
   readonly tools: ToolSet;
-  readonly #set: ToolSet;
-  readonly #options: SourcedToolsOptions;
-  /**
-   * For each found tool, by name: the number of the search hit that found it last. Tools stay in
-   * the order of their first hit, so that consecutive requests begin with the same text.
-   */
-  readonly #found: Map<string, number> = new Map();
-  /** Number of search hits so far. */
-  #finds = 0;
   /** Names of further tools that can be called, because an earlier run left calls to them open. */
-  open: readonly string[] = [];
-
-  /** Throws `CONFIGURATION` if the set has a tool with the name of the search. */
-  constructor(set: ToolSet, options: SourcedToolsOptions) {
-    this.#set = set;
-    this.#options = options;
-    const view = viewOf(set, {
-      offered: (all) => this.#offered(all),
-      refusal: (found) => this.#refusal(found),
-    });
-    this.tools = new ToolList([options.search], view);
-  }
-
-  /** Tools that a search can find: all except the fixed tools. */
-  get hidden(): readonly ToolSchema[] {
-    return this.#set.schemas().filter((schema) => !this.#options.isFixed(schema));
-  }
-
+  open: readonly string[];
+  /** Returns the tools that a search can find: all except the fixed tools. */
+  hidden(): readonly ToolSchema[];
   /**
    * Offers found tools from the next request on. If there are more than `maxTools`, drops the tools
    * that were found longest ago.
    */
-  add(names: readonly string[]): void {
-    for (const name of names) this.#found.set(name, (this.#finds += 1));
-    const newest = [...this.#found].toSorted((a, b) => b[1] - a[1]);
-    for (const [name] of newest.slice(this.#options.maxTools)) this.#found.delete(name);
-  }
+  add(names: readonly string[]): void;
+}
 
-  #offered(all: readonly ToolSchema[]): readonly ToolSchema[] {
-    const { isFixed } = this.#options;
-    const found = [...this.#found.keys()].flatMap(
-      (name) => all.find((schema) => schema.name === name && !isFixed(schema)) ?? [],
-    );
-    return [...all.filter(isFixed), ...found];
-  }
-
-  #refusal({ name, schema }: Tool): string | undefined {
-    const { search, isFixed } = this.#options;
-    if (this.#found.has(name) || this.open.includes(name) || isFixed(schema)) return undefined;
-    const refused = `Tool not available: ${name}. Search for it with ${search.name} first.`;
-    return `${refused} You can call the tools that it finds from your next step on.`;
-  }
+/** Throws `CONFIGURATION` if the set has a tool with the name of the search. */
+function sourcedTools(
+  set: ToolSet,
+  { search, isFixed, maxTools }: SourcedToolsOptions,
+): SourcedTools {
+  /**
+   * For each found tool, by name: the number of the search hit that found it last. Tools stay in
+   * the order of their first hit, so that consecutive requests begin with the same text.
+   */
+  const found = new Map<string, number>();
+  let hits = 0;
+  const view = viewOf(set, {
+    offered(all) {
+      const known = [...found.keys()].flatMap(
+        (name) => all.find((schema) => schema.name === name && !isFixed(schema)) ?? [],
+      );
+      return [...all.filter(isFixed), ...known];
+    },
+    refusal({ name, schema }) {
+      if (found.has(name) || sourced.open.includes(name) || isFixed(schema)) return undefined;
+      const refused = `Tool not available: ${name}. Search for it with ${search.name} first.`;
+      return `${refused} You can call the tools that it finds from your next step on.`;
+    },
+  });
+  const sourced: SourcedTools = {
+    tools: new ToolList([search], view),
+    open: [],
+    hidden: () => set.schemas().filter((schema) => !isFixed(schema)),
+    add(names) {
+      for (const name of names) found.set(name, (hits += 1));
+      const newest = [...found].toSorted((a, b) => b[1] - a[1]);
+      for (const [name] of newest.slice(maxTools)) found.delete(name);
+    },
+  };
+  return sourced;
 }

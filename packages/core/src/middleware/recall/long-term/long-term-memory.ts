@@ -53,7 +53,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     reportFailure(message, options.onError, AgentError.from(error), phase);
   };
   const search = new RecordSearch(options, report);
-  const recorder = new TurnRecorder(options, report);
+  const recordings = new Set<Promise<void>>();
   const inputOf = perRun((): { asked?: readonly Msg[] } => ({}));
 
   const automatic: Partial<Middleware> = {
@@ -72,7 +72,16 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
         const { asked } = inputOf(context);
         if (!asked || !hasAnswer(result)) return;
         const input = wholeInput(asked, context.messages);
-        recorder.begin({ sessionId: context.sessionId, input, answer: result.message });
+        const turn = { sessionId: context.sessionId, input, answer: result.message };
+        const recording = Promise.resolve()
+          .then(() => record(turn, options, report))
+          .finally(() => recordings.delete(recording));
+        recordings.add(recording);
+        try {
+          options.waitUntil?.(recording);
+        } catch (error) {
+          report(error, 'record');
+        }
       },
     },
   };
@@ -80,46 +89,23 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     name: 'longTermMemory',
     ...(mode !== 'tools' && automatic),
     ...(mode !== 'auto' && { tools: longTermTools({ memory, search, context: options, report }) }),
-    settled: () => recorder.settled(),
+    async settled() {
+      while (recordings.size) await Promise.all(recordings);
+    },
   };
 }
 
-/** Records turns in a long-term memory, beside the agent calls. */
-class TurnRecorder {
-  readonly #options: LongTermMemoryOptions;
-  readonly #report: ReportLongTerm;
-  readonly #recordings: Set<Promise<void>> = new Set();
-
-  constructor(options: LongTermMemoryOptions, report: ReportLongTerm) {
-    this.#options = options;
-    this.#report = report;
-  }
-
-  /** Begins to record a turn. A failure is reported. */
-  begin(turn: LongTermTurn): void {
-    const recording = Promise.resolve()
-      .then(() => this.#record(turn))
-      .finally(() => this.#recordings.delete(recording));
-    this.#recordings.add(recording);
-    try {
-      this.#options.waitUntil?.(recording);
-    } catch (error) {
-      this.#report(error, 'record');
-    }
-  }
-
-  async settled(): Promise<void> {
-    while (this.#recordings.size) await Promise.all(this.#recordings);
-  }
-
-  async #record(turn: LongTermTurn): Promise<void> {
-    const { memory, select = wholeTurn } = this.#options;
-    try {
-      const messages = select(turn);
-      if (messages.length) await memory.record(messages, { sessionId: turn.sessionId });
-    } catch (error) {
-      this.#report(error, 'record');
-    }
+/** Records a turn in a long-term memory. A failure is reported. */
+async function record(
+  turn: LongTermTurn,
+  { memory, select = wholeTurn }: LongTermMemoryOptions,
+  report: ReportLongTerm,
+): Promise<void> {
+  try {
+    const messages = select(turn);
+    if (messages.length) await memory.record(messages, { sessionId: turn.sessionId });
+  } catch (error) {
+    report(error, 'record');
   }
 }
 
