@@ -88,7 +88,7 @@ export function trimRequest(
   return { messages: kept, removed, before: corrected(total), after: corrected(left) };
 }
 
-export interface TrimOptions {
+interface TrimOptions {
   /** Maximum number of tokens of all messages together. */
   readonly budget: number;
   /** Index of the current prompt, which always stays, or `start - 1` without a prompt. */
@@ -105,7 +105,7 @@ export interface TrimOptions {
  * The messages that stay: those from index `history` to the one before `promptEnd`, and those from index
  * `turn` to the end. The first range ends with the current prompt and its tool results.
  */
-export interface Trim {
+interface Trim {
   readonly history: number;
   readonly promptEnd: number;
   readonly turn: number;

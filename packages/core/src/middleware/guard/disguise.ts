@@ -78,7 +78,7 @@ const withLatinForm = /[\u00c0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g;
 const lookAlikes = 'аaеeоoрpсcуyхxіiјjѕsԁdһhкkмmтtвbнhαaοoεeιiκkνvρpτtυuχx';
 
 /** Returns the Latin letter that a letter looks like, or the letter without its marks. */
-export function toLatin(letter: string): string {
+function toLatin(letter: string): string {
   const at = lookAlikes.indexOf(letter);
   return at >= 0 && at % 2 === 0 ? lookAlikes[at + 1]! : letter.normalize('NFD')[0]!;
 }
@@ -93,7 +93,7 @@ export function hasTags(text: string): boolean {
   return text.search(tag) >= 0;
 }
 
-export function isTag(char: string): boolean {
+function isTag(char: string): boolean {
   return char >= '\u{e0020}' && char <= '\u{e007e}';
 }
 
@@ -108,7 +108,7 @@ export function tagsOnly(text: string): string {
 }
 
 /** Returns the ASCII character of a tag character. */
-export function readTag(char: string): string {
+function readTag(char: string): string {
   return String.fromCharCode(char.charCodeAt(1) - 0xdc00);
 }
 

@@ -30,7 +30,7 @@ export const limitFields = 'run:count|? session:count|? exit:end|error|? message
 type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };
 
 /** A limit of model requests or tool calls, which are counted in the session's state. */
-export class CallLimit {
+class CallLimit {
   readonly #key: string;
   readonly #what: string;
   readonly #options: CallLimitOptions;
@@ -87,7 +87,7 @@ export class CallLimit {
 }
 
 /** Returns the end of an agent call at a limit. */
-export function endAt(words: string, steps: Steps): Ending {
+function endAt(words: string, steps: Steps): Ending {
   const message = steps.message('assistant', words, { metadata: { reason: 'limit' } });
   return { kind: 'told', reason: 'limit', message };
 }

@@ -149,7 +149,7 @@ const knownTypes =
   'scala,groovy,c,h,cc,cpp,hpp,cs,go,rs,rb,php,lua,r,swift,dart';
 
 /** Returns the media type for a name's extension, or `undefined` if it is unknown. */
-export function mediaTypeOf(name: string): string | undefined {
+function mediaTypeOf(name: string): string | undefined {
   const extension = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const entries = knownTypes.split(' ').map((entry) => entry.split(':'));
   return entries.find(([, extensions = '']) => extensions.split(',').includes(extension))?.[0];

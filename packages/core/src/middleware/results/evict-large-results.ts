@@ -124,13 +124,13 @@ interface ReadResultOptions {
   readonly profile: TokenProfile;
 }
 
-export const readToolName = 'read_result';
+const readToolName = 'read_result';
 
 /**
  * Returns the tool that reads stored results. It returns a range of lines, or the lines that
  * contain a text.
  */
-export function readResultTool({ store, maxTokens, profile }: ReadResultOptions): Tool {
+function readResultTool({ store, maxTokens, profile }: ReadResultOptions): Tool {
   return tool({
     name: readToolName,
     description:
@@ -193,7 +193,7 @@ const fields: JsonObject = {
 /** Maximum length of a line, in characters. A longer line, such as JSON without breaks, is split. */
 const longest = 1_000;
 
-export function linesOf(text: string): readonly string[] {
+function linesOf(text: string): readonly string[] {
   return text.split(/\r\n|[\n\r]/).flatMap((line) => {
     const pieces = [startOf(line, longest)];
     let length = pieces[0]!.length;
@@ -223,11 +223,7 @@ function findLines(lines: readonly string[], query: string): readonly number[] {
 }
 
 /** Returns the number of texts, from the first, that together have at most `maxTokens` tokens. */
-export function fitting(
-  texts: readonly string[],
-  maxTokens: number,
-  profile: TokenProfile,
-): number {
+function fitting(texts: readonly string[], maxTokens: number, profile: TokenProfile): number {
   let tokens = 0;
   const over = texts.findIndex(
     (text) => (tokens += estimateTokens(`${text}\n`, profile)) > maxTokens,

@@ -117,7 +117,7 @@ async function afterAnswer(run: SteeredRun, answer: Answer): Promise<Next> {
  * second call is aborted. If the running call ends without the messages, resolves with `undefined`.
  * The second call then has to run on its own.
  */
-export async function joinCall(
+async function joinCall(
   run: SteeredRun,
   { input, result, signal, admit }: NewCall,
 ): Promise<AgentResult | undefined> {

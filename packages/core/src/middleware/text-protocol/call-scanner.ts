@@ -285,7 +285,7 @@ function isJsonFence(info: string): boolean {
   return fences.includes(info.toLowerCase());
 }
 
-export type FoundCalls = { readonly calls: readonly TextCall[] } | { readonly problem: string };
+type FoundCalls = { readonly calls: readonly TextCall[] } | { readonly problem: string };
 
 /**
  * Finds the tool calls of a JSON value, which is an object with `tool_name` or a list of such

@@ -8,8 +8,7 @@ import type { Msg } from '../../message/msg.ts';
 import { outputToolName } from '../../message/output-tool.ts';
 import { writtenText } from '../../message/written-reply.ts';
 import { abortable } from '../../wait/abortable.ts';
-import { offersTools } from '../../model/chat-model.ts';
-import type { Reflect, ReplyContext } from './parsed-reply.ts';
+import { replyContext, type Reflect, type ReplyContext } from './parsed-reply.ts';
 
 /** Value of `metadata.invalidReply`. The message itself has no text, except white space. */
 interface InvalidReply {
@@ -91,15 +90,14 @@ async function problemIn(
   // A reply with media is not empty, even without text.
   if (!text.trim() && content.some((block) => 'source' in block)) return undefined;
   const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
-  const correction = await correctionFor(text, reflect, {
-    messages: request.messages,
-    tools: offersTools(request) ? request.tools : [],
+  const about = {
     thinking: thinking.join(''),
     finishReason: finishReasonOf(message),
-    replyIs: value === undefined ? request.replyIs : 'value',
     parallel,
     signal,
-  });
+    ...(value !== undefined && { replyIs: 'value' as const }),
+  };
+  const correction = await correctionFor(text, reflect, replyContext(request, about));
   return correction ? { text: writtenText(message) ?? text, message: correction } : undefined;
 }
 

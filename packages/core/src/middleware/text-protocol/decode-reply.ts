@@ -3,10 +3,15 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { writtenReply } from '../../message/written-reply.ts';
 import { abortable } from '../../wait/abortable.ts';
-import { offersTools, type ModelDelta, type ModelRequest } from '../../model/chat-model.ts';
+import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import type { Scan } from './call-scanner.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';
-import type { ParsedReply, ParseReply, ReplyContext } from './parsed-reply.ts';
+import {
+  replyContext,
+  type ParsedReply,
+  type ParseReply,
+  type ReplyContext,
+} from './parsed-reply.ts';
 import { TextReply } from './text-reply.ts';
 
 interface DecodeOptions {
@@ -37,11 +42,12 @@ export async function* decodeReply(
   const { deltas, scan, words } = reply.end();
   if (deltas.length) yield deltas;
   const { text, finish = { type: 'finish' as const, reason: 'stop' } } = reply;
-  const context = contextOf(request, reply, options);
-  const { parse } = options;
+  const { parse, parallel, signal } = options;
+  const about = { thinking: reply.thinking, finishReason: finish.reason, parallel, signal };
+  const context = replyContext(request, about);
   const ended: EndedReply = { reply, words, ...(scans && { scan }), context, parse };
   try {
-    const parsed = await abortable(meaningOf(ended, request.isLast), options.signal);
+    const parsed = await abortable(meaningOf(ended, request.isLast), signal);
     const metadata = { ...finish.metadata, ...aboutReply(text, parsed) };
     const hasMetadata = Object.keys(metadata).length > 0;
     yield [...reply.complete(parsed), hasMetadata ? { ...finish, metadata } : finish];
@@ -64,22 +70,6 @@ interface EndedReply {
 
 /** A reply's meaning. `words`: text of an invalid reply that calls a tool without tools. */
 type Meaning = ParsedReply & { readonly words?: string };
-
-function contextOf(
-  request: ModelRequest,
-  { thinking, finish }: TextReply,
-  { parallel, signal }: DecodeOptions,
-): ReplyContext {
-  return {
-    messages: request.messages,
-    tools: offersTools(request) ? request.tools : [],
-    thinking,
-    finishReason: finish?.reason ?? 'stop',
-    replyIs: request.replyIs,
-    parallel,
-    signal,
-  };
-}
 
 /**
  * Returns the meaning of a reply. With `isLast`, the model cannot correct the reply, so an invalid

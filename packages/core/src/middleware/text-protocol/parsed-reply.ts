@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../event/hook.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ModelRequest, ToolSchema } from '../../model/chat-model.ts';
+import { offersTools, type ModelRequest, type ToolSchema } from '../../model/chat-model.ts';
 
 /** Tool call that a model wrote as text. */
 export interface TextCall {
@@ -46,6 +46,15 @@ export interface ReplyContext {
   readonly parallel: boolean;
   /** Signal that aborts when the agent call is aborted or interrupted. */
   readonly signal: AbortSignal;
+}
+
+/** Returns the context of a reply to a request. */
+export function replyContext(
+  request: ModelRequest,
+  about: Omit<ReplyContext, 'messages' | 'tools' | 'replyIs'> & Partial<ReplyContext>,
+): ReplyContext {
+  const { messages, replyIs } = request;
+  return { messages, tools: offersTools(request) ? request.tools : [], replyIs, ...about };
 }
 
 /**

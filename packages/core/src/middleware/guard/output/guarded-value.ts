@@ -88,7 +88,7 @@ function isNumeral(char: string): boolean {
 }
 
 /** A text with its `\uXXXX` escapes decoded, as a JSON or YAML parser reads it. */
-export interface Unescaped {
+interface Unescaped {
   readonly text: string;
   /** Returns the finding with its indexes in the original text. */
   place(finding: Finding): Finding;

@@ -28,7 +28,7 @@ export function emailDomain(): RegExp {
 }
 
 /** Returns whether a character is a letter of a script without blanks between words. */
-export function isUnspaced(char: string): boolean {
+function isUnspaced(char: string): boolean {
   return unspacedLetter.test(char);
 }
 
@@ -51,7 +51,7 @@ export function localPartLength(text: string, at: number): number {
 }
 
 /** Returns the length of a quoted local part, such as `"ann lee"`, before an index. */
-export function quotedLength(text: string, at: number): number {
+function quotedLength(text: string, at: number): number {
   if (text[at - 1] !== '"') return 0;
   const before = text.slice(Math.max(0, at - longestQuoted - 2), at - 1);
   const open = before.lastIndexOf('"');
@@ -60,7 +60,7 @@ export function quotedLength(text: string, at: number): number {
 }
 
 /** Returns the length of the characters before an index that may stand before an `@`. */
-export function localRunLength(text: string, at: number): number {
+function localRunLength(text: string, at: number): number {
   let start = at;
   for (let char = charBefore(text, start); char; char = charBefore(text, start)) {
     if (!spacedLocal.test(char)) break;
@@ -80,10 +80,10 @@ export function charBefore(text: string, at: number): string {
 /** Returns the pattern of a word in brackets. */
 const bracketed = (word: string): string => `\\s{0,2}[([{<]\\s{0,2}${word}\\s{0,2}[)\\]}>]\\s{0,2}`;
 /** Signs that stand for `@` and for a period in text that hides addresses from programs. */
-export const bracketedAt: string = bracketed('(?:at|@)');
-export const bracketedDot: string = bracketed('(?:dot|\\.)');
-export const encodedAt = '(?:%40|&#0{0,4}64;|&#x0{0,4}40;|&commat;)';
-export const encodedDot = '(?:%2e|&#0{0,4}46;|&#x0{0,4}2e;|&period;)';
+const bracketedAt: string = bracketed('(?:at|@)');
+const bracketedDot: string = bracketed('(?:dot|\\.)');
+const encodedAt = '(?:%40|&#0{0,4}64;|&#x0{0,4}40;|&commat;)';
+const encodedDot = '(?:%2e|&#0{0,4}46;|&#x0{0,4}2e;|&period;)';
 
 /**
  * A domain in ASCII with a usual top-level domain. Other domains do not count after an unusual `@`,

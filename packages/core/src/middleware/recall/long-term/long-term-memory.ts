@@ -132,7 +132,7 @@ function wholeTurn({ input, answer }: LongTermTurn): readonly Msg[] {
   return [...input, answer];
 }
 
-export interface LongTermToolsOptions {
+interface LongTermToolsOptions {
   readonly memory: Pick<LongTermMemory, 'record'>;
   readonly search: RecordSearch;
   readonly context: MessageContext;
@@ -143,7 +143,7 @@ export interface LongTermToolsOptions {
  * Returns the two tools with which the model uses its memory (AgentScope: `LongTermMemoryTools`). A
  * failure of the memory becomes an error result.
  */
-export function longTermTools(options: LongTermToolsOptions): readonly Tool[] {
+function longTermTools(options: LongTermToolsOptions): readonly Tool[] {
   const { memory, search, context, report } = options;
   const attempt = async <T>(
     phase: LongTermPhase,

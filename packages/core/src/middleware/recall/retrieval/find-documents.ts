@@ -1,4 +1,5 @@
-import { AgentError, misconfigured } from '../../../error/agent-error.ts';
+import { setFields } from '../../../agent/use-list.ts';
+import { AgentError, messageOf, misconfigured } from '../../../error/agent-error.ts';
 import { shortenText } from '../../../message/shorten-text.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import {
@@ -11,7 +12,7 @@ import type { RetrieveOptions, Retriever } from '../../../search/retriever.ts';
 import { shortQuery } from '../../../search/search-terms.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { MessageContext } from '../../../message/create-message.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
@@ -130,43 +131,38 @@ function readDocuments(
 ): readonly RetrievedDocument[] {
   if (!Array.isArray(items)) throw failed(`The ${who} returned no array`);
   const faults: string[] = [];
-  const read = (item: unknown, index: number): readonly RetrievedDocument[] => {
-    const fault = faultOf(item);
-    if (fault) faults.push(`[${index}]: ${fault}`);
-    return fault ? [] : [toDocument(item as RetrievedDocument, maxLength)];
-  };
-  const documents = items.slice(0, maxItems).flatMap(read);
+  const documents: RetrievedDocument[] = [];
+  for (const [index, item] of items.slice(0, maxItems).entries()) {
+    try {
+      documents.push(toDocument(`[${index}]`, item, maxLength));
+    } catch (error) {
+      faults.push(messageOf(error));
+    }
+  }
   if (items.length > maxItems) faults.push(`${items.length} items`);
-  const some = faults.slice(0, 3).join('; ');
+  const some = faults.slice(0, 3).join(' ');
   if (some) report(failed(`The ${who} returned ${faults.length} unusable documents: ${some}`));
   return documents;
 }
 
-function faultOf(item: unknown): string | undefined {
-  if (!isRecord(item)) return 'no object';
-  const { id, content, source, score } = item;
-  if (typeof content !== 'string' || !content.trim()) return 'no content';
-  if (score !== undefined && score !== null && !Number.isFinite(score))
-    return 'a score that is not a number';
-  const isText = (value: unknown): boolean =>
-    value === undefined || value === null || typeof value === 'string';
-  return isText(id) && isText(source) ? undefined : 'an id or a source that is not a string';
-}
-
 /**
  * Copies a document without its empty fields, because databases return `null` for missing values.
+ * Throws `CONFIGURATION` for a document that cannot be used.
  */
-function toDocument(
-  { id, content, source, score, metadata }: RetrievedDocument,
-  maxLength: number,
-): RetrievedDocument {
-  return {
-    ...(id && { id }),
-    content: content.trim().slice(0, maxLength),
-    ...(source && { source }),
-    ...(typeof score === 'number' && { score }),
-    ...(isRecord(metadata) && { metadata }),
-  };
+function toDocument(where: string, item: unknown, maxLength: number): RetrievedDocument {
+  const fields = Object.entries(Object(item) as object);
+  const given = Object.fromEntries(fields.filter(([, value]) => value !== null && value !== ''));
+  checkFields(where, given, 'content:string id,source:string|? score:number|?');
+  const { id, content, source, score, metadata } = given as unknown as RetrievedDocument;
+  const start = content.trim().slice(0, maxLength);
+  if (!start) throw misconfigured(`${where}: content is blank.`);
+  const known = setFields({
+    id,
+    source,
+    score,
+    metadata: isRecord(metadata) ? metadata : undefined,
+  });
+  return { ...known, content: start } as RetrievedDocument;
 }
 
 /**

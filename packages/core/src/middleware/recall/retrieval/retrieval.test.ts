@@ -327,7 +327,9 @@ test('invalid documents are reported and omitted', async () => {
   ]);
   expect(shown).toBe('[1]\ngood');
   expect(errors).toHaveLength(1);
-  expect(errors[0]!.message).toContain(`${rubbish.length} unusable documents: [0]: no object`);
+  expect(errors[0]!.message).toContain(
+    `${rubbish.length} unusable documents: [0]: content must be`,
+  );
 });
 
 test('very large and malformed contents are accepted', async () => {
