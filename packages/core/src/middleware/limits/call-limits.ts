@@ -30,60 +30,56 @@ export const limitFields = 'run:count|? session:count|? exit:end|error|? message
 type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };
 
 /** A limit of model requests or tool calls, which are counted in the session's state. */
-class CallLimit {
-  readonly #key: string;
-  readonly #what: string;
-  readonly #options: CallLimitOptions;
-
-  /**
-   * Creates a limit. `key` is the name of the count in the state, and `what` names the counted
-   * items in messages. Throws `CONFIGURATION` without a limit.
-   */
-  constructor(where: string, key: string, what: string, options: CallLimitOptions) {
-    if ((options.run ?? options.session) === undefined)
-      throw misconfigured(`${where} needs run or session.`);
-    this.#key = ownPrefix + key;
-    this.#what = what;
-    this.#options = options;
-  }
-
+interface CallLimit {
   /**
    * Returns the message of the limit if `more` further items would exceed it. With `exit: 'error'`,
    * throws it.
    */
-  reachedBy(more: number, context: RunContext): string | undefined {
-    const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = this.#options;
-    const { run, session } = this.#countOf(context);
-    const of = (used: number, max: number, where: string): readonly string[] =>
-      used + more > max
-        ? [`${used} of ${max} used in this ${where}${more > 1 ? `, ${more} more asked for` : ''}`]
-        : [];
-    const reached = [...of(run, maxRun, 'run'), ...of(session, maxSession, 'session')];
-    if (!more || !reached.length) return undefined;
-    const words = message ?? `The limit of ${this.#what} is reached: ${reached.join('; ')}.`;
-    if (exit !== 'error') return words;
-    throw new AgentError('LIMIT_EXCEEDED', words, { details: { what: this.#what, run, session } });
-  }
-
+  reachedBy(more: number, context: RunContext): string | undefined;
   /**
    * Brings the count up to date. `total`: number of items in this run so far. The total of another
    * limit of the same kind is the same, so each item counts once.
    */
-  count(total: number, context: RunContext): void {
-    const { session, run, counted, runId } = this.#countOf(context);
-    const more = Math.max(total - counted, 0);
-    const sums = { session: session + more, run: run + more, counted: counted + more };
-    context.state[this.#key] = { ...sums, runId };
-  }
+  count(total: number, context: RunContext): void;
+}
 
-  #countOf(context: RunContext): Count {
-    const { runId, resumes, state } = context;
-    const known = state[this.#key] as Count | undefined;
-    if (known?.runId === runId) return known;
-    const { session = 0, run = 0, runId: earlier } = known ?? {};
-    const isResumed = earlier !== undefined && earlier === resumes;
-    return { session, run: isResumed ? run : 0, counted: 0, runId };
-  }
+/**
+ * Creates a limit. `key` is the name of the count in the state, and `what` names the counted items in
+ * messages. Throws `CONFIGURATION` without a limit.
+ */
+function callLimit(where: string, key: string, what: string, options: CallLimitOptions): CallLimit {
+  const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = options;
+  if ((options.run ?? options.session) === undefined)
+    throw misconfigured(`${where} needs run or session.`);
+  const name = ownPrefix + key;
+  return {
+    reachedBy(more, context) {
+      const { run, session } = countIn(context, name);
+      const asked = more > 1 ? `, ${more} more asked for` : '';
+      const reached: string[] = [];
+      if (run + more > maxRun) reached.push(`${run} of ${maxRun} used in this run${asked}`);
+      if (session + more > maxSession)
+        reached.push(`${session} of ${maxSession} used in this session${asked}`);
+      if (!more || !reached.length) return undefined;
+      const words = message ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
+      if (exit !== 'error') return words;
+      throw new AgentError('LIMIT_EXCEEDED', words, { details: { what, run, session } });
+    },
+    count(total, context) {
+      const { session, run, counted, runId } = countIn(context, name);
+      const more = Math.max(total - counted, 0);
+      const sums = { session: session + more, run: run + more, counted: counted + more };
+      context.state[name] = { ...sums, runId };
+    },
+  };
+}
+
+function countIn({ runId, resumes, state }: RunContext, name: string): Count {
+  const known = state[name] as Count | undefined;
+  if (known?.runId === runId) return known;
+  const { session = 0, run = 0, runId: earlier } = known ?? {};
+  const isResumed = earlier !== undefined && earlier === resumes;
+  return { session, run: isResumed ? run : 0, counted: 0, runId };
 }
 
 /** Returns the end of an agent call at a limit. */
@@ -100,7 +96,7 @@ function endAt(words: string, steps: Steps): Ending {
  */
 export function modelCallLimit(options: CallLimitOptions): Middleware {
   checkOptions('modelCallLimit()', options, limitFields);
-  const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);
+  const limit = callLimit('modelCallLimit()', 'modelCalls', 'model calls', options);
   return {
     name: 'modelCallLimit',
     wrapRequest: (next) => async (draft, context, steps) => {
@@ -138,7 +134,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
     );
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
   const key = tool === undefined ? 'toolCalls' : `toolCalls:${tool}`;
-  const limit = new CallLimit(where, key, what, options);
+  const limit = callLimit(where, key, what, options);
   const counts = ({ name }: ToolUse): boolean =>
     tool === undefined ? name !== outputToolName : name === tool;
   // Hooks of an earlier run have seen other calls, which this limit has then admitted.

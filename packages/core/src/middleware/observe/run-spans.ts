@@ -1,4 +1,5 @@
 import type { RunContext } from '../../agent/middleware.ts';
+import { setFields } from '../../agent/use-list.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
@@ -15,12 +16,7 @@ import {
   usageAttributes,
 } from './gen-ai-attributes.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import {
-  failureIn,
-  watchReply,
-  type ReplyEnd,
-  type ReplyWatcher,
-} from '../../model/watch-reply.ts';
+import { failureIn, watchReply } from '../../model/watch-reply.ts';
 import { ReplyAssembler } from '../../model/reply-assembler.ts';
 import type { Attributes, Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
 
@@ -140,90 +136,65 @@ interface Chat {
 /** Streams a reply and records a `chat` span for it. */
 export async function* tracedReply(
   tracing: Tracing,
-  chat: Chat,
+  { model, request, context, spans }: Chat,
 ): AsyncGenerator<readonly ModelDelta[], void> {
-  const { model, request, context } = chat;
-  const contexts = tracing.api.context;
-  const span = new ChatSpan(tracing, chat);
-  const { inside } = span;
+  const { content, api } = tracing;
+  const opened = openSpan(tracing, `chat ${model.modelId}`, {
+    kind: clientKind,
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': model.provider,
+      'gen_ai.request.model': model.modelId,
+      ...(context.run && runAttributes(context.run)),
+      ...requestAttributes(request),
+      ...(content && { 'gen_ai.input.messages': inputMessages(request.messages) }),
+    },
+    parent: spans?.innermost.inside ?? api.context.active(),
+    at: spans?.now(),
+  });
+  const { span, inside } = opened;
+  spans?.beginChat(opened);
+  const reply = new ReplyAssembler({ messageId: '', toolUseId: (id) => id || 'call_' });
+  /** Model that was asked last. */
+  let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
   const traced: ChatModel['stream'] = (...given) => {
-    const deltas = contexts.with(inside, () => model.stream(...given));
-    return within(contexts, inside, deltas[Symbol.asyncIterator]());
+    const deltas = api.context.with(inside, () => model.stream(...given));
+    return within(api.context, inside, deltas[Symbol.asyncIterator]());
   };
-  yield* watchReply({ stream: traced }, request, context, span);
+  yield* watchReply({ stream: traced }, request, context, {
+    asks: (next) => void (asked = next),
+    add(deltas) {
+      for (const delta of deltas) reply.add(delta);
+    },
+    end(end) {
+      const failure = failureIn(end);
+      if (failure) failSpan(span, failure);
+      spans?.endChat(opened);
+      const isOther = asked.modelId !== model.modelId;
+      const answered = isOther ? { 'gen_ai.response.model': asked.modelId } : {};
+      span.setAttribute('gen_ai.provider.name', asked.provider);
+      span.setAttributes({ ...answered, ...replyAttributes(reply, content) });
+      span.end(spans?.now());
+    },
+  });
 }
 
-class ChatSpan implements OpenSpan, ReplyWatcher {
-  readonly span: Span;
-  readonly inside: Context;
-  readonly #tracing: Tracing;
-  readonly #chat: Chat;
-  readonly #reply = new ReplyAssembler({ messageId: '', toolUseId: (id) => id || 'call_' });
-  /** Model that was asked last. */
-  #asked: Pick<ChatModel, 'provider' | 'modelId'>;
-
-  constructor(tracing: Tracing, chat: Chat) {
-    this.#tracing = tracing;
-    this.#chat = chat;
-    const { model, request, context, spans } = chat;
-    this.#asked = model;
-    const { span, inside } = openSpan(tracing, `chat ${model.modelId}`, {
-      kind: clientKind,
-      attributes: {
-        'gen_ai.operation.name': 'chat',
-        'gen_ai.provider.name': model.provider,
-        'gen_ai.request.model': model.modelId,
-        ...(context.run && runAttributes(context.run)),
-        ...requestAttributes(request),
-        ...(tracing.content && { 'gen_ai.input.messages': inputMessages(request.messages) }),
-      },
-      parent: spans?.innermost.inside ?? tracing.api.context.active(),
-      at: spans?.now(),
-    });
-    this.span = span;
-    this.inside = inside;
-    spans?.beginChat(this);
-  }
-
-  asks(model: Pick<ChatModel, 'provider' | 'modelId'>): void {
-    this.#asked = model;
-  }
-
-  add(deltas: readonly ModelDelta[]): void {
-    for (const delta of deltas) this.#reply.add(delta);
-  }
-
-  end(end: ReplyEnd): void {
-    const { spans } = this.#chat;
-    const failure = failureIn(end);
-    if (failure) failSpan(this.span, failure);
-    spans?.endChat(this);
-    this.span.setAttributes({ ...this.#answeredBy(), ...this.#said() });
-    this.span.end(spans?.now());
-  }
-
-  #answeredBy(): Attributes {
-    const { provider, modelId } = this.#asked;
-    const { id, model } = (this.#reply.metadata ?? {}) as { id?: string; model?: string };
-    const answered = model ?? (modelId === this.#chat.model.modelId ? undefined : modelId);
-    return {
-      'gen_ai.provider.name': provider,
-      ...(answered !== undefined && { 'gen_ai.response.model': answered }),
-      ...(id !== undefined && { 'gen_ai.response.id': id }),
-    };
-  }
-
-  #said(): Attributes {
-    const { finishReason, usage } = this.#reply;
-    const content = this.#reply.content({ partial: finishReason === undefined });
-    const hasContent = this.#tracing.content && content.length > 0;
-    const said = hasContent && outputMessages(content, finishReason ?? 'error');
-    return {
-      ...(usage && usageAttributes(usage)),
-      ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
-      ...(said && { 'gen_ai.output.messages': said }),
-    };
-  }
+function replyAttributes(reply: ReplyAssembler, hasContent: boolean): Attributes {
+  const { finishReason, usage, metadata = {} } = reply;
+  const { id, model } = metadata as { readonly id?: string; readonly model?: string };
+  const content = reply.content({ partial: finishReason === undefined });
+  const isSaid = hasContent && content.length > 0;
+  return {
+    ...(usage && usageAttributes(usage)),
+    ...setFields({
+      'gen_ai.response.model': model,
+      'gen_ai.response.id': id,
+      'gen_ai.response.finish_reasons': finishReason === undefined ? finishReason : [finishReason],
+      'gen_ai.output.messages': isSaid
+        ? outputMessages(content, finishReason ?? 'error')
+        : undefined,
+    }),
+  };
 }
 
 /** How the spans are created, and whether they contain messages. */

@@ -64,7 +64,7 @@ export class RequestMeter {
   readonly #where: string;
   readonly #options: WindowOptions;
   readonly #profile: TokenProfile;
-  readonly #sums: MessageSums;
+  readonly #sumsOf: (messages: readonly Msg[]) => readonly number[];
   readonly #count: (request: ContextRequest) => number;
 
   /** Throws `CONFIGURATION` for an invalid option. The message names `where` and the option. */
@@ -72,7 +72,7 @@ export class RequestMeter {
     this.#where = where;
     this.#options = options;
     this.#profile = options.profile ?? arc;
-    this.#sums = new MessageSums(this.#profile);
+    this.#sumsOf = messageSums(this.#profile);
     this.#count = requestCounter(this.#profile);
     if (options.window !== undefined) this.#checkWindow(options.window);
   }
@@ -89,7 +89,7 @@ export class RequestMeter {
     this.#checkWindow(window, extra);
     const start = headOf(request);
     const factor = this.#factor(model?.modelId);
-    const sums = this.#sums.of(messages);
+    const sums = this.#sumsOf(messages);
     const fixed = sums[start]! + countAround(request, this.#profile);
     const prompt = messages.findLastIndex(({ id }) => id === promptId);
     return {
@@ -143,8 +143,8 @@ const defaultReserve = 4096;
  * one, only the new messages are counted.
  */
 export function requestCounter(profile: TokenProfile): (request: ContextRequest) => number {
-  const sums = new MessageSums(profile);
-  return (request) => sums.of(request.messages).at(-1)! + countAround(request, profile);
+  const sumsOf = messageSums(profile);
+  return (request) => sumsOf(request.messages).at(-1)! + countAround(request, profile);
 }
 
 /** Counts the tokens of a request, except those of its messages. */
@@ -157,25 +157,14 @@ function countAround({ tools, beside = [] }: ContextRequest, profile: TokenProfi
 }
 
 /**
- * Running totals of the tokens of a message list. If a list begins like the previous list, the
- * shared messages are not counted again.
+ * Makes a function that returns the running totals of a message list: `sums[i]` is the number of
+ * tokens of the first `i` messages. If a list begins like the previous one, the shared messages are
+ * not counted again. The array is valid until the next call.
  */
-class MessageSums {
-  readonly #profile: TokenProfile;
-  readonly #messages: Msg[] = [];
-  readonly #sums: number[] = [0];
-
-  constructor(profile: TokenProfile) {
-    this.#profile = profile;
-  }
-
-  /**
-   * Returns the running totals: `sums[i]` is the number of tokens of the first `i` messages. The
-   * array is valid until `of()` is called again.
-   */
-  of(messages: readonly Msg[]): readonly number[] {
-    const known = this.#messages;
-    const sums = this.#sums;
+function messageSums(profile: TokenProfile): (messages: readonly Msg[]) => readonly number[] {
+  const known: Msg[] = [];
+  const sums = [0];
+  return (messages) => {
     let same = 0;
     while (same < known.length && same < messages.length && known[same] === messages[same]) same++;
     known.length = same;
@@ -183,8 +172,8 @@ class MessageSums {
     for (let i = same; i < messages.length; i++) {
       const message = messages[i]!;
       known.push(message);
-      sums.push(sums[i]! + countMessage(message, this.#profile));
+      sums.push(sums[i]! + countMessage(message, profile));
     }
     return sums;
-  }
+  };
 }
