@@ -27,6 +27,11 @@ export function toolUsesOf(message: Msg): readonly ToolUse[] {
   return message.content.filter((block) => block.type === 'tool_use');
 }
 
+/** Returns the tool call with this id, if the message has it. */
+export function toolUseIn(message: Msg, id: string): ToolUse | undefined {
+  return toolUsesOf(message).find((use) => use.id === id);
+}
+
 /** Returns the tool results in a message. */
 export function toolResultsOf(message: Msg): readonly ToolResult[] {
   return message.content.filter((block) => block.type === 'tool_result');

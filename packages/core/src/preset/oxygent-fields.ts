@@ -1,5 +1,5 @@
 import { currentTurn, stepsStart } from '../message/turns.ts';
-import { toolUsesOf } from '../message/message-text.ts';
+import { toolUseIn, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { forModel } from '../message/tool-pairs.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -47,9 +47,7 @@ function withId(event: AgentEvent, { messages }: RunContext): AgentEvent {
   if (event.type !== 'pre-acting' && event.type !== 'acting-chunk' && event.type !== 'post-acting')
     return event;
   const toolUseId = event.type === 'acting-chunk' ? event.toolUseId : event.toolUse.id;
-  const asking = messages.findLast((message) =>
-    toolUsesOf(message).some(({ id }) => id === toolUseId),
-  );
+  const asking = messages.findLast((message) => toolUseIn(message, toolUseId));
   return asking ? { ...event, parallelId: asking.id } : event;
 }
 

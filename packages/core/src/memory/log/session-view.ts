@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/call-state.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { toolMessage } from '../../message/create-message.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import { toolResultsOf, toolUseIn, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
 import type { Flushes, LogRecord, RunNote } from './log-record.ts';
@@ -227,8 +227,8 @@ function closedCall(
   toolUseId: string,
   state: CallState | undefined,
 ): Msg | undefined {
-  const message = messages.findLast((each) => toolUsesOf(each).some(({ id }) => id === toolUseId));
-  const toolUse = message && toolUsesOf(message).find(({ id }) => id === toolUseId);
+  const message = messages.findLast((each) => toolUseIn(each, toolUseId));
+  const toolUse = message && toolUseIn(message, toolUseId);
   if (!toolUse) return undefined;
   const result = interruptedResult(toolUse, { ...state, started: true });
   // The id and the time are fixed, so that each read returns the same message.

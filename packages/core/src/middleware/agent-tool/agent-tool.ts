@@ -2,7 +2,7 @@ import { messageOf, misconfigured } from '../../error/agent-error.ts';
 import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { isRecord } from '../../message/json/is-record.ts';
-import { textOf, toolUsesOf } from '../../message/message-text.ts';
+import { textOf, toolUseIn } from '../../message/message-text.ts';
 import { metadataOf } from '../../message/metadata-keys.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -169,8 +169,7 @@ async function make(
 
 /** Returns whether a message made this tool call. A client may have chosen the ids of imported ones. */
 function hasCall(message: Msg, id: string, name: string): boolean {
-  if (metadataOf(message).imported) return false;
-  return toolUsesOf(message).some((use) => use.id === id && use.name === name);
+  return !metadataOf(message).imported && toolUseIn(message, id)?.name === name;
 }
 
 /**

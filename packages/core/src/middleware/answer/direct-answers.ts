@@ -13,7 +13,7 @@ import { plainText } from '../../message/media.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
-import type { ToolSet } from '../../tool/set/tool-set.ts';
+import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -86,8 +86,7 @@ async function answerDirectly(
 }
 
 function isDirect({ name }: ToolResult, tools: ToolSet): boolean {
-  const tool = tools.find(name);
-  return typeof tool === 'object' && Boolean(tool.returnDirect);
+  return Boolean(toolOf(tools, name)?.returnDirect);
 }
 
 /**

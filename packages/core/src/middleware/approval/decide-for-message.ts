@@ -3,6 +3,7 @@ import type { CallState } from '../../event/call-state.ts';
 import { waitsForApproval, type Decision } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
+import { toolOf } from '../../tool/set/tool-set.ts';
 import type { Agent } from '../../agent/agent.ts';
 
 /** Decisions that came with the message, and which tool calls nobody can answer any more. */
@@ -39,8 +40,7 @@ export async function decideForMessage(
     const own = given.find(({ toolUseId }) => toolUseId === toolUse.id) ?? state?.decision;
     if (own) return own;
     // A memory without a log does not know what its tool calls wait for.
-    const tool = state ? undefined : tools.find(toolUse.name);
-    const mayWait = typeof tool === 'object' && Boolean(tool.needsApproval);
+    const mayWait = !state && Boolean(toolOf(tools, toolUse.name)?.needsApproval);
     // The tool call may only wait until the other tool calls of its reply have decisions.
     const isDeferred = isRoundDeferred && state && !state.started && !state.pending;
     if (mayWait || isWaiting(state) || isDeferred) return rejected(toolUse);

@@ -1,6 +1,6 @@
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { ToolSet } from '../../tool/set/tool-set.ts';
+import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Member, Team } from './team.ts';
 
 /** What decides which tools a team offers. */
@@ -44,9 +44,8 @@ export class TeamTools implements ToolSet {
     if (target) return this.#refusal(target) ?? base.find(name);
     const { tools } = leader();
     if (!tools || shared.has(name)) return base.find(name);
-    const found = tools.find(name);
-    const isRefused = typeof found === 'object' && allowed?.includes(name) === false;
-    return isRefused ? `Tool not allowed: ${name}.` : found;
+    const isRefused = toolOf(tools, name) && allowed?.includes(name) === false;
+    return isRefused ? `Tool not allowed: ${name}.` : tools.find(name);
   }
 
   schemas(): readonly ToolSchema[] {

@@ -1,7 +1,7 @@
 import type { OpenCall, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import { errorResult } from '../../tool/tool-result.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import { toolResultsOf, toolUseIn, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { objectInput } from '../../schema/object-input.ts';
@@ -120,7 +120,7 @@ export class TeamTurn {
   }
 
   #leaderBefore(messages: readonly Msg[], { toolUseId }: LoggedHandOff): Member {
-    const reply = messages.findLastIndex((message) => hasCall(message, toolUseId));
+    const reply = messages.findLastIndex((message) => toolUseIn(message, toolUseId));
     return this.#team.newestIn(messages.slice(0, reply))?.to ?? this.#team.own;
   }
 
@@ -187,10 +187,6 @@ const usualLimit = 5;
 
 function isReply({ role }: Msg): boolean {
   return role === 'assistant';
-}
-
-function hasCall(message: Msg, id: string): boolean {
-  return toolUsesOf(message).some((use) => use.id === id);
 }
 
 /** Returns the index after the results of the round that has this tool call. */

@@ -5,7 +5,7 @@ import { createMessage } from '../../message/create-message.ts';
 import { fence } from '../../message/fence.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
-import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import { outputText, toolResultsOf, toolUseIn, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { asOwn } from '../../message/metadata-keys.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
@@ -128,9 +128,7 @@ function toListMessage(result: ToolResult): List {
 
 /** Returns whether the messages have the tool call that wrote the list, with its arguments. */
 function isShown({ toolUseId }: List, messages: readonly Msg[]): boolean {
-  return messages.some((message) =>
-    toolUsesOf(message).some(({ id, input }) => id === toolUseId && readTodos(input)),
-  );
+  return messages.some((message) => readTodos(toolUseIn(message, toolUseId)?.input));
 }
 
 function readTodos(value: unknown): readonly Todo[] | undefined {

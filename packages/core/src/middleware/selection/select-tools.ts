@@ -11,8 +11,7 @@ import type { RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { type ToolSet, viewOf } from '../../tool/set/tool-set.ts';
-import type { Tool } from '../../tool/tool.ts';
+import { toolOf, viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
 
 /** How `selectTools()` selects tools, and how many. */
 export interface SelectToolsOptions {
@@ -133,8 +132,7 @@ async function selectIn(
   if (selection.key === key) return;
   const isLocal = ({ name }: ToolSchema): boolean => {
     if (isNamed) return isNamed(name);
-    const found = selection.set.find(name);
-    const { alwaysOffered = false, server } = typeof found === 'object' ? found : {};
+    const { alwaysOffered = false, server } = toolOf(selection.set, name) ?? {};
     const isAdded = context.addedTools.some((added) => added.name === name);
     return !server && (!by || alwaysOffered || isAdded);
   };

@@ -16,7 +16,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolSearch } from './by-words.ts';
 import { ToolList } from '../../tool/set/tool-list.ts';
-import { type ToolSet, viewOf } from '../../tool/set/tool-set.ts';
+import { toolOf, viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
 
 /** Which tools `toolSourcing()` always offers, and how the model finds the others. */
 export interface ToolSourcingOptions {
@@ -147,10 +147,8 @@ function fixedIn(
   const fixed = new Set<string>();
   for (const { name } of addedTools) fixed.add(name);
   if (typeof toolChoice === 'object') fixed.add(toolChoice.name);
-  const isAgent = (found: Tool | string | undefined): boolean =>
-    typeof found === 'object' && found.takesDecisions === true;
-  return ({ name }) =>
-    fixed.has(name) || isIncluded(name) || (childAgents && isAgent(tools.find(name)));
+  const isAgent = (name: string): boolean => toolOf(tools, name)?.takesDecisions === true;
+  return ({ name }) => fixed.has(name) || isIncluded(name) || (childAgents && isAgent(name));
 }
 
 function searchTool(

@@ -1,6 +1,6 @@
 import type { ToolResult } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
-import { toolUsesOf } from '../../message/message-text.ts';
+import { toolUseIn } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /**
@@ -17,8 +17,6 @@ export const trustMark = { providerMetadata: { textProtocol: { returnDirect: tru
  * model.
  */
 export function trustedCalls({ toolUseId }: ToolResult, reply: Msg): true | undefined {
-  const mark = toolUsesOf(reply).find(({ id }) => id === toolUseId)?.providerMetadata?.[
-    'textProtocol'
-  ];
+  const mark = toolUseIn(reply, toolUseId)?.providerMetadata?.['textProtocol'];
   return isRecord(mark) && mark['returnDirect'] === true ? true : undefined;
 }

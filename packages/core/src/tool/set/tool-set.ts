@@ -49,16 +49,19 @@ export interface ToolSet<T extends Tool = Tool> {
   setActiveGroups?: ((names: readonly string[]) => void) | undefined;
 }
 
+/** Returns the tool of this name. Returns nothing if there is none, or it cannot be called now. */
+export function toolOf(set: ToolSet, name: string): Tool | undefined {
+  const found = set.find(name);
+  return typeof found === 'object' ? found : undefined;
+}
+
 /**
  * Returns all tools of a set. If the set has no `allTools`, returns only the tools that the model
  * may call now.
  */
 export function toolsIn(set: ToolSet): readonly Tool[] {
   if (set.allTools) return set.allTools();
-  return set.schemas().flatMap(({ name }) => {
-    const found = set.find(name);
-    return typeof found === 'object' ? [found] : [];
-  });
+  return set.schemas().flatMap(({ name }) => toolOf(set, name) ?? []);
 }
 
 /** What a view of a tool set shows. */
