@@ -1,6 +1,7 @@
-import { globSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { close, createIndex } from 'pagefind';
-import { htmlFolder } from './site-folders.ts';
+import { stripTypes } from '../../docs/site/live/strip-types.ts';
+import { htmlFolder, siteFolder } from './site-folders.ts';
 import { bodyOf, type SitePage } from './site-page.ts';
 import { traditionalWords } from './traditional.ts';
 
@@ -23,12 +24,32 @@ export async function buildSearchIndex(chinese: readonly SitePage[]): Promise<vo
   const pages = files.filter((file) => file !== '404.html');
   const isChinese = (file: string): boolean =>
     file.startsWith('zh/') && translated.has(file.replace(/\/?index\.html$/, ''));
+  rmSync(searchFolder, { recursive: true, force: true }); // the generator's own index
   await indexPages(
     pages.filter((file) => !isChinese(file)),
-    'pagefind',
+    'pagefind/engine',
   );
+  writeSearch();
   await indexPages(pages.filter(isChinese), chineseIndex, chinese);
   await close();
+}
+
+/** The search of the pages loads `pagefind.js` of this folder. */
+const searchFolder = `${htmlFolder}/pagefind`;
+
+/** Puts our search around that of Pagefind. */
+function writeSearch(): void {
+  const source = readFileSync(`${siteFolder}/search/relaxed-search.ts`, 'utf8');
+  writeFileSync(`${searchFolder}/relaxed-search.js`, stripTypes(source));
+  writeFileSync(
+    `${searchFolder}/pagefind.js`,
+    `import { search as strict } from './engine/pagefind.js';
+import { relaxedSearch } from './relaxed-search.js';
+export * from './engine/pagefind.js';
+export const search = (question, options) =>
+  relaxedSearch((words) => strict(words, options), question);
+`,
+  );
 }
 
 async function indexPages(
@@ -63,9 +84,11 @@ async function indexPages(
  * for contributors contain most words, so they would come before the pages by task.
  */
 const weights: readonly (readonly [address: RegExp, weight: number])[] = [
+  [/^questions/, 2],
+  [/^(?:overview\/)?index\.html$/, 0.3],
   [/^zh\//, 0.1], // English pages for Chinese readers
   [/^reference\/(?!errors|events|formats)/, 0.2],
-  [/^(?:changelog|contributing|bench)/, 0.2],
+  [/^(?:changelog|contributing|bench)/, 0.05],
   [/^(?:packages|coming-from|features)/, 0.5],
 ];
 

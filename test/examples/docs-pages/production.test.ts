@@ -55,6 +55,21 @@ test('the page about production limits, counts and traces an agent, and deletes 
   const records = keywordMemory({ store: counters, namespace: 'ann' });
   await records.record([userMessage('I am Ann.')], { sessionId: 'notes' });
 
+  // #region export-user
+  const exportUser = async (userId: string) => {
+    const store = storeOf(userId);
+    const sessions = await listSessions(store);
+    return Promise.all(
+      sessions.map(async ({ sessionId, title }) => ({
+        title,
+        messages: await new SessionMemory(store, sessionId).read(),
+      })),
+    );
+  };
+  const copy = JSON.stringify(await exportUser('ann'), null, 2);
+  // #endregion
+  expect(copy).toContain('Hello Ann.');
+
   // #region delete-user
   const deleteUser = async (userId: string): Promise<void> => {
     const store = storeOf(userId);
