@@ -2,7 +2,7 @@ import type { Middleware } from '../agent/middleware.ts';
 import type { Msg } from '../message/msg.ts';
 import { outputToolName } from '../message/output-tool.ts';
 import { withoutMark, wordsBesideCall } from '../middleware/text-protocol/corrections.ts';
-import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 
 /**
@@ -14,11 +14,10 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
   return {
     name: 'finalWithoutTools',
     wrapModel: (model) =>
-      withStream(model, (request, context) =>
-        hasNoTools(request)
-          ? withoutCalls(model, request, context)
-          : model.stream(request, context),
-      ),
+      withStream(model, (request, context) => {
+        const stream = model.stream(request, context);
+        return hasNoTools(request) ? filtered(stream, outputCallsOnly(request)) : stream;
+      }),
     // Only the whole reply shows which tool calls its text contains.
     wrapReply: (next) => async (reply, context, steps) => {
       if (!reply.request || !hasNoTools(reply.request)) return next(reply);
@@ -52,13 +51,10 @@ function withoutTextCalls(message: Msg): Msg {
   return { ...withoutMark(message), content: [...kept, ...said] };
 }
 
-async function* withoutCalls(
-  model: ChatModel,
-  request: ModelRequest,
-  context: ModelContext,
-): AsyncGenerator<readonly ModelDelta[]> {
+/** Returns a function that says whether a delta stays: it is no part of a removed tool call. */
+function outputCallsOnly(request: ModelRequest): (delta: ModelDelta) => boolean {
   const kept = new Set<number>();
-  const isKept = (delta: ModelDelta): boolean => {
+  return (delta) => {
     if (delta.type !== 'tool-input') return true;
     const { index, name } = delta;
     if (name === outputToolName && request.tools.length) kept.add(index);
@@ -66,5 +62,11 @@ async function* withoutCalls(
     else if (name) kept.delete(index);
     return kept.has(index);
   };
-  for await (const deltas of model.stream(request, context)) yield deltas.filter(isKept);
+}
+
+async function* filtered(
+  stream: AsyncIterable<readonly ModelDelta[]>,
+  isKept: (delta: ModelDelta) => boolean,
+): AsyncGenerator<readonly ModelDelta[]> {
+  for await (const deltas of stream) yield deltas.filter(isKept);
 }

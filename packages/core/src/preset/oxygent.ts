@@ -18,7 +18,7 @@ import {
 } from '../middleware/text-protocol/text-tool-calls.ts';
 import { trustedCalls } from '../middleware/text-protocol/trusted-calls.ts';
 import type { Middleware } from '../agent/middleware.ts';
-import { presetOf } from '../agent/use-list.ts';
+import { presetOf, setFields } from '../agent/use-list.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
@@ -173,9 +173,9 @@ function protocolParts({ protocol = {}, reflect: checked }: OxygentOptions): rea
 }
 
 function earlierSteps(options: OxygentOptions): Middleware {
-  const { shortWeight = 5, reactWeight = 1, order = (place) => place } = options;
-  const { memoryMax: max = 24_800, memoryUnit: unit = 'characters' } = options;
-  return weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
+  const { shortWeight, reactWeight, order, memoryMax: max, memoryUnit: unit } = options;
+  const given = setFields({ shortWeight, reactWeight, order, max, unit });
+  return weightedHistory({ ...(given as WeightedHistoryOptions), reference: true });
 }
 
 /** Adds OxyGent's own variables to the given variables. */

@@ -48,7 +48,7 @@ export function directAnswers(): Middleware {
     wrapRequest: (next) => (draft, context, steps) =>
       draft.isAsked || !mayAnswer(context)
         ? next(draft)
-        : answerDirectly(draft, next, { context, steps }),
+        : answerDirectly(draft, next, context, steps),
   };
 }
 
@@ -59,16 +59,12 @@ function mayAnswer({ messages, tools, options }: RunContext): boolean {
   return result !== undefined && Boolean(options.returnDirect ?? isDirect(result, tools));
 }
 
-interface Answering {
-  readonly context: RunContext;
-  readonly steps: Steps;
-}
-
 /** Ends the run with the newest results, or asks the model if it has to answer. */
 async function answerDirectly(
   draft: RequestDraft,
   next: InnerStep<RequestDraft, ModelRequest | Next>,
-  { context, steps }: Answering,
+  context: RunContext,
+  steps: Steps,
 ): Promise<ModelRequest | Next> {
   const { messages, tools, options } = context;
   const last = messages.findLastIndex(({ role }) => role !== 'tool');

@@ -34,53 +34,45 @@ export function deferredRounds(
     if (!asked && mode === 'decide') cleared.add(call.toolUse.id);
     return asked;
   };
+  const runDeferred = async (
+    given: readonly OpenCall[],
+    next: InnerStep<Round, Next>,
+    context: RunContext,
+  ): Promise<Next> => {
+    const deferral = deferralOf(context);
+    const undecided = await Promise.all(given.map((call) => isUndecided(call, context, needs)));
+    const asks = undecided.includes(true) || given.some(({ state }) => state.decision);
+    // No tool of the round has started. Its only results are rejections.
+    const calls = asks && !hasRun(context) ? given.map(withoutStart) : given;
+    const waiting = calls.filter((_call, index) => undecided[index]);
+    const fresh = calls.filter(({ state, result }) => !state.toolUse && !result);
+    const first = waiting.length ? waiting : fresh;
+    if (!first.length) {
+      for (const { toolUse } of calls) deferral.cleared.add(toolUse.id);
+      return next({ calls });
+    }
+    deferral.mode = 'decide';
+    try {
+      const made = await next({ calls: first, parallelTools: Infinity });
+      // The tools start in the next round, also if the run pauses after it.
+      const isPause = isEnding(made) && made.reason === 'suspended' && !hasPending(context);
+      const goesOn = isPause || !isEnding(made);
+      return goesOn && context.openCalls.length ? { to: 'tools' } : made;
+    } finally {
+      deferral.mode = 'run';
+    }
+  };
   return {
     // A cleared tool call does not wait, so that it starts in its order among the decided ones.
     needs(call, context) {
       const { cleared } = deferralOf(context);
       return cleared.has(call.toolUse.id) ? false : clear(call, context);
     },
-    wrapRound: (next) => (round, context) => {
-      if (!defers(context)) return next(round);
-      return runDeferred(round.calls, { needs, deferral: deferralOf(context), context, next });
-    },
+    wrapRound: (next) => (round, context) =>
+      defers(context) ? runDeferred(round.calls, next, context) : next(round),
     wrapTool: (next) => async (call, context) =>
       deferralOf(context).mode === 'run' ? next(call) : notStarted,
   };
-}
-
-interface Deferring {
-  readonly needs: NeedsApproval;
-  readonly deferral: Deferral;
-  readonly context: RunContext;
-  readonly next: InnerStep<Round, Next>;
-}
-
-async function runDeferred(
-  given: readonly OpenCall[],
-  { needs, deferral, context, next }: Deferring,
-): Promise<Next> {
-  const undecided = await Promise.all(given.map((call) => isUndecided(call, context, needs)));
-  const asks = undecided.includes(true) || given.some(({ state }) => state.decision);
-  // No tool of the round has started. Its only results are rejections.
-  const calls = asks && !hasRun(context) ? given.map(withoutStart) : given;
-  const waiting = calls.filter((_call, index) => undecided[index]);
-  const fresh = calls.filter(({ state, result }) => !state.toolUse && !result);
-  const first = waiting.length ? waiting : fresh;
-  if (!first.length) {
-    for (const { toolUse } of calls) deferral.cleared.add(toolUse.id);
-    return next({ calls });
-  }
-  deferral.mode = 'decide';
-  try {
-    const made = await next({ calls: first, parallelTools: Infinity });
-    // The tools start in the next round, also if the run pauses after it.
-    const isPause = isEnding(made) && made.reason === 'suspended' && !hasPending(context);
-    const goesOn = isPause || !isEnding(made);
-    return goesOn && context.openCalls.length ? { to: 'tools' } : made;
-  } finally {
-    deferral.mode = 'run';
-  }
 }
 
 function hasPending({ openCalls }: RunContext): boolean {

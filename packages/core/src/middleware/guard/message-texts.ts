@@ -1,5 +1,5 @@
 import { isSameJson } from '../../message/json/parse-json.ts';
-import type { ContentBlock, MediaBlock, ToolUse } from '../../message/content-block.ts';
+import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonValue } from '../../message/json/json.ts';
@@ -29,50 +29,53 @@ export function addressesOf(messages: readonly Msg[]): readonly string[] {
  * Applies `change` to each text that `textsOf` returns. A message without changes stays the same
  * object.
  */
-export function mapTexts(
-  messages: readonly Msg[],
-  change: (text: string) => string,
-): readonly Msg[] {
+export function mapTexts(messages: readonly Msg[], change: Change): readonly Msg[] {
   return messages.map((message) => {
-    const name = message.name && change(message.name);
     const content = mapBlocks(message.content, change);
-    if (content === message.content && name === message.name) return message;
-    return { ...message, content, ...(name && { name }) };
+    return withFields(message, { content, ...mapName(message, change) });
   });
 }
 
-function mapBlocks(
-  blocks: readonly ContentBlock[],
-  change: (text: string) => string,
-): readonly ContentBlock[] {
+type Change = (text: string) => string;
+
+function mapBlocks(blocks: readonly ContentBlock[], change: Change): readonly ContentBlock[] {
   const mapped = blocks.map((block) => mapBlock(block, change));
   return mapped.some((block, index) => block !== blocks[index]) ? mapped : blocks;
 }
 
-function mapBlock(block: ContentBlock, change: (text: string) => string): ContentBlock {
+function mapBlock(block: ContentBlock, change: Change): ContentBlock {
   switch (block.type) {
-    case 'text': {
-      const text = change(block.text);
-      return text === block.text ? block : { ...block, text };
-    }
-    case 'thinking': {
-      const thinking = change(block.thinking);
-      return thinking === block.thinking ? block : { ...block, thinking };
-    }
+    case 'text':
+      return withFields(block, { text: change(block.text) });
+    case 'thinking':
+      return withFields(block, { thinking: change(block.thinking) });
     case 'tool_use':
       return mapCall(block, change);
     case 'tool_result': {
       const { output: given } = block;
-      const name = block.name && change(block.name);
       const output = typeof given === 'string' ? change(given) : mapBlocks(given, change);
-      return output === given && name === block.name ? block : { ...block, name, output };
+      return withFields(block, { output, ...mapName(block, change) });
     }
-    default:
-      return mapMedia(block, change);
+    default: {
+      // A model that does not accept a medium reads its name or its media type.
+      const { mediaType } = block.source;
+      const source = withFields(block.source, mediaType ? { mediaType: change(mediaType) } : {});
+      return withFields(block, { source, ...mapName(block, change) });
+    }
   }
 }
 
-function mapCall(call: ToolUse, change: (text: string) => string): ToolUse {
+function mapName(given: { readonly name?: string }, change: Change): { readonly name?: string } {
+  return given.name ? { name: change(given.name) } : {};
+}
+
+/** Returns a copy with these fields, or the same object if it has them already. */
+function withFields<T extends object>(given: T, fields: Partial<T>): T {
+  const keys = Object.keys(fields) as (keyof T)[];
+  return keys.every((key) => given[key] === fields[key]) ? given : { ...given, ...fields };
+}
+
+function mapCall(call: ToolUse, change: Change): ToolUse {
   const name = change(call.name);
   const input = mapStrings(call.input, change);
   // The raw arguments may say more than the parsed ones, for example a field twice.
@@ -81,19 +84,6 @@ function mapCall(call: ToolUse, change: (text: string) => string): ToolUse {
   if (isSame && name === call.name && raw === call.raw) return call;
   const { raw: _raw, ...rest } = call;
   return { ...rest, name, input, ...(call.input === null && raw && { raw }) };
-}
-
-/** A model that does not accept a medium reads its name or its media type. */
-function mapMedia(block: MediaBlock, change: (text: string) => string): MediaBlock {
-  const { source } = block;
-  const name = block.name && change(block.name);
-  const mediaType = source.mediaType && change(source.mediaType);
-  if (name === block.name && mediaType === source.mediaType) return block;
-  return {
-    ...block,
-    ...(name && { name }),
-    source: { ...source, ...(mediaType && { mediaType }) },
-  };
 }
 
 function addressesIn(block: ContentBlock): readonly string[] {

@@ -1,4 +1,4 @@
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -60,25 +60,26 @@ export function handOff(options: HandOffOptions): Middleware {
   checkAgents(options.to, options.own ?? {});
   /** By the wrapped model, which each agent has once: a team keeps which tool groups are active. */
   const teams = new WeakMap<ChatModel, Team>();
-  const stateOf = perRun((): { turn?: TeamTurn } => ({}));
+  const teamOf = ({ model, agentPath, options: usual }: RunContext): Team => {
+    const { presetPriority } = usual;
+    const team = teams.get(model) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
+    teams.set(model, team);
+    return team;
+  };
+  const turnOf = perRun((context, steps) => new TeamTurn(context, steps, teamOf(context), options));
   return {
     name: 'handOff',
     on: {
       // Decisions are checked with the tools of the agent that made the calls.
-      'pre-call': (_event, _control, context) => stateOf(context).turn?.begin(),
+      'pre-call': (_event, _control, context) => turnOf(context).begin(),
       // Answers such as a summary at a limit pass no wrapper.
       'post-call': (event, _control, context) => {
-        const message = stateOf(context).turn?.named(event.message) ?? event.message;
+        const message = turnOf(context).named(event.message);
         return message === event.message ? event : { ...event, message };
       },
     },
-    wrapRun: (next) => async (input, context, steps) => {
-      const { model, agentPath, options: usual } = context;
-      const { presetPriority } = usual;
-      const team = teams.get(model) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
-      teams.set(model, team);
-      const turn = new TeamTurn(context, steps, team, options);
-      stateOf(context).turn = turn;
+    wrapRun: (next) => async (input, context) => {
+      const turn = turnOf(context);
       try {
         return await next(input);
       } finally {
@@ -86,31 +87,31 @@ export function handOff(options: HandOffOptions): Middleware {
       }
     },
     wrapSettle: (next) => async (input, context) => {
-      const { turn } = stateOf(context);
+      const turn = turnOf(context);
       const { messages, decisions } = input;
       const isEmpty = !messages.length && !decisions.length;
       // The kernel would take the answer of another agent for a message to answer.
-      if (isEmpty && turn?.isAnswered())
+      if (isEmpty && turn.isAnswered())
         throw new AgentError('INVALID_INPUT', 'The call needs an input.');
       const made = await next(input);
-      if (!isEnding(made) && made.to === 'model') turn?.follow();
+      if (!isEnding(made) && made.to === 'model') turn.follow();
       return made;
     },
-    wrapRequest: (next) => (draft, context) => next(stateOf(context).turn?.filter(draft) ?? draft),
+    wrapRequest: (next) => (draft, context) => next(turnOf(context).filter(draft)),
     wrapModel(next) {
       const models = options.to.flatMap(({ model = [] }) => model);
       checkGuarded('handOff()', next, models);
-      return leaderModel(next, (run) => stateOf(run).turn?.model);
+      return leaderModel(next, (run) => turnOf(run).model);
     },
     wrapReply: (next) => (reply, context) => {
-      const message = stateOf(context).turn?.named(reply.message) ?? reply.message;
+      const message = turnOf(context).named(reply.message);
       return next({ ...reply, message });
     },
     wrapRound: (next) => async (round, context) => {
-      const { turn } = stateOf(context);
-      const calls = turn?.firstOnly(round.calls) ?? round.calls;
+      const turn = turnOf(context);
+      const calls = turn.firstOnly(round.calls);
       const made = await next({ ...round, calls });
-      const isHandedOff = !isEnding(made) && made.to === 'model' && turn?.follow();
+      const isHandedOff = !isEnding(made) && made.to === 'model' && turn.follow();
       // The results of this round are no answer.
       return isHandedOff ? { to: 'model', isAsked: true } : made;
     },

@@ -1,5 +1,5 @@
 import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
-import { isEnding, type LimitReason, type Next } from '../../agent/next.ts';
+import { isEnding, type Ending, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
 import type { AgentErrorData } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
@@ -76,20 +76,16 @@ export function lastAnswer(options: LastAnswerOptions = {}): Middleware {
     wrapRequest: (next) => async (draft, context, steps) => {
       const made = await next(draft);
       if (!isEnding(made) || made.kind !== 'refused') return made;
-      return answerAt(made.reason, made.draft, { ...options, context, steps });
+      return answerAt(made, options.answer ?? usualAnswer(context), context, steps);
     },
   };
 }
 
-interface Answering extends LastAnswerOptions {
-  readonly context: RunContext;
-  readonly steps: Steps;
-}
-
 async function answerAt(
-  reason: LimitReason,
-  refused: RequestDraft,
-  { context, steps, answer = usualAnswer(context) }: Answering,
+  { reason, draft: refused }: Extract<Ending, { readonly kind: 'refused' }>,
+  answer: OnLimit,
+  context: RunContext,
+  steps: Steps,
 ): Promise<Next> {
   let stopped: Next | undefined;
   const limitSteps: LimitSteps = {

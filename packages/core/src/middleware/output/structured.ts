@@ -62,7 +62,7 @@ export function structured<const S extends SchemaLike>(
         throw misconfigured(message);
       }
       return tools && mode !== 'prompt'
-        ? toolForm({ schema, forceTool }, context, steps)
+        ? toolForm(schema, forceTool, context, steps)
         : textForm({ schema, responseSchema }, steps);
     },
   }) as OutputMode<InferOutput<S>>;

@@ -10,18 +10,13 @@ import type { Schema } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { Answering, Found, Reading, ValueForm } from './value-mode.ts';
 
-export interface ToolFormOptions {
-  readonly schema: Schema<unknown>;
-  /** Whether a request for the value forces a call of the output tool. */
-  readonly forceTool: boolean;
-}
-
 /**
  * Gets the value from the arguments of a tool, which it adds to the run (AgentScope:
  * `StructuredOutputHook`). Throws `CONFIGURATION` if the run has another tool of this name.
  */
 export function toolForm(
-  { schema, forceTool }: ToolFormOptions,
+  schema: Schema<unknown>,
+  forceTool: boolean,
   context: RunContext,
   steps: Steps,
 ): ValueForm {

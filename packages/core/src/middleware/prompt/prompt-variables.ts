@@ -116,7 +116,7 @@ class PromptRenderer {
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
     const variables = { ...given, ...(own as TemplateVariables) };
     const { generate, toolSchemas: tools } = context;
-    const prompt = this.#fill({ template, variables }, { generate, tools });
+    const prompt = this.#fill({ template, variables }, generate, tools);
     const rest = whole.slice(template.length);
     context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
     return toolsVariable && prompt.trim() ? { template, variables, prompt } : undefined;
@@ -131,7 +131,7 @@ class PromptRenderer {
   ): R {
     const { tools, messages } = request;
     const before = context.systemPrompt;
-    const prompt = this.#fill(rendered, { generate, tools });
+    const prompt = this.#fill(rendered, generate, tools);
     // Other middleware may have set its own system prompt.
     if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return request;
     context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));
@@ -144,7 +144,8 @@ class PromptRenderer {
 
   #fill(
     { template, variables }: Omit<Rendered, 'prompt'>,
-    { generate: { toolChoice }, tools }: ToolOffer,
+    { toolChoice }: GenerateOptions,
+    tools: readonly ToolSchema[],
   ): string {
     const { toolsVariable, form, missing } = this.#options;
     const offered = toolChoice === 'none' ? [] : tools;
@@ -152,11 +153,6 @@ class PromptRenderer {
     const options = { ...(form && { form }), ...(missing && { missing }) };
     return renderTemplate(template, { ...variables, ...text }, options);
   }
-}
-
-interface ToolOffer {
-  readonly generate: GenerateOptions;
-  readonly tools: readonly ToolSchema[];
 }
 
 /**

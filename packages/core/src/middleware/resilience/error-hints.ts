@@ -5,15 +5,6 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 
-interface Hinting {
-  /**
-   * Number of replies in this run that were refused because they answered with text after a failed
-   * tool call.
-   */
-  refused: number;
-  isForced: boolean;
-}
-
 /**
  * Adds a hint for the model about the newest tool results (Arc Reactor 6). If a tool call failed,
  * the hint asks for a corrected tool call. If the model replies with text instead, the text is
@@ -22,7 +13,8 @@ interface Hinting {
  * never stored.
  */
 export function errorHints(): Middleware {
-  const hintingOf = perRun((): Hinting => ({ refused: 0, isForced: false }));
+  /** `refused`: number of replies that answered with text after a failed tool call. */
+  const hintingOf = perRun(() => ({ refused: 0, isForced: false }));
   return {
     name: 'errorHints',
     wrapRequest: (next) => (draft, context, steps) => {

@@ -85,7 +85,7 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
     name: 'evictLargeResults',
     onError: 'fail',
     // Half the limit, so that one read does not use all the tokens that the shorter result saved.
-    tools: [readResultTool({ store, maxTokens: Math.ceil(maxTokens / 2), profile })],
+    tools: [readResultTool(store, Math.ceil(maxTokens / 2), profile)],
     // Runs after hooks that change results, so that the changed result is stored.
     on: { 'post-acting': { handle: evict, priority: 10_000 } },
     forget: (sessionId) => store.delete(sessionId),
@@ -117,20 +117,13 @@ function shorten(
 
 const usualTokens = 20_000;
 
-interface ReadResultOptions {
-  readonly store: LargeResultStore;
-  /** Maximum number of estimated tokens in one answer. An answer always has at least one line. */
-  readonly maxTokens: number;
-  readonly profile: TokenProfile;
-}
-
 const readToolName = 'read_result';
 
 /**
  * Returns the tool that reads stored results. It returns a range of lines, or the lines that
  * contain a text.
  */
-function readResultTool({ store, maxTokens, profile }: ReadResultOptions): Tool {
+function readResultTool(store: LargeResultStore, maxTokens: number, profile: TokenProfile): Tool {
   return tool({
     name: readToolName,
     description:

@@ -11,12 +11,6 @@ export interface ReuseCallsOptions {
   readonly tools?: readonly string[];
 }
 
-interface Reuse {
-  /** Successful results of this run, by tool name and arguments. */
-  readonly results: Map<string, ToolResult>;
-  hasRepeated: boolean;
-}
-
 /**
  * Reuses the result of a successful tool call if the model repeats the tool call in the same run
  * (Arc Reactor 6). The tool does not run again. The next model requests have no tools, and a hint
@@ -28,7 +22,8 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
   const { tools } = options;
   const applies = (name: string): boolean =>
     name !== outputToolName && (tools?.includes(name) ?? true);
-  const reuseOf = perRun((): Reuse => ({ results: new Map(), hasRepeated: false }));
+  /** The successful results of a run, by tool name and arguments. */
+  const reuseOf = perRun(() => ({ results: new Map<string, ToolResult>(), hasRepeated: false }));
   return {
     name: 'reuseCalls',
     wrapRequest: (next) => (draft, context, steps) => {

@@ -16,11 +16,10 @@ import {
   checkLongTermOptions,
   recalledText,
 } from './record-search.ts';
-import { type MessageContext, assistantMessage } from '../../../message/create-message.ts';
+import { assistantMessage } from '../../../message/create-message.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { JsonObject } from '../../../message/json/json.ts';
 import { objectInput } from '../../../schema/object-input.ts';
-import type { LongTermMemory } from '../../../search/long-term-contract.ts';
 import { type Tool, type ToolContext, tool } from '../../../tool/tool.ts';
 
 /** What `longTermMemory()` returns: middleware that tells when all recordings have ended. */
@@ -47,7 +46,7 @@ export interface LongTermMemoryMiddleware extends Middleware {
  */
 export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMiddleware {
   checkLongTermOptions(options);
-  const { memory, mode = 'both', role = 'user' } = options;
+  const { mode = 'both', role = 'user' } = options;
   const report: ReportLongTerm = (error, phase) => {
     const message = `Long-term memory: ${phase} failed. The call continues without it.`;
     reportFailure(message, options.onError, AgentError.from(error), phase);
@@ -88,7 +87,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   return {
     name: 'longTermMemory',
     ...(mode !== 'tools' && automatic),
-    ...(mode !== 'auto' && { tools: longTermTools({ memory, search, context: options, report }) }),
+    ...(mode !== 'auto' && { tools: longTermTools(options, search, report) }),
     async settled() {
       while (recordings.size) await Promise.all(recordings);
     },
@@ -132,19 +131,15 @@ function wholeTurn({ input, answer }: LongTermTurn): readonly Msg[] {
   return [...input, answer];
 }
 
-interface LongTermToolsOptions {
-  readonly memory: Pick<LongTermMemory, 'record'>;
-  readonly search: RecordSearch;
-  readonly context: MessageContext;
-  readonly report: ReportLongTerm;
-}
-
 /**
  * Returns the two tools with which the model uses its memory (AgentScope: `LongTermMemoryTools`). A
  * failure of the memory becomes an error result.
  */
-function longTermTools(options: LongTermToolsOptions): readonly Tool[] {
-  const { memory, search, context, report } = options;
+function longTermTools(
+  options: LongTermMemoryOptions,
+  search: RecordSearch,
+  report: ReportLongTerm,
+): readonly Tool[] {
   const attempt = async <T>(
     phase: LongTermPhase,
     { signal }: ToolContext,
@@ -170,7 +165,7 @@ function longTermTools(options: LongTermToolsOptions): readonly Tool[] {
         const facts = textsOf(input, 'content');
         await attempt('record', toolContext, async () => {
           for (const fact of facts)
-            await memory.record([assistantMessage(fact, context)], { sessionId, signal });
+            await options.memory.record([assistantMessage(fact, options)], { sessionId, signal });
         });
         return facts.length === 1 ? 'Recorded.' : `Recorded ${facts.length} facts.`;
       },

@@ -7,11 +7,7 @@ import { cleanText, fence } from '../../../message/fence.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { Deadline } from '../../../wait/deadline.ts';
-import type {
-  LongTermMemory,
-  LongTermRecord,
-  LongTermRetrieveOptions,
-} from '../../../search/long-term-contract.ts';
+import type { LongTermMemory, LongTermRecord } from '../../../search/long-term-contract.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import { lastQuestion } from '../recalling.ts';
 
@@ -112,8 +108,12 @@ export class RecordSearch {
     query: string,
     { sessionId, signal }: { readonly sessionId: string; readonly signal: AbortSignal },
   ): Promise<readonly LongTermRecord[]> {
-    const scope = scopeOf(this.#options.scope, sessionId);
-    const options = { limit: this.limit, signal, ...scope };
+    const scopes = {
+      all: {},
+      session: { sessionId },
+      'other-sessions': { exceptSessionId: sessionId },
+    };
+    const options = { limit: this.limit, signal, ...scopes[this.#options.scope ?? 'all'] };
     const found = await this.#options.memory.retrieve(query, options);
     // After the time limit, the failure of the search was reported already.
     return readRecords(found, (error) => signal.aborted || this.#report(error, 'recall'));
@@ -141,14 +141,6 @@ export class RecordSearch {
       deadline.end();
     }
   }
-}
-
-function scopeOf(
-  scope: LongTermMemoryOptions['scope'],
-  sessionId: string,
-): Pick<LongTermRetrieveOptions, 'sessionId' | 'exceptSessionId'> {
-  if (scope === 'session') return { sessionId };
-  return scope === 'other-sessions' ? { exceptSessionId: sessionId } : {};
 }
 
 /**

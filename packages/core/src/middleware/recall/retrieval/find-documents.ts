@@ -53,7 +53,8 @@ export async function findDocuments(
   const { topK = 10, maxTokens = 4_000, profile, format } = options;
   const chosen = fittingDocuments(found.documents.slice(0, topK), maxTokens, profile);
   if (!chosen.length) return '';
-  const text = format ? shownAs(format, chosen, maxTokens, options) : documentsText(chosen);
+  const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
+  const text = format ? shownAs(format, chosen, fits) : documentsText(chosen);
   return text.trim() && contextSection(text);
 }
 
@@ -191,10 +192,8 @@ function firstOf(
 function shownAs(
   format: NonNullable<RetrievalOptions['format']>,
   documents: readonly RetrievedDocument[],
-  maxTokens: number,
-  { profile }: RetrievalOptions,
+  fits: (text: string) => boolean,
 ): string {
-  const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
   for (let count = documents.length; ; count--) {
     const text: unknown = format(documents.slice(0, count));
     if (typeof text !== 'string') throw misconfigured('retrieval(): format must return a string');
