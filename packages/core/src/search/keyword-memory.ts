@@ -1,3 +1,4 @@
+import type MiniSearch from 'minisearch';
 import type { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { reportFailure } from '../error/report-failure.ts';
@@ -12,9 +13,9 @@ import type {
   LongTermRecordOptions,
   LongTermRetrieveOptions,
 } from './long-term-contract.ts';
-import { RecordIndex, type StoredRecord } from './record-index.ts';
 import { searchTerms } from './search-terms.ts';
 import { StoredEntries } from './stored-entries.ts';
+import { termIndex, type IndexedText } from './term-index.ts';
 
 /** Where a keyword memory keeps its records, and how many. */
 export interface KeywordMemoryOptions {
@@ -76,10 +77,18 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
   return new KeywordMemory(options);
 }
 
+/** One record of long-term memory, as the store has it in JSON. */
+interface StoredRecord {
+  readonly sessionId: string;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  readonly parts: readonly { readonly speaker: string; readonly text: string }[];
+}
+
 class KeywordMemory implements LongTermMemory {
   readonly #options: KeywordMemoryOptions;
   readonly #maxRecords: number;
-  readonly #index: RecordIndex;
+  readonly #search: MiniSearch<IndexedText>;
   readonly #records: StoredEntries<StoredRecord>;
 
   constructor(options: KeywordMemoryOptions) {
@@ -91,8 +100,8 @@ class KeywordMemory implements LongTermMemory {
     checkFields('keywordMemory(): store', store, methods);
     this.#options = options;
     this.#maxRecords = maxRecords;
-    const index = new RecordIndex(searchTerms({ stopWords: options.stopWords }));
-    this.#index = index;
+    const search = termIndex(searchTerms({ stopWords: options.stopWords }));
+    this.#search = search;
     this.#records = new StoredEntries<StoredRecord>({
       store,
       kind: keyPrefix.longTerm,
@@ -101,8 +110,8 @@ class KeywordMemory implements LongTermMemory {
       isUnique: false,
       index: {
         parse: parseRecord,
-        add: ({ key }, record) => index.add(key, record),
-        remove: ({ key }) => index.remove(key),
+        add: ({ key }, record) => search.add({ id: key, text: searchedText(record) }),
+        remove: ({ key }, record) => search.remove({ id: key, text: searchedText(record) }),
       },
       onError: (error) => reportFailure('KeywordMemory ignores a failure:', onError, error),
     });
@@ -117,14 +126,14 @@ class KeywordMemory implements LongTermMemory {
     const isWanted = (record: StoredRecord): boolean =>
       (sessionId === undefined || record.sessionId === sessionId) &&
       record.sessionId !== exceptSessionId;
-    const found = this.#index.find(query, isWanted).slice(0, limit);
-    return found.map(({ key, record, score }) => ({
-      id: key.slice(this.#records.prefix.length),
-      text: record.parts.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n'),
-      sessionId: record.sessionId,
-      createdAt: record.createdAt,
-      score,
-    }));
+    const found = this.#search.search(query).flatMap(({ id: key, score }): LongTermRecord[] => {
+      const record = this.#records.get(key as string);
+      if (!record || !isWanted(record)) return [];
+      const id = (key as string).slice(this.#records.prefix.length);
+      const text = record.parts.map((part) => `${part.speaker}: ${part.text}`).join('\n');
+      return [{ id, text, sessionId: record.sessionId, createdAt: record.createdAt, score }];
+    });
+    return found.sort(byScore).slice(0, limit);
   }
 
   record(messages: readonly Msg[], { sessionId, signal }: LongTermRecordOptions): Promise<void> {
@@ -160,6 +169,11 @@ class KeywordMemory implements LongTermMemory {
   }
 }
 
+/** Sorts the best records first, and of equal ones the newest. */
+function byScore(a: LongTermRecord, b: LongTermRecord): number {
+  return b.score! - a.score! || Date.parse(b.createdAt) - Date.parse(a.createdAt);
+}
+
 function parseRecord(value: Readonly<Record<string, unknown>>): StoredRecord | undefined {
   const { sessionId, createdAt, parts } = value;
   if (typeof sessionId !== 'string' || Number.isNaN(Date.parse(String(createdAt))))
@@ -177,4 +191,12 @@ function isPart(value: unknown): boolean {
 
 function randomId(): string {
   return crypto.randomUUID().slice(0, 8);
+}
+
+/**
+ * Returns the text of a record without the names of speakers. Otherwise a question with the word
+ * "user" would match every record.
+ */
+function searchedText({ parts }: StoredRecord): string {
+  return parts.map(({ text }) => text).join('\n');
 }

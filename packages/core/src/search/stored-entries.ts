@@ -39,7 +39,7 @@ interface EntryIndex<T> {
   parse(value: Readonly<Record<string, unknown>>, place: Place): T | undefined;
   /** Adds an entry, in place of an earlier entry of the same slot. */
   add(place: Place, entry: T): void;
-  remove(place: Place): void;
+  remove(place: Place, entry: T): void;
 }
 
 interface StoredEntriesOptions<T> {
@@ -66,7 +66,7 @@ export class StoredEntries<T extends object> {
   readonly prefix: string;
   readonly #options: StoredEntriesOptions<T>;
   /** The entries in the index by slot: by group if each group has one entry, otherwise by key. */
-  readonly #held = new Map<string, Place>();
+  readonly #held = new Map<string, { readonly place: Place; readonly entry: T }>();
   /**
    * Keys that this instance deleted, and keys of damaged entries. The store's list of keys may be
    * out of date, so these keys must be ignored.
@@ -94,6 +94,11 @@ export class StoredEntries<T extends object> {
     return `${this.prefix}${encodeForKey(group, words.group, maxEncoded - this.prefix.length)}:`;
   }
 
+  /** Returns the entry in the index with this slot. */
+  get(slot: string): T | undefined {
+    return this.#held.get(slot)?.entry;
+  }
+
   /** Returns the places of the listed entries whose keys begin with `prefix`. */
   async list(prefix: string): Promise<readonly Place[]> {
     const keys = await this.#options.store.keys(prefix);
@@ -116,10 +121,10 @@ export class StoredEntries<T extends object> {
     { group, at, id }: { readonly group: string; readonly at: number; readonly id: string },
     entry: T,
   ): Promise<Place | undefined> {
-    const { store, index } = this.#options;
+    const { store } = this.#options;
     const text = JSON.stringify({ v: formatVersion, ...entry });
     const values = splitValue(text, store.features.maxValueBytes);
-    const before = this.#options.isUnique ? this.#held.get(group) : undefined;
+    const before = this.#options.isUnique ? this.#held.get(group)?.place : undefined;
     // The new entry must sort after the one that it replaces, also if the clock was set back.
     const time = Math.max(Math.trunc(at), before ? timeOf(before) + 1 : 0);
     const revision = `${time.toString(36).padStart(timeLength, '0')}-${id}`;
@@ -129,8 +134,7 @@ export class StoredEntries<T extends object> {
     const entries = keysOf(place).map((key, part): Entry => [key, values[part]!]);
     // The first value is written last: if it exists, the entry is complete.
     await store.setMany(entries.toReversed());
-    this.#held.set(this.#slotOf(place), place);
-    index.add(place, entry);
+    this.#hold(place, entry);
     return before;
   }
 
@@ -142,7 +146,8 @@ export class StoredEntries<T extends object> {
 
   /** Deletes all entries whose keys begin with `prefix`, also parts of entries. */
   async deleteAll(prefix: string): Promise<void> {
-    const held = [...this.#held.values()].filter(({ key }) => key.startsWith(prefix));
+    const places = [...this.#held.values()].map(({ place }) => place);
+    const held = places.filter(({ key }) => key.startsWith(prefix));
     await this.#delete([...held.flatMap(keysOf), ...(await this.#options.store.keys(prefix))]);
     for (const place of held) this.#forget(place);
   }
@@ -184,7 +189,9 @@ export class StoredEntries<T extends object> {
     const added = kept.filter((place) => this.#isNew(place));
     // A key that is not listed was deleted elsewhere, or it is so new that the list does not have
     // it yet. Its value shows which is the case.
-    const unlisted = [...this.#held].flatMap(([slot, place]) => (newest.has(slot) ? [] : place));
+    const unlisted = [...this.#held].flatMap(([slot, { place }]) =>
+      newest.has(slot) ? [] : place,
+    );
     const values = await store.getMany([
       ...added.flatMap(keysOf),
       ...unlisted.map(({ key }) => key),
@@ -198,16 +205,14 @@ export class StoredEntries<T extends object> {
   }
 
   #take(place: Place, values: ReadonlyMap<string, string>): void {
-    const { index, onError } = this.#options;
+    const { onError } = this.#options;
     const found = keysOf(place).flatMap((key) => values.get(key) ?? []);
     // The entry was deleted after the list was read, or its values cannot be read yet. The next
     // refresh tries again.
     if (found.length < place.values || this.#ignored.has(place.key)) return;
     try {
       const entry = this.#parse(place, found);
-      if (!this.#isNew(place)) return;
-      this.#held.set(this.#slotOf(place), place);
-      index.add(place, entry);
+      if (this.#isNew(place)) this.#hold(place, entry);
     } catch (error) {
       this.#ignored.add(place.key);
       onError(AgentError.from(error));
@@ -250,11 +255,17 @@ export class StoredEntries<T extends object> {
     }
   }
 
+  #hold(place: Place, entry: T): void {
+    this.#held.set(this.#slotOf(place), { place, entry });
+    this.#options.index.add(place, entry);
+  }
+
   #forget(place: Place): void {
     const slot = this.#slotOf(place);
-    if (this.#held.get(slot)?.key !== place.key) return;
+    const held = this.#held.get(slot);
+    if (held?.place.key !== place.key) return;
     this.#held.delete(slot);
-    this.#options.index.remove(place);
+    this.#options.index.remove(place, held.entry);
   }
 
   /** Returns the newest of the entries of each slot. */
@@ -264,7 +275,7 @@ export class StoredEntries<T extends object> {
 
   #isNew(place: Place): boolean {
     const held = this.#held.get(this.#slotOf(place));
-    return !held || held.revision < place.revision;
+    return !held || held.place.revision < place.revision;
   }
 
   #slotOf({ group, key }: Place): string {

@@ -15,20 +15,17 @@ export const arc: TokenProfile = {
 };
 
 function countText(text: string): number {
-  const { length } = text;
-  if (length === 0) return 0;
+  if (text === '') return 0;
   let latin = 0;
   let cjk = 0;
   let emoji = 0;
   let other = 0;
-  for (let i = 0; i < length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit <= 0x7f) latin++;
-    else if (unit < 0x2600) other++;
-    else if (isCjk(unit)) cjk++;
-    else if (isBmpEmoji(unit)) emoji++;
-    else if (!isHighSurrogate(unit) || !isLowSurrogate(text.charCodeAt(i + 1))) other++;
-    else if (isAstralEmoji(text.codePointAt(i++) ?? 0)) emoji++;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.codePointAt(i)!;
+    if (code > 0xffff) i++;
+    if (code <= 0x7f) latin++;
+    else if (isCjk(code)) cjk++;
+    else if (isEmoji(code)) emoji++;
     else other++;
   }
   const tokens =
@@ -36,32 +33,20 @@ function countText(text: string): number {
   return Math.max(1, tokens);
 }
 
-/** Returns whether a UTF-16 unit is Han, a Hangul syllable, Hiragana or Katakana. */
-function isCjk(unit: number): boolean {
+/** Returns whether a code point is Han, a Hangul syllable, Hiragana or Katakana. */
+function isCjk(code: number): boolean {
   return (
-    (unit >= 0x4e00 && unit <= 0x9fff) ||
-    (unit >= 0xac00 && unit <= 0xd7af) ||
-    (unit >= 0x3040 && unit <= 0x30ff)
+    (code >= 0x4e00 && code <= 0x9fff) ||
+    (code >= 0xac00 && code <= 0xd7af) ||
+    (code >= 0x3040 && code <= 0x30ff)
   );
 }
 
-/** Returns whether a UTF-16 unit from U+2600 on is a symbol, a dingbat or a variation selector. */
-function isBmpEmoji(unit: number): boolean {
-  return unit <= 0x27bf || (unit >= 0xfe00 && unit <= 0xfe0f);
-}
-
-function isAstralEmoji(codePoint: number): boolean {
-  return codePoint >= 0x1f300 && codePoint <= 0x1faff;
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-/**
- * Returns whether a UTF-16 unit is a low surrogate. Returns false for `NaN`, which `charCodeAt`
- * returns after the end of a text.
- */
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
+/** Returns whether a code point is a symbol, a dingbat, a variation selector or an emoji. */
+function isEmoji(code: number): boolean {
+  return (
+    (code >= 0x2600 && code <= 0x27bf) ||
+    (code >= 0xfe00 && code <= 0xfe0f) ||
+    (code >= 0x1f300 && code <= 0x1faff)
+  );
 }

@@ -72,22 +72,15 @@ export class OpenItems {
 
   /**
    * Returns the items of the list at the end of a reply. Gateways leave items out of this list, or
-   * change their ids. Hence an item that has no known id is a new one only if no item of the events
-   * can be the same.
+   * change their ids. Hence an item that is unknown by id and position is a new one only if the list
+   * has more items than the events.
    */
-  listed(output: readonly WireItem[]): readonly OpenItem[] {
-    const left = new Set(this.#all);
-    const take = (open: OpenItem | undefined): OpenItem | undefined => {
-      if (open) left.delete(open);
-      return open;
-    };
-    const named = output.map((item) => take(this.#named(item)));
-    const alike = output.map(
-      (item, index) => named[index] ?? take(firstOf(left, (open) => open.hasSameContent(item))),
-    );
+  listed(output: readonly WireItem[]): readonly (OpenItem | undefined)[] {
+    const isLonger = output.length > this.#all.length;
     return output.map((item, index) => {
-      const known = alike[index] ?? take(firstOf(left, (open) => open.mayBe(item)));
-      return this.#learn(known ?? this.#create(item, index), item);
+      const known = this.#named(item) ?? this.#at(index, (open) => open.mayBe(item));
+      const open = known ?? (isLonger ? this.#create(item, index) : undefined);
+      return open && this.#learn(open, item);
     });
   }
 
@@ -135,12 +128,4 @@ export class OpenItems {
     }
     return open;
   }
-}
-
-function firstOf(
-  items: Iterable<OpenItem>,
-  test: (open: OpenItem) => boolean,
-): OpenItem | undefined {
-  for (const open of items) if (test(open)) return open;
-  return undefined;
 }

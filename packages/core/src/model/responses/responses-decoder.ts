@@ -200,7 +200,10 @@ export class ResponsesDecoder implements ReplyDecoder {
       throw new Error(`The response is ${status}.`);
     const output = (response.output ?? []).filter((item) => item !== null);
     const items = this.#items.listed(output);
-    output.forEach((item, index) => this.#close(items[index]!, item));
+    output.forEach((item, index) => {
+      const open = items[index];
+      if (open) this.#close(open, item);
+    });
     for (const open of this.#items.all) open.end();
     this.#response = response;
   }
