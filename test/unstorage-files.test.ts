@@ -10,6 +10,7 @@ import type { Driver } from 'unstorage';
 import fsDriver from 'unstorage/drivers/fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { extent } from './test-extent.ts';
+import { sessionConformance } from './stores/session-conformance.ts';
 
 async function folder(): Promise<string> {
   const base = await mkdtemp(join(tmpdir(), 'isoloop-'));
@@ -23,7 +24,13 @@ const inFiles = async (): Promise<Driver> => fsDriver({ base: await folder() });
 keyValueStoreConformance(framework, 'unstorageStore() over files', async () =>
   unstorageStore(await inFiles()),
 );
+sessionConformance(framework, 'unstorageStore() over files', async () =>
+  unstorageStore(await inFiles()),
+);
 keyValueStoreConformance(framework, 'unstorageStore() over files of one process', async () =>
+  unstorageStore(await inFiles(), { singleProcess: true }),
+);
+sessionConformance(framework, 'unstorageStore() over files of one process', async () =>
   unstorageStore(await inFiles(), { singleProcess: true }),
 );
 test.for(faultScenarios().map((scenario) => [scenario.name, scenario] as const))(

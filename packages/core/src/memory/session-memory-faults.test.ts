@@ -5,7 +5,7 @@ import type { Msg } from '../message/msg.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
-import { lies, lyingStore } from '../testing/lying-store.ts';
+import { lies, lyingStore } from '../../../../test/stores/lying-store.ts';
 
 /** Replaces a store operation. `proceed` executes the original operation. */
 type Intercept = <T>(operation: string, proceed: () => Promise<T>) => Promise<T>;

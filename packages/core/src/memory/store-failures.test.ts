@@ -6,7 +6,7 @@ import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 import { userMessage } from '../message/create-message.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
-import { lies, lyingStore } from '../testing/lying-store.ts';
+import { lies, lyingStore } from '../../../../test/stores/lying-store.ts';
 import { makeWitness, MortalProcess } from '../../../../test/faults/mortal-process.ts';
 
 /** Creates a store in which one operation fails, before or after it takes effect. */

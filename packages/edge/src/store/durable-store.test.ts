@@ -4,6 +4,7 @@ import { createMessage, SessionMemory, type KeyValueStore } from '@isoloop/core'
 import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
 import * as vitest from 'vitest';
 import { DurableStore } from './durable-store.ts';
+import { sessionConformance } from '../../../../test/stores/session-conformance.ts';
 
 interface Host {
   run(operation: string, ...parameters: readonly unknown[]): Promise<never>;
@@ -31,6 +32,7 @@ function hostedStore(name: string): KeyValueStore {
 }
 
 keyValueStoreConformance(vitest, 'DurableStore', () => hostedStore('store'));
+sessionConformance(vitest, 'DurableStore', () => hostedStore('store'));
 memoryConformance(
   vitest,
   'SessionMemory on a DurableStore',

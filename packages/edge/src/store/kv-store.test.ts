@@ -6,10 +6,12 @@ import { expect, test, vi } from 'vitest';
 import * as vitest from 'vitest';
 import { KvMemory } from './kv-memory.ts';
 import { KvStore } from './kv-store.ts';
+import { sessionConformance } from '../../../../test/stores/session-conformance.ts';
 
 const kv = (env as { readonly CHAT_KV: KVNamespace }).CHAT_KV;
 
 keyValueStoreConformance(vitest, 'KvStore', () => new KvStore(kv));
+sessionConformance(vitest, 'KvStore', () => new KvStore(kv));
 memoryConformance(vitest, 'KvMemory', (id) => new KvMemory(kv, id), { persistent: true });
 const secrets = ['s'.repeat(32)];
 memoryConformance(

@@ -5,9 +5,11 @@ import * as vitest from 'vitest';
 import { cdp } from 'vitest/browser';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
+import { sessionConformance } from '../../../../test/stores/session-conformance.ts';
 
 const shared = new IndexedDbStore({ database: 'conformance' });
 keyValueStoreConformance(vitest, 'IndexedDbStore', () => shared);
+sessionConformance(vitest, 'IndexedDbStore', () => shared);
 memoryConformance(
   vitest,
   'IndexedDbMemory',

@@ -1,5 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { KeyValueStore } from '../memory/store/key-value-store.ts';
+import { AgentError, type KeyValueStore } from '@isoloop/core';
 
 /** Kinds of wrong answers to a conditional write, `compareAndSet` or `setManyIf`. */
 export const lies = [
