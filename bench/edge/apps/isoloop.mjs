@@ -4,12 +4,14 @@ import { ReActAgent } from '@isoloop/core';
 import { lastTurns } from '@isoloop/core/context';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler } from '@isoloop/edge';
+import { kvSessions } from '@isoloop/edge/kv';
 import { openAiRoutes } from '@isoloop/edge/openai';
 import { models, seenTurns, system } from '../plan.mjs';
 
 const knowsToken = bearerToken((env) => env.TOKEN);
 export const app = createAgentHandler({
   models,
+  kv: kvSessions(),
   openai: openAiRoutes(),
   agent: ({ env, sessionId, memory, model }) =>
     new ReActAgent({

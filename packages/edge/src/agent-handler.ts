@@ -44,7 +44,7 @@ import { missingOpenAi } from './session/turn-face.ts';
  * An error response is `{ error: { code, message, requestId } }`. Under `/v1` and `/llm/v1` it has
  * OpenAI's shape `{ error: { message, type, code, param } }`. If you bind the class `Session` as
  * `CHAT_SESSION`, each conversation lives in its own Durable Object. Otherwise conversations are
- * stored in KV. Outside Cloudflare, pass `store`.
+ * stored in KV, with `kv: kvSessions()` of `@isoloop/edge/kv`. Outside Cloudflare, pass `store`.
  *
  * Throws `CONFIGURATION` if `models` is empty, an entry of `cors` is not an origin, or `store` is
  * not a store. Throws

@@ -27,7 +27,7 @@ const where = 'createAgentHandler()';
 /** Fields of `HandlerSettings` for `checkOptions`. */
 const fields =
   'agent:function authorize,inspect,memory,rateLimit:function|? cors,models:array|? ' +
-  'store:setMany()|? events:boolean|? systemMessages:as-user|keep|? ' +
+  'store:setMany()|? kv:open()|? events:boolean|? systemMessages:as-user|keep|? ' +
   'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? openai,llm,moves,operator:routes()|?';
 
 /**

@@ -1,6 +1,7 @@
 import type { Awaitable, KeyValueStore, Memory, ReActAgent } from '@isoloop/core';
 import type { Context, Hono } from 'hono';
 import type { OperatorDesk } from './routes/operator-desk.ts';
+import type { KvSessions } from './store/kv-sessions.ts';
 import type { LlmProxy } from './proxy/llm-options.ts';
 import type { Route } from './http/endpoint.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
@@ -102,11 +103,13 @@ export interface AgentHandlerOptions<
   readonly models?: readonly string[];
   /**
    * Function that opens the memory of a session. Default with a Durable Object: the object's
-   * database. Default without one: `KvMemory` in the namespace bound as `CHAT_KV`. Echoes of
-   * `KvMemory` need a secret of 32 or more characters, bound as `SESSION_SECRET`. While you replace
-   * the secret, bind the old one as `SESSION_SECRET_OLD`.
+   * database. Default without one: `kv`.
    */
   readonly memory?: (setup: MemorySetup<Env>) => Awaitable<Memory>;
+  /**
+   * Conversations in Workers KV, without Durable Objects: `kvSessions()` of `@isoloop/edge/kv`.
+   */
+  readonly kv?: KvSessions;
   /**
    * Store of the conversations outside Cloudflare, such as `unstorageStore(driver)`. The sessions
    * then run in this process like in Durable Objects. Turns wait for each other, continue without

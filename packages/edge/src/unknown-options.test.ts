@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import * as edge from './index.ts';
 import * as jwts from './jwt.ts';
+import * as kvs from './kv.ts';
 import * as llms from './llm.ts';
 import * as operators from './operator.ts';
 import * as moves from './move.ts';
@@ -37,6 +38,7 @@ const entries: Readonly<Record<string, Entry>> = {
     exports: jwts,
     calls: { jwt: (wrong) => jwts.jwt(given({ issuer: 'i', audience: 'a' }, wrong)) },
   },
+  './kv': { exports: kvs, calls: {}, others: ['kvSessions'] },
   './openai': { exports: openais, calls: { openAiRoutes: openais.openAiRoutes } },
   './move': { exports: moves, calls: {}, others: ['sessionMoves'] },
   './operator': {

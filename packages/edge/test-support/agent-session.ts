@@ -1,5 +1,6 @@
 import type { ReActAgent } from '@isoloop/core';
 import { createAgentHandler } from '../src/agent-handler.ts';
+import { kvSessions } from '../src/kv.ts';
 import { openAiRoutes } from '../src/openai.ts';
 import { sessionMoves } from '../src/move.ts';
 import { operatorDesk } from '../src/operator.ts';
@@ -64,6 +65,7 @@ export function boundTo(env: SessionEnv, objects: DurableObjectNamespace): Sessi
 function handler(options: Partial<SessionOptions>): AgentHandler<SessionEnv> {
   return createAgentHandler<SessionEnv>({
     models: ['offline', 'other'],
+    kv: kvSessions(),
     openai: openAiRoutes(),
     agent: (setup) => factories.get(setup.sessionId)!(setup),
     authorize: (request) => {

@@ -6,6 +6,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import OpenAI from 'openai';
 import { createAgentHandler } from '../src/agent-handler.ts';
+import { kvSessions } from '../src/kv.ts';
 import { openAiRoutes } from '../src/openai.ts';
 import type { AgentHandler, AgentHandlerOptions } from '../src/handler-options.ts';
 
@@ -56,6 +57,7 @@ export function testEndpoint(
       return user ? { user } : null;
     },
     models: ['offline', 'other'],
+    kv: kvSessions(),
     openai: openAiRoutes(),
     ...options,
   });

@@ -1,6 +1,7 @@
 import { ReActAgent, tool } from '@isoloop/core';
 import { jsonSchema } from '@isoloop/core/json-schema';
 import { createAgentHandler, type AgentHandlerOptions } from '@isoloop/edge';
+import { kvSessions } from '@isoloop/edge/kv';
 import { Hono } from 'hono';
 import { release, ruledModel } from './ruled-model.ts';
 
@@ -21,6 +22,7 @@ const options: AgentHandlerOptions<Env> = {
   // words.
   limits: { keepAliveMs: 20 },
   approvals: 'at-least-once',
+  kv: kvSessions(),
   agent: ({ sessionId, memory }) =>
     new ReActAgent({
       name: 'assistant',

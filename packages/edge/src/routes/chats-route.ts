@@ -3,13 +3,12 @@ import type { Context } from 'hono';
 import type { ChatInfo } from '../session/chat-index.ts';
 import { chatsIn, pageOf } from '../session/chat-index.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { KvStore } from '../store/kv-store.ts';
-import { KvTitles } from '../store/kv-titles.ts';
+import type { KvTitles } from '../store/kv-titles.ts';
 import { invalidField } from '../http/request-body.ts';
 import { forgetSession } from '../session/session-acts.ts';
 import { noContent } from '../session/session-answer.ts';
 import { askerOf } from '../session/session-command.ts';
-import { checkSession, kvOf, openMemory } from '../turn/session.ts';
+import { checkSession, kvOf, kvSessionsOf, openMemory } from '../turn/session.ts';
 
 const maxLimit = 1000;
 
@@ -22,7 +21,7 @@ const maxLimit = 1000;
  */
 export async function chatsRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'memory'>,
+  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
 ): Promise<Response> {
   const limit = count(c, 'limit') ?? 100;
   if (limit < 1 || limit > maxLimit)
@@ -30,8 +29,8 @@ export async function chatsRoute(
   const page = { limit, before: count(c, 'before') };
   const ask = askerOf(c, '');
   if (ask) return ask({ type: 'list', ...page });
-  const { kv, chats } = await chatsInKv(c, settings);
-  const titleOf = await new KvTitles(kv, c.get('caller').user).read();
+  const { titles, chats } = await chatsInKv(c, settings);
+  const titleOf = await titles.read();
   const titled = (chat: ChatInfo): ChatInfo => ({
     ...chat,
     title: titleOf(chat.sessionId) ?? chat.title,
@@ -45,7 +44,7 @@ export async function chatsRoute(
  */
 export async function deleteRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'agent' | 'memory' | 'models'>,
+  settings: Pick<HandlerSettings, 'agent' | 'kv' | 'memory' | 'models'>,
 ): Promise<Response> {
   const sessionId = checkSession(c.req.param('id'));
   const user = c.get('caller').user;
@@ -55,7 +54,7 @@ export async function deleteRoute(
   const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
   await forgetSession(settings, setup, memory);
   const kv = kvOf(c.env);
-  if (kv && !settings.memory) await new KvTitles(kv, user).delete(sessionId);
+  if (kv && !settings.memory) await kvSessionsOf(settings).titles(kv, user).delete(sessionId);
   return noContent();
 }
 
@@ -65,15 +64,17 @@ export async function deleteRoute(
  */
 export async function chatsInKv(
   c: Context<EdgeEnv>,
-  { memory }: Pick<HandlerSettings, 'memory'>,
-): Promise<{ readonly kv: KVNamespace; readonly chats: readonly ChatInfo[] }> {
+  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
+): Promise<{ readonly titles: KvTitles; readonly chats: readonly ChatInfo[] }> {
   const kv = kvOf(c.env);
-  if (memory || !kv)
+  if (settings.memory || !kv)
     throw new AgentError(
       'NEEDS_DURABLE_OBJECT',
       'Only sessions in CHAT_SESSION or CHAT_KV can be listed and renamed.',
     );
-  return { kv, chats: await chatsIn(new KvStore(kv), c.get('caller').user) };
+  const { user } = c.get('caller');
+  const { store, titles } = kvSessionsOf(settings);
+  return { titles: titles(kv, user), chats: await chatsIn(store(kv), user) };
 }
 
 function count(c: Context<EdgeEnv>, name: string): number | undefined {

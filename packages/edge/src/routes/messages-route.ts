@@ -1,7 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import { EchoMemory } from '@isoloop/core/adapter';
 import type { Memory, PendingCall } from '@isoloop/core';
-import type { SessionBranch } from '@isoloop/core/adapter';
+import type { EchoMemory, SessionBranch } from '@isoloop/core/adapter';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
@@ -23,7 +22,7 @@ interface Conversation {
  */
 export async function messagesRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'memory'>,
+  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
 ): Promise<Response> {
   const ask = askerOf(c, checkSession(c.req.param('id')));
   if (ask) return ask({ type: 'messages' });
@@ -41,12 +40,11 @@ export async function messagesRoute(
  */
 export async function branchesRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'memory'>,
+  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
 ): Promise<Response> {
   if (askerOf(c, checkSession(c.req.param('id')))) return Response.json({});
   const memory = await open(c, settings);
-  if (!(memory instanceof EchoMemory))
-    throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
+  if (!hasBranches(memory)) throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
   const { yours, theirs } = await memory.branches();
   return Response.json({
     yours: yours && toConversation(yours),
@@ -54,7 +52,14 @@ export async function branchesRoute(
   });
 }
 
-function open(c: Context<EdgeEnv>, settings: Pick<HandlerSettings, 'memory'>): Promise<Memory> {
+function hasBranches(memory: Memory): memory is EchoMemory {
+  return 'branches' in memory;
+}
+
+function open(
+  c: Context<EdgeEnv>,
+  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
+): Promise<Memory> {
   const sessionId = checkSession(c.req.param('id'));
   const echo = c.req.header(echoHeader);
   return openMemory(settings, {

@@ -3,7 +3,6 @@ import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField, readJson } from '../http/request-body.ts';
 import { noContent } from '../session/session-answer.ts';
 import { askerOf, unknownChat } from '../session/session-command.ts';
-import { KvTitles } from '../store/kv-titles.ts';
 import { checkSession } from '../turn/session.ts';
 import { chatsInKv } from './chats-route.ts';
 
@@ -15,15 +14,15 @@ const maxTitle = 200;
  */
 export async function renameRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'limits' | 'memory'>,
+  settings: Pick<HandlerSettings, 'kv' | 'limits' | 'memory'>,
 ): Promise<Response> {
   const sessionId = checkSession(c.req.param('id'));
   const title = checkTitle((await readJson(c.req.raw, settings.limits.bodyBytes))['title']);
   const ask = askerOf(c, sessionId);
   if (ask) return ask({ type: 'rename', title });
-  const { kv, chats } = await chatsInKv(c, settings);
+  const { titles, chats } = await chatsInKv(c, settings);
   if (!chats.some((chat) => chat.sessionId === sessionId)) throw unknownChat();
-  await new KvTitles(kv, c.get('caller').user).set(sessionId, title);
+  await titles.set(sessionId, title);
   return noContent();
 }
 

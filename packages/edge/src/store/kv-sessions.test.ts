@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import type { ChatInfo } from '../session/chat-index.ts';
 import * as z from 'zod';
 import { createAgentHandler } from '../agent-handler.ts';
+import { kvSessions } from '../kv.ts';
 import type { AgentHandlerOptions, SessionAgent } from '../handler-options.ts';
 
 interface TestEnv {
@@ -42,6 +43,7 @@ function endpoint(
     }),
     authorize: (request) => ({ user: request.headers.get('authorization') ?? user }),
     approvals: 'at-least-once',
+    kv: kvSessions(),
     ...options,
   });
   const send = async (

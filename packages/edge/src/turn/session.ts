@@ -1,5 +1,4 @@
 import { AgentError } from '@isoloop/core';
-import { BatchCache } from '@isoloop/core/adapter';
 import type { Memory } from '@isoloop/core';
 import type { Context } from 'hono';
 import type {
@@ -9,8 +8,6 @@ import type {
   AgentSetup,
   SessionAgent,
 } from '../handler-options.ts';
-import { sessionSecrets } from '../http/session-secrets.ts';
-import { KvMemory } from '../store/kv-memory.ts';
 
 /**
  * Checks and returns a session id that a client posted. A session id is 1 to 128 letters, digits,
@@ -37,36 +34,28 @@ export function kvOf(env: unknown): KVNamespace | undefined {
  * `memory` nor a KV namespace.
  */
 export async function openMemory(
-  settings: Pick<HandlerSettings, 'memory'>,
+  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
   setup: MemorySetup,
 ): Promise<Memory> {
   if (settings.memory) return settings.memory(setup);
   const kv = kvOf(setup.env);
   if (!kv) {
-    const message = 'Conversations need a place: bind CHAT_KV, or pass `store` or `memory`.';
+    const message =
+      'Conversations need a place: bind CHAT_SESSION, or pass `store`, `memory`, or `kv` with the binding CHAT_KV.';
     throw new AgentError('CONFIGURATION', message);
   }
-  // Caches stored batches in the isolate, because the next turn of a session often reaches the same
-  // isolate.
-  const cache = caches.get(kv) ?? new BatchCache(cachedCharacters);
-  caches.set(kv, cache);
-  // A session id has no slash, so the keys of two users are never the same.
-  const { user, sessionId, echo, withoutEcho } = setup;
-  const secrets = sessionSecrets(setup.env);
-  return new KvMemory(kv, `${user}/${sessionId}`, {
-    ...(secrets.length && { secrets }),
-    ...(echo !== undefined && { echo }),
-    withoutEcho,
-    cache,
-  });
+  return kvSessionsOf(settings).open(kv, setup);
 }
 
-/**
- * Size of the cache, in characters of stored text. An isolate has 128 MB of memory, and parsed text
- * takes about three times as much memory as stored text.
- */
-const cachedCharacters = 4_000_000;
-const caches: WeakMap<KVNamespace, BatchCache> = new WeakMap();
+/** Returns the sessions in KV. Throws `CONFIGURATION` if the endpoint does not have them. */
+export function kvSessionsOf({
+  kv,
+}: Pick<HandlerSettings, 'kv'>): NonNullable<HandlerSettings['kv']> {
+  if (kv) return kv;
+  const message =
+    "Conversations in CHAT_KV need `kv: kvSessions()` in createAgentHandler(). Import it: import { kvSessions } from '@isoloop/edge/kv';";
+  throw new AgentError('CONFIGURATION', message);
+}
 
 /**
  * Header for the echo (`MemorySetup.echo`), in requests and responses without messages that can

@@ -28,7 +28,7 @@ export interface TurnHost {
 /** Handler settings that hosts need. */
 export type HostSettings = Pick<
   HandlerSettings,
-  'agent' | 'approvals' | 'limits' | 'memory' | 'openai' | 'systemMessages'
+  'agent' | 'approvals' | 'kv' | 'limits' | 'memory' | 'openai' | 'systemMessages'
 >;
 
 /**

@@ -1,0 +1,149 @@
+// What each part of the kernel's bundle costs: builds `Agent` with `tool` and `openai`, and again with
+// the functions of one part empty. Run `npm run build` before. Prints the difference in bytes (gzip).
+// Text that two parts share counts for neither, so the sum is less than the bundle.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
+
+// Vite's bundler is the one with which `npm run size` measures.
+const { resolve } = createRequire(createRequire(import.meta.url).resolve('vite'));
+const { rolldown } = await import(resolve('rolldown'));
+const { parseAst } = await import(resolve('rolldown/parseAst'));
+
+const dist = new URL('../packages/core/dist/', import.meta.url).pathname;
+const entry = `
+  import { Agent } from '${dist}kernel.js';
+  import { tool } from '${dist}index.js';
+  import { openai } from '${dist}openai.js';
+  console.log(Agent, tool, openai);`;
+
+/** Files of each part. A list names the functions; `true` means all of them. */
+const parts = {
+  'openai(), over HTTP': { 'model/openai/openai.js': true },
+  '- messages and tools in OpenAI’s format': {
+    'model/openai/openai-messages.js': true,
+    'model/openai/openai-formatter.js': true,
+  },
+  '- images, files and audio in messages': {
+    'model/openai/openai-messages.js': ['toWireMedia', 'audioFormat'],
+    'message/media.js': ['inlineSource', 'mediaPlaceholder', 'toUrl'],
+  },
+  '- chunks of all servers': {
+    'model/openai/openai-decoder.js': true,
+    'model/openai/openai-tool-calls.js': true,
+  },
+  '- server-sent events': { 'model/http/sse-parser.js': true, 'model/http/event-reply.js': true },
+  '- errors of servers': { 'model/http/provider-error.js': true },
+  '- advice about the base URL': { 'model/http/base-url.js': true },
+  '- no keys in errors': { 'model/http/without-secrets.js': true },
+  'checks of options': {
+    'error/check-fields.js': true,
+    'agent/check-options.js': ['checkCall', 'checkHook', 'checkPart', 'checkUse', 'checkDefaults'],
+    'tool/tool.js': ['toolFields', 'checkTool'],
+    'model/http/http-request.js': ['httpFields'],
+    'model/chat-model.js': ['generateFields'],
+    'event/event-names.js': ['eventNames'],
+  },
+  'checks of the input': { 'event/call-input.js': true, 'event/check-rounds.js': true },
+  'checks of decisions': { 'event/check-decision.js': true },
+  'checks of what hooks return': { 'event/check-event.js': true },
+  'hooks and their controls': {
+    'event/hook-dispatcher.js': ['#call', '#pass', '#handle', 'handlersOf', 'handlers', 'freeze'],
+    'event/hook-controls.js': true,
+  },
+  'jumps of hooks': { 'agent/step/jump.js': ['carryOut'], 'agent/next.js': ['controlOf'] },
+  'interrupts and joined calls': {
+    'event/interrupt-request.js': true,
+    'agent/run/inbox.js': true,
+  },
+  'errors with codes': { 'error/agent-error.js': true },
+  'assembly of replies': { 'model/reply-assembler.js': true },
+  'limits of replies and time': {
+    'model/reply-length.js': true,
+    'model/bounded-model.js': true,
+    'model/deadline.js': true,
+    'model/call-timeout.js': true,
+    'model/pace.js': true,
+  },
+  'waits that end at an abort': { 'model/waits.js': true, 'agent/run/halt.js': true },
+  'JSON form of values, results of tools': {
+    'message/json/json-form.js': true,
+    'tool/tool-result.js': ['outputResult', 'wrappedResult', 'inJsonForm', 'isToolContent'],
+  },
+  'shapes of messages': { 'message/validation/is-message.js': true },
+  'schemas and arguments of tools': { 'schema/to-schema.js': true, 'tool/prepare-call.js': true },
+  'preset arguments': { 'tool/tool.js': ['presetInput'] },
+  'lists and views of tools': { 'tool/set/tool-list.js': true, 'tool/set/tool-set.js': true },
+  'parallel tools': { 'tool/tool-queue.js': true },
+  'shortened results': { 'message/shorten-results.js': true },
+  'conversation, memory, order of results': {
+    'message/conversation.js': true,
+    'message/tool-pairs.js': true,
+    'memory/in-memory-memory.js': true,
+    'memory/memory.js': true,
+  },
+  'rules of a resume': { 'memory/log/resumption.js': true, 'memory/log/call-notes.js': true },
+  'late readers': { 'event/readers/run-log.js': true },
+  'middleware: list, wrappers, steps': {
+    'agent/use-list.js': true,
+    'agent/run/wrapped-step.js': ['once', 'boundedStep', 'boundedTool', 'checkMade'],
+    'agent/steps.js': ['stepsOf'],
+  },
+};
+
+const whole = await sizeWith({});
+console.log(`${String(whole).padStart(6)}  Agent, tool, openai`);
+for (const [name, files] of Object.entries(parts))
+  console.log(`${String(whole - (await sizeWith(files))).padStart(6)}  ${name}`);
+
+/** Returns the size of the bundle in which these functions do nothing. */
+async function sizeWith(files) {
+  const bundle = await rolldown({
+    input: 'entry',
+    onLog() {},
+    plugins: [
+      {
+        name: 'parts',
+        resolveId: (id) => (id === 'entry' ? id : undefined),
+        load(id) {
+          if (id === 'entry') return entry;
+          const functions = files[id.replace(dist, '')];
+          return functions && emptied(readFileSync(id, 'utf8'), functions);
+        },
+      },
+    ],
+  });
+  const { output } = await bundle.generate({ minify: true, comments: { annotation: false } });
+  await bundle.close();
+  return gzipSync(output[0].code, { level: 9 }).length;
+}
+
+/** Returns the module with empty functions. `functions`: their names, or `true` for all. */
+function emptied(code, functions) {
+  const isMeant = (name) => functions === true || functions.includes(name);
+  const cuts = parseAst(code).body.flatMap((statement) => {
+    const node = statement.declaration ?? statement;
+    if (node.type === 'FunctionDeclaration')
+      return isMeant(node.id.name) ? [[node.body, '{}']] : [];
+    if (node.type === 'ClassDeclaration') return node.body.body.flatMap(cutsInClass(node, isMeant));
+    if (node.type !== 'VariableDeclaration') return [];
+    return node.declarations.flatMap(({ id, init }) =>
+      init && isMeant(id.name)
+        ? [[init, init.type.endsWith('FunctionExpression') ? '()=>{}' : "''"]]
+        : [],
+    );
+  });
+  return cuts
+    .toSorted(([one], [other]) => other.start - one.start)
+    .reduce((text, [{ start, end }, put]) => text.slice(0, start) + put + text.slice(end), code);
+}
+
+function cutsInClass({ superClass }, isMeant) {
+  return ({ type, key, kind, value }) => {
+    const name = key?.type === 'PrivateIdentifier' ? `#${key.name}` : key?.name;
+    const mustCallSuper = kind === 'constructor' && superClass;
+    return type === 'MethodDefinition' && isMeant(name) && !mustCallSuper
+      ? [[value.body, '{}']]
+      : [];
+  };
+}

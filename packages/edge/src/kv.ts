@@ -1,0 +1,2 @@
+export { kvSessions } from './store/kv-sessions.ts';
+export type { KvSessions } from './store/kv-sessions.ts';
