@@ -8,6 +8,7 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { showFailuresAs } from '@isoloop/core/adapter';
 import { unstorageStore } from '@isoloop/core/unstorage';
 import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
+import { openAiRoutes } from '@isoloop/edge/openai';
 import OpenAI from 'openai';
 import fsDriver from 'unstorage/drivers/fs';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
@@ -32,6 +33,7 @@ function handlerOf({ replies, store, onPay = () => {} }: Options): AgentHandler 
     execute: () => (onPay(), 'paid'),
   });
   return createAgentHandler({
+    openai: openAiRoutes(),
     models: ['scripted'],
     store,
     agent: ({ sessionId, memory }) =>
