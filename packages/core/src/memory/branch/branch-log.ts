@@ -1,24 +1,14 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { grown, has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
-import { mergeTurns, mergeWidth, type Merged } from './branch-merge.ts';
+import { has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
+import { mergeTurns } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
 import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-judge.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { makeTurnRef } from '../log/session-keys.ts';
-import { SessionStore, type SealedBatch } from '../log/session-store.ts';
-import { formatVersion, type Batch } from '../log/stored-batch.ts';
-import {
-  checkHere,
-  fullLevels,
-  nextHead,
-  takeOver,
-  type Head,
-  type SessionOwner,
-} from '../log/stored-head.ts';
-import { digest } from './digest.ts';
-import { seal } from '../log/seal.ts';
+import { SessionStore } from '../log/session-store.ts';
+import { checkHere, nextHead, type SessionOwner } from '../log/stored-head.ts';
+import { makeTurn } from './turn-write.ts';
 import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
 
 export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {
@@ -331,53 +321,23 @@ export class BranchLog implements Log {
   /** Writes the turn. */
   async #write(context: FlushContext): Promise<void> {
     const before = this.#branch;
-    const count = this.#pending.length;
-    const writing = { ...this.#options, writer: this.#writer, title: context.title() };
-    const made = nextHead(before?.head, writing);
-    const merged = this.#content(context, made.refs);
-    const { ref, batch, text, entries } = this.#seal(merged, made);
-    const { index, replaces } = merged;
-    const taken = replaces.length > 0 ? replaces : index;
-    const refs = takeOver(made.refs, taken, ref);
-    const head: Head = { ...made, refs, hash: await digest(text) };
-    const headKey = this.#store.keys.head;
-    const sealed = seal(head, headKey).text;
-    this.#unsure = [...this.#unsure, { ref, records: count }];
-    // A reader that finds the first value expects all other values, so the first value is written
-    // last.
-    const values = entries.toReversed();
-    const all = this.#isAside ? values : [...values, [headKey, sealed] as const];
-    await this.#store.values.setMany(all);
-    this.#reader.keep(ref, text);
-    this.#pending.splice(0, count);
-    if (!this.#isAside) this.#seen = sealed;
-    await this.#settle(grown(before, { ref, batch, head, replaces }));
-  }
-
-  /** Makes the turn's batch. `head`: the new head, but with the refs of the previous head. */
-  #seal(
-    { records, index, replaces }: Merged,
-    head: Omit<Head, 'hash'>,
-  ): SealedBatch & { readonly batch: Batch } {
-    const batch: Batch = {
-      v: formatVersion,
-      prev: this.#branch?.head.hash ?? '',
-      records,
-      ...(index.length > 0 && { index }),
-      ...(replaces.length > 0 && { replaces }),
-      head,
-    };
-    const name = makeTurnRef(head.version, attemptId(this.#turnId, this.#unsure.length));
-    return { ...this.#store.seal(name, batch), batch };
-  }
-
-  /** Returns the pending records, with copies of earlier turns if a level of the head is full. */
-  #content(context: FlushContext, refs: Head['refs']): Merged {
     const { compactAfter } = this.#options;
-    const pending = this.#pending;
-    const merged = this.#branch && mergeTurns(this.#branch, { ...context, compactAfter, pending });
-    const index = fullLevels(refs, mergeWidth(compactAfter));
-    return merged ?? { records: [...pending], replaces: [], index };
+    const pending = [...this.#pending];
+    const made = nextHead(before?.head, {
+      ...this.#options,
+      writer: this.#writer,
+      title: context.title(),
+    });
+    const merged = mergeTurns(before, { ...context, compactAfter, pending });
+    const id = attemptId(this.#turnId, this.#unsure.length);
+    const turn = await makeTurn(this.#store, before, merged, { id, made });
+    const { ref, text, values, head } = turn;
+    this.#unsure = [...this.#unsure, { ref, records: pending.length }];
+    await this.#store.values.setMany(this.#isAside ? values : [...values, head]);
+    this.#reader.keep(ref, text);
+    this.#pending.splice(0, pending.length);
+    if (!this.#isAside) this.#seen = head[1];
+    await this.#settle(turn.branch);
   }
 
   /** Begins the next turn once this turn is in the store. */

@@ -29,13 +29,15 @@ export interface MergeOptions {
 const maxMerged = 1_000_000;
 
 /**
- * Copies all earlier turns, or only the turns in the full levels of the head (see `fullLevels`).
- * Returns `undefined` if no level is full, if the turns are too long, or if a batch can't be read.
+ * Returns the records of the turn that is being written, after copies of all earlier turns, or of
+ * the turns in the full levels of the head (see `fullLevels`). Copies nothing if no level is full, if
+ * the turns are too long, or if a batch can't be read.
  */
-export function mergeTurns(before: Branch, options: MergeOptions): Merged | undefined {
+export function mergeTurns(before: Branch | undefined, options: MergeOptions): Merged {
   const { compactAfter, pending, compacted } = options;
-  const index = fullLevels(before.head.refs, mergeWidth(compactAfter));
-  if (index.length === 0 || before.unread.length > 0) return undefined;
+  const index = before ? fullLevels(before.head.refs, mergeWidth(compactAfter)) : [];
+  const plain: Merged = { records: pending, replaces: [], index };
+  if (!before || index.length === 0 || before.unread.length > 0) return plain;
   const whole = isLong(before, compactAfter) ? compacted() : undefined;
   if (whole) return { records: whole, replaces: standsFor(before), index: [] };
   // Includes every batch from the first one on, because writers without echoes may have added
@@ -43,7 +45,7 @@ export function mergeTurns(before: Branch, options: MergeOptions): Merged | unde
   const [first = ''] = index.toSorted();
   const part = new Map([...before.batches].filter(([ref]) => ref >= first));
   const flushes = inOrder(part).map((ref) => part.get(ref)?.records ?? []);
-  if (isLongerThan(flushes, maxMerged)) return undefined;
+  if (isLongerThan(flushes, maxMerged)) return plain;
   const named = [...part.values()].flatMap((batch) => batch.index ?? []);
   return {
     records: [...flushes.flat(), ...pending],
@@ -53,7 +55,7 @@ export function mergeTurns(before: Branch, options: MergeOptions): Merged | unde
 }
 
 /** Returns the number of batches in a full level. A full level is merged. */
-export function mergeWidth(compactAfter: number): number {
+function mergeWidth(compactAfter: number): number {
   return Math.min(levelWidth, compactAfter || 1);
 }
 

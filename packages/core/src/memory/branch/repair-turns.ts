@@ -1,14 +1,13 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import { seal } from '../log/seal.ts';
-import { makeTurnRef, shortId } from '../log/session-keys.ts';
+import { shortId } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
 import { LogFold } from '../log/session-view.ts';
-import { damaged, formatVersion, isDamage, type Batch } from '../log/stored-batch.ts';
-import { nextHead, takeOver } from '../log/stored-head.ts';
+import { damaged, isDamage } from '../log/stored-batch.ts';
+import { nextHead } from '../log/stored-head.ts';
 import { titleKey } from '../store/storage-keys.ts';
 import { recordsOf, standsFor, type Branch } from './branch.ts';
 import { BranchReader } from './branch-reader.ts';
-import { digest } from './digest.ts';
+import { makeTurn } from './turn-write.ts';
 
 /**
  * Repairs a session whose turns are batches of their own, as `EchoMemory` writes them: writes all
@@ -71,22 +70,10 @@ function isNewer({ head: one }: Branch, { head: other }: Branch): boolean {
 async function writeTurn(store: SessionStore, branch: Branch | undefined): Promise<void> {
   const view = new LogFold().load(branch ? recordsOf(branch) : []);
   const title = view.state[titleKey] as string | undefined;
-  const made = nextHead(branch?.head, {
-    writer: shortId(),
-    title,
-    generateId: shortId,
-    now: Date.now,
-  });
+  const writing = { writer: shortId(), title, generateId: shortId, now: Date.now };
+  const made = nextHead(branch?.head, writing);
   const replaces = branch ? standsFor(branch) : [];
-  const batch: Batch = {
-    v: formatVersion,
-    prev: branch?.head.hash ?? '',
-    records: view.records(),
-    replaces,
-    head: made,
-  };
-  const { ref, text, entries } = store.seal(makeTurnRef(made.version, shortId()), batch);
-  const head = { ...made, refs: takeOver(made.refs, replaces, ref), hash: await digest(text) };
-  const { head: key } = store.keys;
-  await store.values.setMany([...entries.toReversed(), [key, seal(head, key).text]]);
+  const content = { records: view.records(), replaces, index: [] };
+  const { values, head } = await makeTurn(store, branch, content, { id: shortId(), made });
+  await store.values.setMany([...values, head]);
 }
