@@ -3,7 +3,7 @@ export type {
   LongTermRecord,
   LongTermRecordOptions,
   LongTermRetrieveOptions,
-} from './search/long-term-contract.ts';
+} from './search/long-term-memory.ts';
 export { longTermMemory } from './middleware/recall/long-term/long-term-memory.ts';
 export type { LongTermMemoryMiddleware } from './middleware/recall/long-term/long-term-memory.ts';
 export type {

@@ -7,9 +7,9 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import { memoryFields, type SessionMemoryOptions } from './session-memory-options.ts';
 import type { KeyValueStore, StoreFeatures } from './store/key-value-store.ts';
 import { suspendedNote } from './log/call-notes.ts';
-import { KeptGroups } from './kept-groups.ts';
+import { SyncedGroups } from './synced-groups.ts';
 import { recordsOf, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
-import { notedReplies } from './noted-replies.ts';
+import { replyStore } from './reply-store.ts';
 import {
   SessionLog,
   type FlushContext,
@@ -50,7 +50,7 @@ export class SessionMemory implements Memory {
   #view: LogFold | undefined;
   readonly #values = trackValues({});
   /** Tool groups of the agent that uses this memory. */
-  #groups: KeptGroups | undefined;
+  #groups: SyncedGroups | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   /** Records of removed messages that the log gets with the next records. */
   #removals: readonly LogRecord[] = [];
@@ -175,7 +175,7 @@ export class SessionMemory implements Memory {
     status.stoppedRun = view.stoppedRun;
     status.interrupted = view.ended === 'interrupted';
     if (status.state !== this.state) this.#values.take(status);
-    if (!this.#groups?.isOf(status)) this.#groups = new KeptGroups(status, tools);
+    if (!this.#groups?.isOf(status)) this.#groups = new SyncedGroups(status, tools);
     this.#groups.restore(view.state[groupsKey]);
   }
 
@@ -186,7 +186,7 @@ export class SessionMemory implements Memory {
 
   /** Absent with `durability: 'turn'`: its notes reach the store too late. */
   get replies(): ReplyStore | undefined {
-    return this.#durability === 'step' ? notedReplies(this) : undefined;
+    return this.#durability === 'step' ? replyStore(this) : undefined;
   }
 
   /**

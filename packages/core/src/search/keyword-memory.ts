@@ -12,7 +12,7 @@ import type {
   LongTermRecord,
   LongTermRecordOptions,
   LongTermRetrieveOptions,
-} from './long-term-contract.ts';
+} from './long-term-memory.ts';
 import { searchTerms } from './search-terms.ts';
 import { StoredEntries } from './stored-entries.ts';
 import { termIndex, type IndexedText } from './term-index.ts';

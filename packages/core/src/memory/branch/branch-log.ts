@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
+import { containsTip, nameOf, recordsOf, coveredRefs, type Branch } from './branch.ts';
 import { mergeTurns } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
 import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-judge.ts';
@@ -35,7 +35,7 @@ export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions
  */
 const rewriteDelayMs = 1100;
 /** Maximum number of earlier turns, and of other branches, in an echo. */
-const maxTold = 4;
+const maxListed = 4;
 /** A turn whose client has left counts as ended after this many times `staleMs`. */
 const leftTimes = 5;
 
@@ -69,7 +69,7 @@ export class BranchLog implements Log {
   /** Text of the head as last seen in the store. */
   #seen: string | undefined;
   /** Whether the stored head belongs to another branch. Writes then do not change the head. */
-  #isAside = false;
+  #isOnOtherBranch = false;
   #refusal: { readonly error: AgentError; readonly fork: Fork; readonly until: number } | undefined;
   readonly #pending: LogRecord[] = [];
   #turnId: string;
@@ -119,7 +119,7 @@ export class BranchLog implements Log {
     if (!this.#isLoaded)
       await (this.#given === undefined
         ? this.#begin()
-        : this.#goOn(await this.#signer.verify(this.#given)));
+        : this.#continueFromEcho(await this.#signer.verify(this.#given)));
     this.#isLoaded = true;
     if (!this.#options.isMoving) checkHere(this.#branch?.head);
     return this.#records();
@@ -128,7 +128,7 @@ export class BranchLog implements Log {
   async flush(context: FlushContext): Promise<void> {
     if (this.#pending.length === 0) return;
     await this.load();
-    if (this.#looks && (await this.#catchUp())) context.onReread(await this.load());
+    if (this.#readsHead && (await this.#catchUp())) context.onReread(await this.load());
     if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
     if (this.#unsure.length === maxAttempts)
@@ -142,7 +142,7 @@ export class BranchLog implements Log {
       if (AgentError.is(error) && error.code === 'INVALID_INPUT') throw error;
     });
     const { yours, theirs } = this.#refusal?.fork ?? { yours: this.#branch };
-    const known = [yours, theirs].flatMap((branch) => (branch ? standsFor(branch) : []));
+    const known = [yours, theirs].flatMap((branch) => (branch ? coveredRefs(branch) : []));
     const gone = await this.#store.clear(known);
     this.#options.cache?.delete(gone);
     this.#pending.length = 0;
@@ -168,13 +168,13 @@ export class BranchLog implements Log {
     });
     const { yours, theirs }: Fork = this.#refusal?.fork ?? { yours: this.#branch };
     this.#left = this.#left.filter(([id]) => !yours?.names.has(id) && !theirs?.names.has(id));
-    for (const branch of [yours, theirs]) this.#tell(branch);
+    for (const branch of [yours, theirs]) this.#reportDamage(branch);
     const choose = async (
       chosen: Branch | undefined,
       other: Branch | undefined,
     ): Promise<(Branch & { readonly echo: string }) | undefined> => {
       if (!chosen) return undefined;
-      const over = [...(other ? [other.tip] : []), ...this.#over].slice(0, maxTold);
+      const over = [...(other ? [other.tip] : []), ...this.#over].slice(0, maxListed);
       const echo = await this.#sign({ at: this.#options.now(), base: chosen.tip }, over);
       return { ...chosen, echo };
     };
@@ -186,7 +186,7 @@ export class BranchLog implements Log {
    * echo does not read the head, unless its client has left. After a read that finds no head, a
    * location of the store may report the head as missing for a minute.
    */
-  get #looks(): boolean {
+  get #readsHead(): boolean {
     return (
       this.#branch !== undefined ||
       this.#isLeft ||
@@ -205,25 +205,25 @@ export class BranchLog implements Log {
       const { text, branch } = await this.#reader.head();
       return branch?.missing ? { type: 'stale' } : { type: 'go', branch, seen: text, isOwn: false };
     });
-    return this.#take(verdict, this.#options.now());
+    return this.#applyVerdict(verdict, this.#options.now());
   }
 
-  async #goOn(echo: Echo): Promise<void> {
+  async #continueFromEcho(echo: Echo): Promise<void> {
     const { now, staleMs } = this.#options;
     this.#over = echo.over ?? [];
     const turn = echo.turnId === undefined ? [] : [[echo.turnId, echo.at] as const];
     this.#left = [...turn, ...(echo.left ?? [])]
       .filter(([, at]) => now() - at < leftTimes * staleMs)
-      .slice(0, maxTold);
+      .slice(0, maxListed);
     const [left, over] = [this.#left, this.#over];
     const decide = (): Promise<Verdict> =>
       judge(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs });
-    return this.#take(await retryStale(this.#options, decide), echo.at);
+    return this.#applyVerdict(await retryStale(this.#options, decide), echo.at);
   }
 
-  async #take(verdict: Verdict, at: number): Promise<void> {
+  async #applyVerdict(verdict: Verdict, at: number): Promise<void> {
     if (verdict.type === 'go') {
-      this.#tell(verdict.branch);
+      this.#reportDamage(verdict.branch);
       return this.#continue(verdict.branch, verdict.seen, verdict.isOwn ? at : undefined);
     }
     const { now, staleMs } = this.#options;
@@ -237,7 +237,7 @@ export class BranchLog implements Log {
   }
 
   /** Reports the damaged batches of a branch. */
-  #tell(branch: Branch | undefined): void {
+  #reportDamage(branch: Branch | undefined): void {
     for (const { error } of branch?.unread ?? []) this.#reader.report(error);
   }
 
@@ -287,17 +287,17 @@ export class BranchLog implements Log {
     const { text, branch: shown } = await this.#reader.head(base?.batches);
     if (!base && !this.#isBegunWith(shown)) return false;
     // If this writer wrote the last head, a missing head means a late read, not a deletion.
-    this.#isAside = shown !== undefined || base?.head.writer !== this.#writer;
+    this.#isOnOtherBranch = shown !== undefined || base?.head.writer !== this.#writer;
     if (!shown || shown.missing) return false;
     const wrote = this.#unsure.findLast(({ ref }) => shown.names.has(nameOf(ref)));
-    if (!wrote && base && !has(shown, base.tip)) {
-      this.#isAside = !(
-        has(base, shown.tip) || (await isOverruled(this.#reader, shown, this.#over))
+    if (!wrote && base && !containsTip(shown, base.tip)) {
+      this.#isOnOtherBranch = !(
+        containsTip(base, shown.tip) || (await isOverruled(this.#reader, shown, this.#over))
       );
       return false;
     }
-    this.#tell(shown);
-    this.#isAside = false;
+    this.#reportDamage(shown);
+    this.#isOnOtherBranch = false;
     this.#seen = text;
     this.#branch = shown;
     if (wrote) {
@@ -333,10 +333,10 @@ export class BranchLog implements Log {
     const turn = await makeTurn(this.#store, before, merged, { id, made });
     const { ref, text, values, head } = turn;
     this.#unsure = [...this.#unsure, { ref, records: pending.length }];
-    await this.#store.values.setMany(this.#isAside ? values : [...values, head]);
+    await this.#store.values.setMany(this.#isOnOtherBranch ? values : [...values, head]);
     this.#reader.keep(ref, text);
     this.#pending.splice(0, pending.length);
-    if (!this.#isAside) this.#seen = head[1];
+    if (!this.#isOnOtherBranch) this.#seen = head[1];
     await this.#settle(turn.branch);
   }
 

@@ -2,7 +2,7 @@ import { fullLevels } from '../log/stored-head.ts';
 import type { LogRecord } from '../log/log-record.ts';
 import { levelWidth } from '../log/log-write.ts';
 import { inOrder } from '../log/stored-batch.ts';
-import { standsFor, type Branch } from './branch.ts';
+import { coveredRefs, type Branch } from './branch.ts';
 
 /** Copies of earlier turns for the next batch, so that a reader needs fewer keys. */
 export interface Merged {
@@ -39,7 +39,7 @@ export function mergeTurns(before: Branch | undefined, options: MergeOptions): M
   const plain: Merged = { records: pending, replaces: [], index };
   if (!before || index.length === 0 || before.unread.length > 0) return plain;
   const whole = isLong(before, compactAfter) ? compacted() : undefined;
-  if (whole) return { records: whole, replaces: standsFor(before), index: [] };
+  if (whole) return { records: whole, replaces: coveredRefs(before), index: [] };
   // Includes every batch from the first one on, because writers without echoes may have added
   // batches in between.
   const [first = ''] = index.toSorted();
@@ -49,7 +49,7 @@ export function mergeTurns(before: Branch | undefined, options: MergeOptions): M
   const named = [...part.values()].flatMap((batch) => batch.index ?? []);
   return {
     records: [...flushes.flat(), ...pending],
-    replaces: standsFor({ batches: part }),
+    replaces: coveredRefs({ batches: part }),
     index: named.filter((ref) => !part.has(ref)),
   };
 }

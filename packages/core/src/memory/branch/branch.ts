@@ -35,12 +35,12 @@ export function nameOf(ref: string): string {
 }
 
 /** Returns whether a branch contains the state of this tip. */
-export function has(branch: Branch | undefined, { ref }: Tip): boolean {
+export function containsTip(branch: Branch | undefined, { ref }: Tip): boolean {
   return branch?.names.has(nameOf(ref)) === true;
 }
 
 /** Returns a branch with one more batch, whose head is `head`. */
-export function grown(
+export function withBatch(
   branch: Branch | undefined,
   { ref, batch, head, replaces }: NewBatch,
 ): Branch {
@@ -67,7 +67,7 @@ export function recordsOf({ batches, unread }: Pick<Branch, 'batches' | 'unread'
 }
 
 /** Returns the refs that a batch replaces if it contains copies of all these batches. */
-export function standsFor({
+export function coveredRefs({
   batches,
   unread = [],
 }: Pick<Branch, 'batches'> & Partial<Pick<Branch, 'unread'>>): readonly string[] {

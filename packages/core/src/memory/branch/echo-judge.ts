@@ -1,5 +1,5 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import { has, nameOf, type Branch } from './branch.ts';
+import { containsTip, nameOf, type Branch } from './branch.ts';
 import type { BranchReader } from './branch-reader.ts';
 import type { Echo, Tip } from './session-echo.ts';
 import { turnOf } from '../log/session-keys.ts';
@@ -57,25 +57,30 @@ export async function judge(reader: BranchReader, facts: Case): Promise<Verdict>
 
   const { text: seen, branch: shown } = await reader.head();
   if (shown?.missing) return { type: 'stale' };
-  const goOn = (branch: Branch, isOwn: boolean): Verdict => ({ type: 'go', branch, seen, isOwn });
+  const proceed = (branch: Branch, isOwn: boolean): Verdict => ({
+    type: 'go',
+    branch,
+    seen,
+    isOwn,
+  });
   const isInHead = (id: string): boolean => shown?.names.has(id) === true;
   const unknown = left.filter(([id]) => !isInHead(id));
   let turns = begun;
   if (base) turns = await readTurns(reader, unknown);
-  const found = turns.found.filter(({ tip }) => !has(shown, tip));
+  const found = turns.found.filter(({ tip }) => !containsTip(shown, tip));
   const damages = [...turns.damages].filter(([id]) => !isInHead(id));
   for (const [, error] of damages) reader.report(error);
-  if (shown && mayHide(shown, base, found)) return goOn(shown, false);
+  if (shown && mayHide(shown, base, found)) return proceed(shown, false);
 
   /** Decides between the client's branch and the branch of the stored head. */
   const compare = async (own: Branch | undefined): Promise<Verdict> => {
     if (!own) return base ? withoutOwn(base, shown, isOld) : nothing;
-    if (shown && has(shown, own.tip)) return goOn(shown, false);
+    if (shown && containsTip(shown, own.tip)) return proceed(shown, false);
     // A turn that the client left may never have written its head. Every other head was written, so
     // the store will show it later.
-    if (!shown || has(own, shown.tip))
-      return isOld || found.includes(own) ? goOn(own, true) : { type: 'stale' };
-    if (await isOverruled(reader, shown, over)) return goOn(own, true);
+    if (!shown || containsTip(own, shown.tip))
+      return isOld || found.includes(own) ? proceed(own, true) : { type: 'stale' };
+    if (await isOverruled(reader, shown, over)) return proceed(own, true);
     const mayBeStale = !isOld && shown.head.updatedAt < at;
     return { type: 'fork', fork: { yours: own, theirs: shown }, mayBeStale };
   };
@@ -108,9 +113,9 @@ const nothing: Verdict = { type: 'go', branch: undefined, seen: undefined, isOwn
 
 /** Returns whether a branch has the state from which the client continued. */
 function hasStart(shown: Branch | undefined, base: Tip | undefined, turns: Turns): boolean {
-  if (base) return has(shown, base);
+  if (base) return containsTip(shown, base);
   const isDamaged = [...turns.damages.keys()].some((id) => shown?.names.has(id));
-  return isDamaged || turns.found.some(({ tip }) => has(shown, tip));
+  return isDamaged || turns.found.some(({ tip }) => containsTip(shown, tip));
 }
 
 /**
@@ -125,8 +130,8 @@ async function follow(
 ): Promise<Branch | Verdict | undefined> {
   let own = start;
   for (const turn of turns) {
-    if (has(own, turn.tip)) continue;
-    if (own ? has(turn, own.tip) : !base || has(turn, base)) {
+    if (containsTip(own, turn.tip)) continue;
+    if (own ? containsTip(turn, own.tip) : !base || containsTip(turn, base)) {
       own = turn;
       continue;
     }
@@ -145,9 +150,10 @@ async function follow(
  * reported.
  */
 function mayHide(shown: Branch, base: Tip | undefined, turns: readonly Branch[]): boolean {
-  const tips = turns.filter((turn) => !has(turn, shown.tip)).map(({ tip }) => tip);
+  const tips = turns.filter((turn) => !containsTip(turn, shown.tip)).map(({ tip }) => tip);
   return (
-    shown.unread.length > 0 && [...(base ? [base] : []), ...tips].some((tip) => !has(shown, tip))
+    shown.unread.length > 0 &&
+    [...(base ? [base] : []), ...tips].some((tip) => !containsTip(shown, tip))
   );
 }
 
@@ -160,7 +166,8 @@ export async function isOverruled(
   over: readonly Tip[],
 ): Promise<boolean> {
   for (const other of over) {
-    if (nameOf(other.ref) === nameOf(tip.ref) || has(await reader.tip(other), tip)) return true;
+    if (nameOf(other.ref) === nameOf(tip.ref) || containsTip(await reader.tip(other), tip))
+      return true;
   }
   return false;
 }

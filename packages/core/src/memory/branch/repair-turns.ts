@@ -5,7 +5,7 @@ import { LogFold } from '../log/session-view.ts';
 import { damaged, isDamage } from '../log/stored-batch.ts';
 import { nextHead } from '../log/stored-head.ts';
 import { titleKey } from '../store/storage-keys.ts';
-import { recordsOf, standsFor, type Branch } from './branch.ts';
+import { recordsOf, coveredRefs, type Branch } from './branch.ts';
 import { BranchReader } from './branch-reader.ts';
 import { makeTurn } from './turn-write.ts';
 
@@ -72,7 +72,7 @@ async function writeTurn(store: SessionStore, branch: Branch | undefined): Promi
   const title = view.state[titleKey] as string | undefined;
   const writing = { writer: shortId(), title, generateId: shortId, now: Date.now };
   const made = nextHead(branch?.head, writing);
-  const replaces = branch ? standsFor(branch) : [];
+  const replaces = branch ? coveredRefs(branch) : [];
   const content = { records: view.records(), replaces, index: [] };
   const { values, head } = await makeTurn(store, branch, content, { id: shortId(), made });
   await store.values.setMany([...values, head]);

@@ -4,7 +4,7 @@ import type { SessionStore } from '../log/session-store.ts';
 import { formatVersion, type Batch } from '../log/stored-batch.ts';
 import { takeOver, type Head } from '../log/stored-head.ts';
 import type { Entry } from '../store/key-value-store.ts';
-import { grown, type Branch } from './branch.ts';
+import { withBatch, type Branch } from './branch.ts';
 import type { Merged } from './branch-merge.ts';
 import { digest } from './digest.ts';
 
@@ -49,6 +49,6 @@ export async function makeTurn(
     text,
     values: entries.toReversed(),
     head: [key, seal(head, key).text],
-    branch: grown(before, { ref, batch, head, replaces }),
+    branch: withBatch(before, { ref, batch, head, replaces }),
   };
 }

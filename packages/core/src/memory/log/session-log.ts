@@ -5,7 +5,7 @@ import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { makeWrite } from './log-write.ts';
 import { newestSnapshot, SessionStore } from './session-store.ts';
-import { StoreReads } from './store-reads.ts';
+import { RestartableReads } from './restartable-reads.ts';
 import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
 import { checkHere, rejoin, type Head, type SessionOwner } from './stored-head.ts';
 import { UnsureWrites } from './unsure-writes.ts';
@@ -68,7 +68,7 @@ export class SessionLog {
   /** The batches that this writer has read or written. They are not read again. */
   #batches = new Map<string, Batch>();
   readonly #pending: LogRecord[] = [];
-  readonly #reads = new StoreReads();
+  readonly #reads = new RestartableReads();
   readonly #unsure = new UnsureWrites();
   readonly #warn: () => void;
   /** Whether the store has lost a write that it acknowledged. The next flush writes it again. */

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { AgentError } from '../../../error/agent-error.ts';
 import { keywordMemory } from '../../../search/keyword-memory.ts';
-import type { LongTermMemory, LongTermRecordOptions } from '../../../search/long-term-contract.ts';
+import type { LongTermMemory, LongTermRecordOptions } from '../../../search/long-term-memory.ts';
 import { MemoryStore } from '../../../memory/store/memory-store.ts';
 import { assistantMessage, userMessage } from '../../../message/create-message.ts';
 import { textOf } from '../../../message/message-text.ts';

@@ -7,7 +7,7 @@ import { cleanText, fence } from '../../../message/fence.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { Deadline } from '../../../wait/deadline.ts';
-import type { LongTermMemory, LongTermRecord } from '../../../search/long-term-contract.ts';
+import type { LongTermMemory, LongTermRecord } from '../../../search/long-term-memory.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import { lastQuestion } from '../recalling.ts';
 

@@ -1,5 +1,5 @@
 /** Reads of a store, one at a time. A read that never settles can be started again. */
-export class StoreReads {
+export class RestartableReads {
   #begin: (() => void) | undefined;
 
   /**

@@ -9,7 +9,7 @@ interface NotedLog {
 }
 
 /** Returns a store that keeps the state of the current reply in a session's log. */
-export function notedReplies(log: NotedLog): ReplyStore {
+export function replyStore(log: NotedLog): ReplyStore {
   return {
     keptAfter(after, waits) {
       let isOwn = false;

@@ -3,7 +3,7 @@ import type { JsonValue } from '../message/json/json.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 
 /** Keeps the active tool groups of one agent and of the log equal. */
-export class KeptGroups {
+export class SyncedGroups {
   readonly #status: AgentStatus;
   readonly #tools: ToolSet;
   /** The log's last known groups, as JSON. */
