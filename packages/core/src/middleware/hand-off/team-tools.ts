@@ -1,6 +1,4 @@
-import type { ToolSchema } from '../../model/chat-model.ts';
-import type { Tool } from '../../tool/tool.ts';
-import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
+import { viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Member, Team } from './team.ts';
 
 /** What decides which tools a team offers. */
@@ -19,72 +17,48 @@ export interface Offer {
   readonly limit: number;
 }
 
-/** The tools of the agent that leads the conversation. The leader may change between two calls. */
-export class TeamTools implements ToolSet {
-  readonly #offer: Offer;
-  #shown: readonly ToolSchema[] = [];
-  readonly context: ToolSet['context'];
-  readonly activeGroups: ToolSet['activeGroups'];
-  readonly setActiveGroups: ToolSet['setActiveGroups'];
-
-  constructor(offer: Offer) {
-    const { base } = offer;
-    this.#offer = offer;
-    this.activeGroups = base.activeGroups?.bind(base);
-    this.setActiveGroups = base.setActiveGroups?.bind(base);
-    this.context = [
-      ...offer.team.members.flatMap(({ tools }) => [...(tools?.context ?? [])]),
-      ...(base.context ?? []),
-    ];
-  }
-
-  find(name: string): Tool | string | undefined {
-    const { team, base, shared, leader, allowed } = this.#offer;
+/**
+ * Returns the tools of the agent that leads the conversation, with those of all members. The leader
+ * may change between two calls.
+ */
+export function teamTools(offer: Offer): ToolSet {
+  const { team, base, shared, leader, allowed } = offer;
+  /** Returns the set whose tool of this name counts. */
+  const setOf = (name: string): ToolSet =>
+    shared.has(name) || team.targetOf(name) ? base : (leader().tools ?? base);
+  const refusal = (name: string): string | undefined => {
     const target = team.targetOf(name);
-    if (target) return this.#refusal(target) ?? base.find(name);
-    const { tools } = leader();
-    if (!tools || shared.has(name)) return base.find(name);
-    const isRefused = toolOf(tools, name) && allowed?.includes(name) === false;
-    return isRefused ? `Tool not allowed: ${name}.` : tools.find(name);
-  }
+    if (target) return refusalOf(target, offer);
+    const isAllowed = setOf(name) === base || allowed?.includes(name) !== false;
+    return isAllowed ? undefined : `Tool not allowed: ${name}.`;
+  };
+  const all: ToolSet = {
+    context: [...team.members.map(({ tools }) => tools), base].flatMap((set) => [
+      ...(set?.context ?? []),
+    ]),
+    activeGroups: base.activeGroups?.bind(base),
+    setActiveGroups: base.setActiveGroups?.bind(base),
+    find: (name) => setOf(name).find(name),
+    schemas() {
+      const sets = new Set([base, leader().tools ?? base]);
+      return [...sets].flatMap((set) => set.schemas().filter(({ name }) => setOf(name) === set));
+    },
+    fork: () => all,
+  };
+  return viewOf(all, {
+    offered: (schemas) => schemas.filter(({ name }) => refusal(name) === undefined),
+    refusal: ({ name }) => refusal(name),
+  });
+}
 
-  schemas(): readonly ToolSchema[] {
-    const offered = this.#offered();
-    const isSame =
-      offered.length === this.#shown.length &&
-      offered.every((schema, index) => schema === this.#shown[index]);
-    if (!isSame) this.#shown = offered;
-    return this.#shown;
-  }
-
-  fork(): ToolSet {
-    return new TeamTools(this.#offer);
-  }
-
-  #offered(): readonly ToolSchema[] {
-    const { team, base, shared, leader, allowed } = this.#offer;
-    const { tools } = leader();
-    const given = base.schemas().filter(({ name }) => {
-      const target = team.targetOf(name);
-      if (target) return this.#refusal(target) === undefined;
-      return !tools || shared.has(name);
-    });
-    if (!tools) return given;
-    const isOwn = ({ name }: ToolSchema): boolean =>
-      !shared.has(name) && !team.targetOf(name) && allowed?.includes(name) !== false;
-    return [...given, ...tools.schemas().filter(isOwn)];
-  }
-
-  /** Returns why the leader cannot hand off to the target, or nothing if it can. */
-  #refusal(target: Member): string | undefined {
-    const { team, allowed, limit } = this.#offer;
-    const leader = this.#offer.leader();
-    if (allowed?.includes(target.toolName) === false)
-      return `Tool not allowed: ${target.toolName}.`;
-    if (!team.targetsOf(leader).includes(target))
-      return `"${leader.name}" cannot hand off to "${target.name}".`;
-    if (!this.#offer.isFull()) return undefined;
-    const handedOff = `The conversation has been handed off ${limit} times`;
-    return `${handedOff} since the last question. Answer it yourself.`;
-  }
+/** Returns why the leader cannot hand off to the target, or nothing if it can. */
+function refusalOf(target: Member, offer: Offer): string | undefined {
+  const { team, allowed, limit } = offer;
+  const leader = offer.leader();
+  if (allowed?.includes(target.toolName) === false) return `Tool not allowed: ${target.toolName}.`;
+  if (!team.targetsOf(leader).includes(target))
+    return `"${leader.name}" cannot hand off to "${target.name}".`;
+  if (!offer.isFull()) return undefined;
+  const handedOff = `The conversation has been handed off ${limit} times`;
+  return `${handedOff} since the last question. Answer it yourself.`;
 }

@@ -7,7 +7,7 @@ import type { ChatModel } from '../../model/chat-model.ts';
 import { objectInput } from '../../schema/object-input.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { HandOffOptions } from './hand-off.ts';
-import { TeamTools } from './team-tools.ts';
+import { teamTools } from './team-tools.ts';
 import type { LoggedHandOff, Member, Team } from './team.ts';
 
 /** Who leads the conversation during one run. */
@@ -40,7 +40,7 @@ export class TeamTurn {
       isFull: () => this.#countInTurn() >= limit,
       limit,
     };
-    context.setTools(new TeamTools(offer));
+    context.setTools(teamTools(offer));
     context.stopSignal.addEventListener('abort', this.#onStop, { once: true });
   }
 

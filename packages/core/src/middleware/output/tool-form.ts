@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { outputToolName, wrappedName } from '../../message/output-tool.ts';
+import { objectInput } from '../../schema/object-input.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { Answering, Found, Reading, ValueForm } from './value-mode.ts';
@@ -130,10 +131,9 @@ function withoutOutputCalls(message: Msg): Msg | undefined {
   if (toolResultsOf(message).some(isOutputCall) || (uses.length && uses.every(isOutputCall)))
     return undefined;
   if (!uses.some(isOutputCall)) return message;
-  return {
-    ...message,
-    content: message.content.filter((block) => block.type !== 'tool_use' || !isOutputCall(block)),
-  };
+  const isLeft = (block: ContentBlock): boolean =>
+    block.type !== 'tool_use' || !isOutputCall(block);
+  return { ...message, content: message.content.filter(isLeft) };
 }
 
 /**
@@ -141,13 +141,9 @@ function withoutOutputCalls(message: Msg): Msg | undefined {
  * tool call that is removed, and providers reject them without that tool call.
  */
 function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
-  const thoughts = messages.map(({ content }) =>
-    content.filter((block) => block.type === 'thinking'),
-  );
-  return (thoughts.findLast(({ length }) => length) ?? []).map(({ type, thinking }) => ({
-    type,
-    thinking,
-  }));
+  const last = messages.findLast(({ content }) => content.some(({ type }) => type === 'thinking'));
+  const thoughts = last?.content.filter((block) => block.type === 'thinking') ?? [];
+  return thoughts.map(({ type, thinking }) => ({ type, thinking }));
 }
 
 /**
@@ -160,10 +156,8 @@ export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<F
   return {
     jsonSchema: wrapped ? wrap(jsonSchema) : jsonSchema,
     async validate(input) {
-      const given = (wrapped ? isRecord(input) && input[wrappedName] : input) as
-        | JsonValue
-        | undefined;
-      if (wrapped && (!isRecord(input) || given === undefined))
+      const given = (wrapped ? Object(input)[wrappedName] : input) as JsonValue | undefined;
+      if (wrapped && given === undefined)
         return { ok: false, issues: [`${wrappedName}: it is missing`] };
       const result = await validate(given);
       return result.ok ? { ok: true, value: { value: result.value, given: given! } } : result;
@@ -174,10 +168,7 @@ export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<F
 function wrap(schema: JsonObject): JsonObject {
   const { $defs, definitions, ...response } = moveRefs(schema) as JsonObject;
   return {
-    type: 'object',
-    properties: { [wrappedName]: response as JsonObject },
-    required: [wrappedName],
-    additionalProperties: false,
+    ...objectInput({ [wrappedName]: response as JsonObject }),
     ...($defs && { $defs }),
     ...(definitions && { definitions }),
   };
