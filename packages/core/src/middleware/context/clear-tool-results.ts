@@ -2,6 +2,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import { memoize } from '../../model/formatter.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
@@ -115,7 +116,7 @@ function callBefore(messages: readonly Msg[], index: number): number {
  * for the provider are cached on that object.
  */
 function clearer(placeholder: string): (message: Msg, ids: ReadonlySet<string>) => Msg {
-  const known = new WeakMap<Msg, Map<string, Msg>>();
+  const versionsOf = memoize((_message: Msg) => new Map<string, Msg>());
   const clearBlock = (block: ContentBlock, ids: ReadonlySet<string>): ContentBlock => {
     if (block.type === 'tool_use' && ids.has(block.id)) {
       const { raw: _raw, ...rest } = block;
@@ -129,8 +130,7 @@ function clearer(placeholder: string): (message: Msg, ids: ReadonlySet<string>) 
     const content = message.content.map((block) => clearBlock(block, ids));
     const key = content.flatMap((block, at) => (block === message.content[at] ? [] : at)).join();
     if (!key) return message;
-    const versions = known.get(message) ?? new Map<string, Msg>();
-    known.set(message, versions);
+    const versions = versionsOf(message);
     const version = versions.get(key) ?? { ...message, content };
     versions.set(key, version);
     return version;

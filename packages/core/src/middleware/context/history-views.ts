@@ -9,6 +9,7 @@ import {
 import { answerOf, isAnswered, turnsOf } from '../../message/turns.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
+import { memoize } from '../../model/formatter.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { requestCounter } from './meter/request-meter.ts';
 
@@ -36,16 +37,17 @@ export function lastTurns(count: number): ContextMiddleware {
  * calls, tool results and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
  */
 export function answersOnly(): ContextMiddleware {
-  const partOf = messageParts();
+  const textIn = messageParts(isText);
+  const withoutResults = messageParts(({ type }) => type !== 'tool_result');
   return turnView('answersOnly', (turns) =>
     turns.map((turn) => {
       const answer = answerOf(turn);
       return turn.flatMap((message) => {
-        if (message === answer) return partOf(answer, isText);
+        if (message === answer) return textIn(answer);
         if (isCorrection(message)) return [];
         // A user's message may hold tool results. Their tool calls are not shown, so the results
         // are left out too.
-        if (message.role === 'user') return partOf(message, ({ type }) => type !== 'tool_result');
+        if (message.role === 'user') return withoutResults(message);
         return message.role === 'system' ? [message] : [];
       });
     }),
@@ -105,25 +107,18 @@ export function turnView(
 }
 
 /**
- * Returns the message with only the blocks for which `isShown` is true. Returns an empty list if
- * the message has no such block.
+ * Makes a function that returns a message with only the blocks for which `isShown` is true. It
+ * returns an empty list if there is no such block. Equal calls return the same object, because the
+ * token count and the JSON for the provider are cached on it.
  */
-export type PartOf = (message: Msg, isShown: (block: ContentBlock) => boolean) => readonly Msg[];
-
-/**
- * Makes a function of type `PartOf`. Always pass the same `isShown` to that function, because it
- * remembers one result per message. For the same message, the result is the same object each time.
- * The token count and the JSON for the provider are cached on that object.
- */
-export function messageParts(): PartOf {
-  const parts = new WeakMap<Msg, Msg>();
-  return (message, isShown) => {
+export function messageParts(
+  isShown: (block: ContentBlock) => boolean,
+): (message: Msg) => readonly Msg[] {
+  return memoize((message: Msg) => {
     const content = message.content.filter(isShown);
     if (!content.length) return [];
-    if (content.length === message.content.length) return [message];
-    if (!parts.has(message)) parts.set(message, { ...message, content });
-    return [parts.get(message)!];
-  };
+    return [content.length === message.content.length ? message : { ...message, content }];
+  });
 }
 
 export function isText({ type }: ContentBlock): boolean {

@@ -3,6 +3,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { metadataOf } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
+import { memoize } from '../../model/formatter.ts';
 
 /** The text with which `markImported()` marks messages. */
 export interface MarkImportedOptions {
@@ -21,13 +22,10 @@ export function markImported(options: MarkImportedOptions = {}): Middleware {
   checkOptions('markImported()', options, 'text:string|?');
   const { text = '[Imported: not verified by this agent.]' } = options;
   // The same message stays the same object, so that its JSON is made once.
-  const marked = new WeakMap<Msg, Msg>();
-  const mark = (message: Msg): Msg => {
-    if (!metadataOf(message).imported) return message;
-    const known = marked.get(message) ?? { ...message, content: withText(message, text) };
-    marked.set(message, known);
-    return known;
-  };
+  const mark = memoize((message: Msg): Msg => {
+    const { imported } = metadataOf(message);
+    return imported ? { ...message, content: withText(message, text) } : message;
+  });
   return {
     name: 'markImported',
     wrapRequest: (next) => (draft) => next({ ...draft, messages: draft.messages.map(mark) }),

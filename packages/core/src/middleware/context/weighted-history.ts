@@ -6,7 +6,7 @@ import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { ContextMiddleware } from './context-policy.ts';
 import { textHistory } from '../../message/text-history.ts';
-import { isText, messageParts, turnView, type PartOf, type Turn } from './history-views.ts';
+import { isText, messageParts, turnView, type Turn } from './history-views.ts';
 import { answerOf, stepsStart } from '../../message/turns.ts';
 
 /** How much of the history `weightedHistory()` shows, and what is valuable. */
@@ -72,7 +72,7 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMi
   if (options.profile && unit !== 'tokens')
     throw misconfigured('weightedHistory(): profile needs unit: "tokens".');
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
-  const partOf = messageParts();
+  const textIn = messageParts(isText);
   const asWritten = writtenForm();
   const sizeOf = (messages: Turn): number => {
     const counted = reference ? asWritten(messages) : messages;
@@ -80,7 +80,7 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMi
   };
 
   return turnView('weightedHistory', (turns) => {
-    const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { sizeOf, partOf }));
+    const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { sizeOf, textIn }));
     const worth = new Map(
       pieces.map((piece, index) => {
         const weight = piece.isStep ? reactWeight : shortWeight;
@@ -113,21 +113,20 @@ const characters: TokenProfile = {
 /** Makes a function that returns messages as a text protocol shows them, without thinking. */
 function writtenForm(): (messages: Turn) => Turn {
   const history = textHistory([]);
-  const partOf = messageParts();
-  return (messages) =>
-    history(messages).flatMap((message) => partOf(message, ({ type }) => type !== 'thinking'));
+  const withoutThinking = messageParts(({ type }) => type !== 'thinking');
+  return (messages) => history(messages).flatMap(withoutThinking);
 }
 
 /** Splits a turn into pieces: first the question with the answer, then the steps. */
 function piecesOf(
   turn: Turn,
   index: number,
-  { sizeOf, partOf }: { readonly sizeOf: (messages: Turn) => number; readonly partOf: PartOf },
+  { sizeOf, textIn }: { sizeOf: (messages: Turn) => number; textIn: (message: Msg) => Turn },
 ): readonly Piece[] {
   const begin = stepsStart(turn);
   const answer = answerOf(turn);
   const end = answer ? turn.lastIndexOf(answer) : turn.length;
-  const closing = [...(answer ? partOf(answer, isText) : []), ...turn.slice(end + 1)];
+  const closing = [...(answer ? textIn(answer) : []), ...turn.slice(end + 1)];
   const steps: Msg[][] = [];
   for (const message of turn.slice(begin, end)) {
     if (message.role === 'assistant' || !steps.length) steps.push([]);

@@ -4,6 +4,7 @@ import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { searchTerms, shortQuery } from '../../search/search-terms.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
+import { memoize } from '../../model/formatter.ts';
 
 /** How many tools `byWords()` selects, and when. */
 export interface ByWordsOptions {
@@ -45,15 +46,9 @@ const nameWeight = 3;
  */
 export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
   const terms = searchTerms({});
-  const indexed = new WeakMap<ToolSchema, ReadonlyMap<string, number>>();
-
-  const termsOf = (tool: ToolSchema): ReadonlyMap<string, number> => {
-    let counts = indexed.get(tool);
-    if (!counts)
-      indexed.set(tool, (counts = countTerms(tool, (text) => terms.ofText(apart(text)))));
-    return counts;
-  };
-
+  const termsOf = memoize((tool: ToolSchema) =>
+    countTerms(tool, (text) => terms.ofText(apart(text))),
+  );
   return (query, tools) => {
     const docs = tools.map((tool) => ({ name: tool.name, counts: termsOf(tool) }));
     const weights = terms.ofQuery(apart(shortQuery(query))).map((term) => {

@@ -39,12 +39,20 @@ export function localPartLength(text: string, at: number): number {
   // A long vowel mark at the end of a word has become a hyphen.
   const word = text.slice(Math.max(0, at - longestUnspaced), at).replace(/-{1,64}$/, '');
   const isTouching = isUnspaced(charBefore(word, word.length));
+  return runLength(text, at, (char, length) =>
+    isTouching ? length < longestUnspaced && inLocal.test(char) : spacedLocal.test(char),
+  );
+}
+
+/** Returns the length of the characters before an index that all belong together. */
+function runLength(
+  text: string,
+  at: number,
+  belongs: (char: string, length: number) => boolean,
+): number {
   let start = at;
   for (let char = charBefore(text, start); char; char = charBefore(text, start)) {
-    const belongs = isTouching
-      ? at - start < longestUnspaced && inLocal.test(char)
-      : spacedLocal.test(char);
-    if (!belongs) break;
+    if (!belongs(char, at - start)) break;
     start -= char.length;
   }
   return at - start;
@@ -61,12 +69,7 @@ function quotedLength(text: string, at: number): number {
 
 /** Returns the length of the characters before an index that may stand before an `@`. */
 function localRunLength(text: string, at: number): number {
-  let start = at;
-  for (let char = charBefore(text, start); char; char = charBefore(text, start)) {
-    if (!spacedLocal.test(char)) break;
-    start -= char.length;
-  }
-  return at - start;
+  return runLength(text, at, (char) => spacedLocal.test(char));
 }
 
 /** Returns the character before an index, or an empty text. */
@@ -181,13 +184,8 @@ export function openAddress(text: string): number {
 }
 
 function openUsual(text: string): number {
-  let run = text.length;
-  let hasAt = false;
-  for (let char = charBefore(text, run); char; char = charBefore(text, run)) {
-    if (!inAddress.test(char)) break;
-    hasAt ||= char === '@';
-    run -= char.length;
-  }
+  const run = text.length - runLength(text, text.length, (char) => inAddress.test(char));
+  const hasAt = text.includes('@', run);
   return hasAt ? run - quotedLength(text, run) : text.length - localRunLength(text, text.length);
 }
 
