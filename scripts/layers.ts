@@ -140,6 +140,7 @@ function violation(path: string, { specifier, typeOnly }: ModuleImport): string 
   if (isTest(path) || isException(path, { target, typeOnly })) return undefined;
   return (
     folderViolation(from, path, { target, typeOnly }) ??
+    kernelViolation(path, target) ??
     featureViolation(path, target) ??
     providerViolation(path, target)
   );
@@ -183,6 +184,12 @@ function folderViolation(
   return other <= own
     ? undefined
     : `${from}/ must not import ${typeOnly ? 'types of ' : ''}${to}/, a later folder`;
+}
+
+/** In the kernel, steps of the loop use the state of a run, which knows no step. */
+function kernelViolation(path: string, target: string): string | undefined {
+  const isWrong = isIn(path, 'core/src/agent/run') && isIn(target, 'core/src/agent/step');
+  return isWrong ? 'agent/run must not import agent/step, the steps of the loop' : undefined;
 }
 
 /** Features are independent: what two of them need lies in a folder before `middleware/`. */

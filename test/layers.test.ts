@@ -105,6 +105,16 @@ test('only the folder of a provider and entry files may import it, except what t
   ).toEqual([]);
 });
 
+test('the state of a run does not know the steps of the loop, not even types', () => {
+  const path = 'packages/core/src/agent/run/a.ts';
+  expect(check(path, `import type { B } from '../step/b.ts';`)).toEqual([
+    `${path}:1: agent/run must not import agent/step, the steps of the loop`,
+  ]);
+  expect(check('packages/core/src/agent/step/b.ts', `import { a } from '../run/a.ts';`)).toEqual(
+    [],
+  );
+});
+
 test('tests may import any folder of their package and test support', () => {
   expect(
     check('packages/core/src/model/http.test.ts', `import { run } from '../agent/loop.ts';`),

@@ -17,6 +17,7 @@ export type {
   HookHandler,
   JumpReason,
   JumpTarget,
+  Jump,
 } from './event/hook.ts';
 export type { Verdict, ApprovalContext } from './middleware/approval/ask-approver.ts';
 export type { AgentDefaults } from './agent/kernel-options.ts';
@@ -43,8 +44,8 @@ export type { SummaryFallbackOptions } from './middleware/limits/summary-fallbac
 export { steering, type SteeringOptions } from './middleware/steering/steering.ts';
 export { checkNew, type CallInput } from './event/call-input.ts';
 export type { CheckedRequest } from './event/interrupt-request.ts';
-export type { Revised } from './agent/step/jump.ts';
-export type { Edit, Steps, SummaryEvent } from './agent/steps.ts';
+export type { Revised } from './agent/step/reason.ts';
+export type { Edit, Steps } from './agent/steps.ts';
 export type { EventData } from './event/agent-event.ts';
 export type { NewCall, Taker } from './agent/run/inbox.ts';
 export type {
@@ -58,7 +59,7 @@ export type {
   Wrap,
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
-export type { Answer, Ending, Jump, LimitReason, Next, ToldReason } from './agent/next.ts';
+export type { Answer, Ending, LimitReason, Next, ToldReason } from './agent/next.ts';
 export { nestedHooks, nestedWraps, perRun, type NestedHooks } from './agent/per-run.ts';
 export { addToSystemPrompt, type Stopped } from './agent/run-context.ts';
 export { partsOf, presetOf } from './agent/use-list.ts';

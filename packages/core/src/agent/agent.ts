@@ -1,8 +1,9 @@
 import { Run } from './run/run.ts';
-import { AgentError } from '../error/agent-error.ts';
+import type { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { decisionsRequire } from '../event/pending-call.ts';
 import type { AgentResult } from '../event/agent-result.ts';
+import { checkHook } from '../event/check-hook.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
@@ -10,11 +11,10 @@ import type { Memory } from '../memory/memory.ts';
 import { checkRounds } from '../event/check-rounds.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
-import { abortables } from '../wait/abortable.ts';
 import { ToolList } from '../tool/set/tool-list.ts';
 import { toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
-import { runAgentCall } from './run/agent-call.ts';
+import { CallLine } from './call-line.ts';
 import {
   checkNew,
   toCallInput,
@@ -24,7 +24,6 @@ import {
 } from '../event/call-input.ts';
 import {
   checkCall,
-  checkHook,
   checkUse,
   completedOptions,
   kernelFields,
@@ -38,20 +37,10 @@ import { RunDriver } from '../event/readers/run-driver.ts';
 import { logLimit } from '../event/readers/run-log.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
-import { offerCall } from './run/inbox.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
-import { admitInput } from './step/settle.ts';
+import { stepsOf } from './steps.ts';
 import { systemMessages } from '../message/system-message.ts';
 import { partsOf, withCallParts } from './use-list.ts';
-
-/** An agent call that runs or waits for its turn. */
-interface BegunCall {
-  readonly run: Run;
-  readonly input: CallInput;
-  readonly driver: RunDriver;
-  /** Whether the caller reads the events. */
-  readonly streamed: boolean;
-}
 
 /**
  * The kernel: an agent that reasons, acts and observes until it has an answer, without features. One
@@ -87,9 +76,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
   readonly #fields: OptionFields;
   /** Hooks that were added later. */
   #added: readonly AgentHook[] = [];
-  #running: BegunCall | undefined;
-  /** Results of the calls that run or wait for their turn. */
-  readonly #line: Set<Promise<AgentResult>> = new Set();
+  readonly #line: CallLine;
 
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(given: KernelOptions<G>) {
@@ -105,6 +92,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     this.memory = memory ?? new InMemoryMemory();
     const { state = {} } = this.memory;
     this.status = { calls: new Map(), state, runs: 0, interrupted: false };
+    this.#line = new CallLine(this.options);
     this.#given = given;
     this.#fields = fields;
     const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
@@ -152,7 +140,8 @@ export class Agent<const G extends GivenTools = GivenTools> {
    * request.
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
-    if (this.#running) return this.#running.run.interrupt(request);
+    const { run } = this.#line;
+    if (run) return run.interrupt(request);
     checkInterrupt(request, this.options);
     return false;
   }
@@ -166,8 +155,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const given = toMessages(messages, this.options);
     checkRounds(given);
-    if (this.#isRefusing) throw busy(this.name);
-    await Promise.allSettled(this.#line);
+    const { refusal } = this.#line;
+    if (refusal) throw refusal;
+    await this.#line.ended();
     checkNew(given, await this.memory.read());
     await this.memory.append(given);
     await this.memory.flush?.();
@@ -175,12 +165,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
 
   /** Whether a call runs or waits for its turn. */
   get busy(): boolean {
-    return this.#line.size > 0;
-  }
-
-  /** Whether a new call is refused because another one runs. */
-  get #isRefusing(): boolean {
-    return this.busy && this.options.whenBusy === 'reject';
+    return this.#line.isBusy;
   }
 
   /**
@@ -205,12 +190,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
 
   #setAdded(hooks: readonly AgentHook[]): void {
     this.#added = hooks;
-    const run = this.#running?.run;
-    run?.hooks.setHooks(this.#hooksOf(run.setup));
-  }
-
-  #hooksOf({ use }: RunSetup): readonly AgentHook[] {
-    return [...use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
+    this.#line.run?.hooks.refresh();
   }
 
   /** Returns the options of an agent call as the kernel takes them. */
@@ -226,28 +206,38 @@ export class Agent<const G extends GivenTools = GivenTools> {
     checkCall(givenOptions, this.#fields);
     const options = this.kernelOptions(givenOptions);
     const setup = this.#setupFor(options);
-    const run = new Run(setup, options, this.#hooksOf(setup), (events) => driver.push(events));
-    let input: CallInput = { messages: [], decisions: [] };
-    try {
-      input = toCallInput(given, this.options);
-      checkRounds(input.messages);
-      if (input.decisions.length) requirePart(setup.use, decisionsRequire, 'A decision');
-    } catch (error) {
-      if (options.throwOnError !== false) throw error;
-      run.refuse(error as AgentError);
-    }
+    const hooks = (): readonly AgentHook[] =>
+      [...setup.use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
+    const run = new Run(setup, options, hooks, (events) => driver.push(events));
+    run.steps = stepsOf(run);
+    const input = this.#checkedInput(given, run);
     const { detached } = options;
+    const onTurn = (): void => void (streamed && keepDriver(this, driver));
     const driver: RunDriver = new RunDriver({
       runId: run.runId,
       detached,
       limit: logLimit(),
-      run: () => this.#inTurn({ run, input, driver, streamed }),
+      run: () => this.#line.runInTurn({ run, input, driver }, onTurn),
       abort: () => run.abort(),
     });
     // The end of an aborted run does not wait for a reader.
     run.signal.addEventListener('abort', () => queueMicrotask(() => driver.release()));
     if (streamed && detached) driver.start();
     return driver as RunDriver<T>;
+  }
+
+  /** Refuses the run if the input is invalid, or throws the error. */
+  #checkedInput(given: AgentInput | undefined, run: Run): CallInput {
+    try {
+      const input = toCallInput(given, this.options);
+      checkRounds(input.messages);
+      if (input.decisions.length) requirePart(run.setup.use, decisionsRequire, 'A decision');
+      return input;
+    } catch (error) {
+      if (run.callOptions.throwOnError !== false) throw error;
+      run.refuse(error as AgentError);
+      return { messages: [], decisions: [] };
+    }
   }
 
   /** Returns the setup of one agent call. */
@@ -261,73 +251,4 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const options = completedOptions(this.#given, [...kept, ...added], this.#fields);
     return runSetup({ ...this.#setup, options }, parts);
   }
-
-  /** Runs the loop when it is the turn of this agent call. */
-  async #inTurn(begun: BegunCall): Promise<AgentResult> {
-    const { run, input, driver, streamed } = begun;
-    run.begin();
-    try {
-      if (this.#isRefusing) run.refuse(busy(this.name));
-      const { failure } = run;
-      if (failure && run.callOptions.throwOnError !== false) throw failure;
-      if (failure) return await runAgentCall(run);
-      const earlier = [...this.#line];
-      this.#line.add(driver.result);
-      try {
-        const joined = earlier.length && (await this.#waitForTurn(begun, earlier));
-        if (joined) return joined;
-      } catch (error) {
-        return await runAgentCall(run, undefined, AgentError.from(error));
-      }
-      if (streamed) keepDriver(this, driver);
-      this.#running = begun;
-      run.hooks.setHooks(this.#hooksOf(run.setup));
-      this.status.runs += 1;
-      const result = await runAgentCall(run, input);
-      keepEnd(this.status, run, result);
-      return result;
-    } finally {
-      run.end();
-      this.#line.delete(driver.result);
-      if (this.#running === begun) this.#running = undefined;
-    }
-  }
-
-  /**
-   * Waits for the end of earlier agent calls. Resolves with a result if the running one takes the
-   * input of this one. Rejects if this one is refused or aborted.
-   */
-  async #waitForTurn(
-    { run, input }: BegunCall,
-    earlier: readonly Promise<AgentResult>[],
-  ): Promise<AgentResult | undefined> {
-    const { signal, callOptions: options } = run;
-    const turn = Promise.allSettled(earlier);
-    const running = this.#running;
-    if (running) {
-      const { result } = running.driver;
-      const admit = (): Promise<CallInput> => (run.admitted = admitInput(run, input));
-      const call = { input, options, signal, result, admit };
-      const joined = await offerCall(running.run, call, turn);
-      if (joined) return joined;
-    }
-    await abortables(signal)(turn);
-    return undefined;
-  }
-}
-
-function busy(name: string): AgentError {
-  const message = `The agent "${name}" is busy. Await its call, or set whenBusy.`;
-  return new AgentError('AGENT_BUSY', message);
-}
-
-/** Keeps how a run ended, for the next agent call. */
-function keepEnd(status: AgentStatus, run: Run, { reason }: AgentResult): void {
-  const isStopped = reason === 'interrupted' || reason === 'aborted';
-  const isOpen = reason === 'suspended' || reason === 'error';
-  status.interrupted = reason === 'interrupted';
-  // A call that was refused or aborted before it began has not read the log.
-  if (!run.messages[0]) return;
-  if (!isOpen && !run.conversation.openCalls().length) status.suspendedRun = undefined;
-  status.stoppedRun = isStopped ? run.runId : undefined;
 }

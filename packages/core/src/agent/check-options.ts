@@ -5,9 +5,10 @@ import { checkTool } from '../tool/tool.ts';
 import { requiredParts } from '../tool/required-parts.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
-import { eventNames } from '../event/event-names.ts';
-import type { AgentHook, Middleware, UseList } from './middleware.ts';
-import { setFields, withDefaults } from './use-list.ts';
+import { checkHandlers, hookFields } from '../event/check-hook.ts';
+import type { Middleware, UseList } from './middleware.ts';
+import { setFields } from '../message/json/set-fields.ts';
+import { withDefaults } from './use-list.ts';
 
 /** The options that a class of agents takes, for `checkOptions`. */
 export interface OptionFields {
@@ -107,35 +108,14 @@ export function checkUse(use: UseList): void {
  */
 function checkPart(part: Middleware): void {
   checkFields('A middleware', part, partFields);
-  const odd = Object.keys(part).find(
-    (key) => /^wrap[A-Z]/.test(key) && !fieldsIn(partFields).has(key),
-  );
-  if (odd) checkOptions('A middleware', { [odd]: part[odd as keyof Middleware] }, partFields);
+  const wrappers = Object.entries(part).filter(([key]) => /^wrap[A-Z]/.test(key));
+  checkOptions('A middleware', Object.fromEntries(wrappers), partFields);
   checkHandlers(part);
 }
-
-const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';
 
 const partFields =
   `${hookFields} defaults:object|? tools:array|? mapEvent,wrapRun,wrapInput,wrapSettle,wrapRequest,wrapModel,` +
   'wrapReply,wrapRound,wrapTool:function|?';
-
-function checkHandlers({ on }: AgentHook): void {
-  if (!on) return;
-  checkOptions('on', on, eventNames);
-  for (const [event, entry] of Object.entries(on)) {
-    const handler = typeof entry === 'function' ? { handle: entry } : entry;
-    checkOptions(`on: ${event}`, handler, 'handle:function priority:number|?');
-  }
-}
-
-/**
- * Throws `CONFIGURATION` unless the value is a hook. Middleware with other fields belongs in `use`.
- */
-export function checkHook(hook: AgentHook): void {
-  checkOptions('addHook()', hook, hookFields);
-  checkHandlers(hook);
-}
 
 /**
  * Throws `INVALID_INPUT` for an option of the wrong type, and for an option that an agent call does

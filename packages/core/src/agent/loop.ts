@@ -1,13 +1,11 @@
-import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { closeCalls } from './step/conclude.ts';
 import { isEnding, isNext, type Next } from './next.ts';
 import { isRejection } from './run/halt.ts';
 import type { Run } from './run/run.ts';
-import { endingOf, endStopped, finish } from './step/finish.ts';
+import { endingOf, endStopped, finish, type Finished } from './step/finish.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
-import { afterReply } from './step/reply.ts';
-import { nextRequest } from './step/request.ts';
+import { afterReply, nextRequest } from './step/reason.ts';
 import { runRound } from './step/round.ts';
 import { settle } from './step/settle.ts';
 
@@ -18,18 +16,41 @@ const ticksOfStep = 25;
  * Runs one agent call: settle → reason → act → reason → … → finish. Without `input`, ends an agent
  * call that was refused, or aborted before its turn. Nothing is stored then.
  */
-export async function loop(run: Run, input?: CallInput): Promise<AgentResult> {
-  let next: Next | undefined;
-  for (;;) {
+export async function loop(
+  run: Run,
+  input?: CallInput,
+  admitted?: Promise<CallInput>,
+): Promise<Finished> {
+  let next = input ? await begin(run, input, admitted) : await endStopped(run);
+  while (!isEnding(next)) {
+    const pause = run.pace.tick(run.now(), ticksOfStep);
+    if (pause) await pause;
     try {
-      const pause = run.pace.tick(run.now(), ticksOfStep);
-      if (pause) await pause;
-      if (next && isEnding(next)) return await finish(run, next);
-      if (next) next = await (next.to === 'model' ? reason(run, next.isAsked) : act(run));
-      else next = await (input ? settle(run, input) : endStopped(run));
+      next = await (next.to === 'model' ? reason(run, next.isAsked) : act(run));
     } catch (thrown) {
-      next = await rescue(run, next, thrown);
+      next = await rescue(run, thrown, true);
     }
+  }
+  try {
+    return await finish(run, next);
+  } catch (thrown) {
+    if (!run.waits.isAbort(thrown)) throw thrown;
+    // Readers may have the answer already, so the log keeps it.
+    const part = next.reason === 'rejected' ? undefined : releasedPart(run, next.message);
+    return finish(run, await endStopped(run, part));
+  }
+}
+
+/** Adds the input to the log, and returns what comes first. */
+async function begin(
+  run: Run,
+  input: CallInput,
+  admitted: Promise<CallInput> | undefined,
+): Promise<Next> {
+  try {
+    return await settle(run, input, admitted);
+  } catch (thrown) {
+    return rescue(run, thrown, false);
   }
 }
 
@@ -49,24 +70,20 @@ async function act(run: Run): Promise<Next> {
     return await runRound(run);
   } catch (error) {
     // After a failure, such as a full store, the other tools must stop. `rescue` closes the calls,
-    // then throws the failure.
+    // then throws the failure. A rejection is such a failure while tools run.
     run.fail(error);
     throw run.signal.reason;
   }
 }
 
-/** Returns what follows an exception. Rethrows an exception that makes the agent call fail. */
-async function rescue(run: Run, next: Next | undefined, thrown: unknown): Promise<Next> {
-  const ending = next && isEnding(next) ? next : undefined;
-  if (run.waits.isAbort(thrown)) {
-    const reply = ending ? ending.message : run.lastReply;
-    const isLost = reply && ending?.reason !== 'rejected' && !run.conversation.has(reply.id);
-    return endStopped(run, isLost ? releasedPart(reply) : undefined);
-  }
-  // A rejection while tools run does not come here, because `act` makes the agent call fail with it.
-  if (!isRejection(thrown) || ending) throw thrown;
+/**
+ * Returns how the run ends after an exception. Rethrows an exception that makes the agent call fail.
+ * `isSettled`: whether the input was accepted. A rejection of the input changes nothing.
+ */
+async function rescue(run: Run, thrown: unknown, isSettled: boolean): Promise<Next> {
+  if (run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run, run.lastReply));
+  if (!isRejection(thrown)) throw thrown;
   run.refuse(thrown);
-  // A rejection of the input changes nothing.
-  if (next) await closeCalls(run);
+  if (isSettled) await closeCalls(run);
   return endingOf(run);
 }

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallState } from '../event/call-state.ts';
-import type { Hook } from '../event/hook.ts';
+import type { Hook, Jump } from '../event/hook.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, ToolSchema } from '../model/chat-model.ts';
@@ -10,7 +10,7 @@ import type { ToolOutcome } from '../tool/tool-outcome.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
-import type { Jump, LimitReason, Next, ToldReason } from './next.ts';
+import type { LimitReason, Next, ToldReason } from './next.ts';
 import type { RunContext } from './run-context.ts';
 import type { Steps } from './steps.ts';
 

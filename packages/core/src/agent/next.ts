@@ -1,7 +1,6 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { StopEvent, StopReason } from '../event/agent-result.ts';
-import type { AgentInput } from '../event/call-input.ts';
-import type { HookControl, JumpReason, JumpTarget } from '../event/hook.ts';
+import type { JumpReason } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RequestDraft } from './middleware.ts';
 
@@ -45,7 +44,7 @@ export interface StoredAnswer extends EndBase<'stop'> {
  * The end of a run. The loop stores its message if the log does not have it yet. Each kind has its own
  * reasons. The reason `error` has no ending: throw the error.
  * - `answer`: a reply of the model. Wrappers may still judge it.
- * - `stored`: an answer of an earlier run.
+ * - `stored`: an answer that an earlier run stored, after its hooks.
  * - `told`: a message that no model wrote. The loop sends its text to the readers.
  * - `refused`: a limit refused the request `draft`. A wrapper may ask for a last answer with it.
  * - `stopped`: the run ends without an answer. `message` is the last reply, or a part of it.
@@ -77,35 +76,4 @@ export function isNext(value: object): value is Next {
 /** Returns whether the run ends with a reply that wrappers may still judge. */
 export function isNewAnswer(next: Next): next is Answer {
   return isEnding(next) && next.kind === 'answer';
-}
-
-/** Request of a hook to continue at another step of the loop, or to end the agent call. */
-export interface Jump {
-  /** Event of the hook. */
-  readonly at: StopEvent;
-  readonly to: JumpTarget | 'stop';
-  readonly messages?: AgentInput | undefined;
-  /** Default: `stopped-by-hook`. */
-  readonly reason?: JumpReason | undefined;
-}
-
-/** Returns the controls for the hooks of one event. Each control adds a jump to `jumps`. */
-export function controlOf(
-  jumps: Jump[],
-  at: StopEvent,
-): Pick<HookControl, 'stop' | 'jumpTo' | 'gotoReasoning'> {
-  return {
-    jumpTo: (to, messages, reason) => void jumps.push({ at, to, messages, reason }),
-    stop: () => void jumps.push({ at, to: 'stop' }),
-    gotoReasoning: (messages) => void jumps.push({ at, to: 'model', messages }),
-  };
-}
-
-/** Returns the first `stop` that hooks asked for, or else the first jump. */
-export function firstOf(jumps: readonly Jump[]): Jump | undefined {
-  return jumps.find(isStop) ?? jumps[0];
-}
-
-export function isStop({ to }: Jump): boolean {
-  return to === 'stop';
 }

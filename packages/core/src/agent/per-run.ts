@@ -1,7 +1,9 @@
+import { misconfigured } from '../error/agent-error.ts';
 import type { HookDispatcher } from '../event/hook-dispatcher.ts';
 import type { AgentHook, InnerStep, Wrap } from './middleware.ts';
 import type { RunInfo } from '../model/chat-model.ts';
-import { runOf, type RunContext } from './run-context.ts';
+import type { Run } from './run/run.ts';
+import type { RunContext } from './run-context.ts';
 import type { Steps } from './steps.ts';
 
 /**
@@ -48,4 +50,12 @@ export type NestedHooks = Pick<HookDispatcher, 'modify' | 'notify'>;
  */
 export function nestedHooks(context: RunContext, hooks: readonly AgentHook[]): NestedHooks {
   return runOf(context).hooks.nested(hooks);
+}
+
+/** Returns the run of a context. Throws `CONFIGURATION` unless the loop made the context. */
+function runOf(context: RunInfo): Run {
+  // A copy has the fields of the run, but not its methods.
+  if ('alive' in Object(context)) return context as Run;
+  const message = 'Pass the context of the run, not a copy.';
+  throw misconfigured(message);
 }

@@ -1,4 +1,4 @@
-import { type AgentError, misconfigured } from '../error/agent-error.ts';
+import type { AgentError } from '../error/agent-error.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
@@ -8,7 +8,6 @@ import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CompletedOptions } from './kernel-options.ts';
 import type { OpenCall } from './middleware.ts';
-import type { Run } from './run/run.ts';
 
 /** Why a run ends before its answer. */
 export type Stopped = 'aborted' | 'interrupted' | 'suspended';
@@ -79,7 +78,7 @@ export interface RunContext extends RunInfo {
   readonly openCalls: readonly OpenCall[];
   /** The session's state. The run's next write stores it. */
   readonly state: Record<string, JsonValue>;
-  /** Reads the session's state from its log. */
+  /** Reads the session's state from its log, unless this run has read it. */
   loadState(): Promise<void>;
   /** Stores the session's state now. */
   storeState(): Promise<void>;
@@ -101,14 +100,6 @@ export interface RunContext extends RunInfo {
   fail(error: AgentError): void;
   /** Interrupts this run, as `agent.interrupt()` does. Returns false if the run is about to end. */
   interrupt(request?: string | Msg | InterruptRequest): boolean;
-}
-
-/** Returns the run of a context. Throws `CONFIGURATION` unless the loop made the context. */
-export function runOf(context: RunInfo): Run {
-  // A copy has the fields of the run, but not its methods.
-  if ('alive' in Object(context)) return context as Run;
-  const message = 'Pass the context of the run, not a copy.';
-  throw misconfigured(message);
 }
 
 /** Appends a text to the system prompt, or sets it if there is none. */

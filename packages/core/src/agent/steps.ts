@@ -1,5 +1,6 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventData } from '../event/agent-event.ts';
+import type { ModifiableEvent } from '../event/hook.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json/json.ts';
@@ -8,14 +9,13 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { Taker } from './run/inbox.ts';
 import { endStopped } from './step/finish.ts';
-import { revise, type Revised } from './step/jump.ts';
 import type { Ending, Next, ToldReason } from './next.ts';
 import { readReply, type ModelReply, type ToEvent } from './step/read-reply.ts';
 import { conclude } from './step/conclude.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
 import { edit, note } from './run/session.ts';
-import { afterReply } from './step/reply.ts';
+import { afterReply, revise, type Revised } from './step/reason.ts';
 import { admitInput } from './step/settle.ts';
 
 /** A change of the conversation. Messages are replaced first, and appended last. */
@@ -26,9 +26,6 @@ export interface Edit {
   readonly replace?: readonly Msg[];
   readonly append?: readonly Msg[];
 }
-
-/** The events around a last answer. Middleware sends them, because the loop knows no summary. */
-export type SummaryEvent = 'pre-summary' | 'post-summary';
 
 /**
  * What a wrapper may do to the run. What hooks may do, too, is in `RunContext`. After the end of the
@@ -75,10 +72,10 @@ export interface Steps {
     options?: { readonly to?: 'readers' },
   ): Promise<void>;
   /**
-   * Passes an event of a last answer through the hooks, then to the readers. If the hooks change its
-   * message, readers get a `step-reset` with the new message first.
+   * Passes an event through the hooks, then to the readers, and carries out what the hooks ask for. If
+   * the hooks change its message, readers get a `step-reset` with the new message first.
    */
-  revise<K extends SummaryEvent>(type: K, data: EventData<K>): Promise<Revised<K>>;
+  revise<K extends ModifiableEvent>(type: K, data: EventData<K>): Promise<Revised<K>>;
   /** Waits for code that may never settle. Rejects with the signal's reason after an abort. */
   wait<T>(work: T | PromiseLike<T>): Promise<T>;
   /** Returns the value of `work`, whose time does not count toward `limits.timeoutMs`. */
@@ -131,9 +128,8 @@ export function stepsOf(run: Run): Steps {
     onRequest: (taker) => run.alive().inbox.add(taker),
     beforeEnd: (work) => void run.alive().log.lastWork.push(work),
     addToResult: ({ warning, failureMessage }) => {
-      const { report } = run.alive();
-      if (warning) report.warnings.push(warning);
-      report.failureMessage ??= failureMessage;
+      run.alive().failureMessage ??= failureMessage;
+      if (warning) run.warnings.push(warning);
     },
   };
 }

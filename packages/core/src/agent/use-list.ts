@@ -1,10 +1,11 @@
-import { type AgentError, misconfigured } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
 import {
   kernelDefaults,
   type AgentDefaults,
   type AgentSettings,
   type KernelOptions,
 } from './kernel-options.ts';
+import { setFields } from '../message/json/set-fields.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
 /** Parts of presets. A later part replaces them, even if the preset was spread into the list. */
@@ -34,7 +35,7 @@ export function partsOf(use: UseList): readonly Middleware[] {
       const earlier = parts[index];
       if (!earlier) parts.push(part);
       else if (presetParts.has(earlier) || nested.has(earlier)) parts[index] = part;
-      else throw twice(earlier);
+      else throw misconfigured(`Two parts are named "${part.name}". Rename one.`);
     }
     if (!isList(item)) continue;
     for (const part of added) nested.add(part);
@@ -51,20 +52,14 @@ export function withCallParts(own: readonly Middleware[], use: UseList): readonl
   return [...parts.slice(own.length), ...parts.slice(0, own.length)];
 }
 
-function twice({ name }: Middleware): AgentError {
-  const message = `Two parts are named "${name}". Rename one.`;
-  return misconfigured(message);
-}
-
 /**
  * Completes the options of an agent with the defaults that its middleware sets, then with those of
  * the kernel. Later middleware overrides earlier middleware. An `undefined` option counts as not
  * set. `limits` and `generate` are merged field by field.
  */
 export function withDefaults(options: KernelOptions, parts: readonly Middleware[]): AgentSettings {
-  const given = parts.map(({ defaults = {} }) => defaults);
-  const all: readonly Given[] = [...given, options];
-  return all.reduce(merged, kernelDefaults as AgentSettings);
+  const given: readonly Given[] = [...parts.map(({ defaults = {} }) => defaults), options];
+  return given.reduce(merged, kernelDefaults as AgentSettings);
 }
 
 type Given = Partial<Pick<AgentDefaults, 'limits' | 'generate'>>;
@@ -73,11 +68,6 @@ function merged<D extends AgentSettings>(defaults: D, options: Given): D {
   const limits = { ...defaults.limits, ...setFields(options.limits) };
   const generate = { ...defaults.generate, ...setFields(options.generate) };
   return { ...defaults, ...setFields(options), limits, generate };
-}
-
-/** Returns the fields that are not `undefined`. */
-export function setFields<T extends object>(fields: T = {} as T): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }
 
 function isList(item: UseList[number]): item is UseList {

@@ -7,7 +7,10 @@ import { controlsAt, type Misuse } from './hook-controls.ts';
 import type { Awaitable, Hook, HookControl } from './hook.ts';
 
 type EventType = AgentEvent['type'];
-type Control = Partial<HookControl>;
+
+/** What hooks can ask for at an event. `isOver`: whether to skip the remaining handlers. */
+export type EventControl = Partial<HookControl> & { isOver?: boolean };
+
 type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
 
 interface Handler {
@@ -23,23 +26,22 @@ export interface HookDispatcherOptions {
   readonly context: unknown;
   /** Effect of an exception in a hook without its own `onError`. */
   readonly onError: 'fail' | 'ignore';
-  /**
-   * Returns whether to skip the remaining handlers of an event, for example after a hook rejected
-   * the agent call. Called before each handler.
-   */
-  isOver(type: EventType): boolean;
   readonly waits: Waits;
 }
 
 /** Passes events to hooks, one after the other, in the order of their handlers' priority. */
 export class HookDispatcher {
-  #hooks: readonly Hook<never>[];
+  readonly #hooks: () => readonly Hook<never>[];
   readonly #options: HookDispatcherOptions;
   /** The first wrong use of a control. A use after the end of the hook also counts. */
   readonly #misuse: Misuse;
   readonly #handlers: Map<string, readonly Handler[]> = new Map();
 
-  constructor(hooks: readonly Hook<never>[], options: HookDispatcherOptions, misuse: Misuse = {}) {
+  constructor(
+    hooks: () => readonly Hook<never>[],
+    options: HookDispatcherOptions,
+    misuse: Misuse = {},
+  ) {
     this.#hooks = hooks;
     this.#options = options;
     this.#misuse = misuse;
@@ -47,12 +49,11 @@ export class HookDispatcher {
 
   /** Returns a dispatcher for other hooks with the same options. */
   nested(hooks: readonly Hook<never>[]): HookDispatcher {
-    return new HookDispatcher(hooks, this.#options, this.#misuse);
+    return new HookDispatcher(() => hooks, this.#options, this.#misuse);
   }
 
-  /** Replaces the hooks, from the next event on. */
-  setHooks(hooks: readonly Hook<never>[]): void {
-    this.#hooks = hooks;
+  /** Asks for the hooks again at the next event. */
+  refresh(): void {
     this.#handlers.clear();
   }
 
@@ -63,7 +64,7 @@ export class HookDispatcher {
    */
   modify<K extends EventType>(
     event: EventOf<K>,
-    control: Control = {},
+    control: EventControl = {},
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Awaitable<EventOf<K>> {
     return this.#pass(event, control, false, renew);
@@ -73,13 +74,13 @@ export class HookDispatcher {
    * Notifies all hooks, even if a hook fails, and ignores their return values. Returns no promise if
    * no hook handles the event.
    */
-  notify<K extends EventType>(event: EventOf<K>, control: Control = {}): Awaitable<unknown> {
+  notify<K extends EventType>(event: EventOf<K>, control: EventControl = {}): Awaitable<unknown> {
     return this.#pass(event, control, true);
   }
 
   #pass<K extends EventType>(
     event: EventOf<K>,
-    control: Control,
+    control: EventControl,
     isNotice: boolean,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Awaitable<EventOf<K>> {
@@ -90,16 +91,16 @@ export class HookDispatcher {
 
   async #call<K extends EventType>(
     event: EventOf<K>,
-    control: Control,
+    control: EventControl,
     isNotice: boolean,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Promise<EventOf<K>> {
     const { type }: AgentEvent = event;
-    const { waits, isOver } = this.#options;
+    const { waits } = this.#options;
     let current: EventOf<K> = event;
     let failure: unknown;
     for (const handler of this.handlers(type)) {
-      if (isOver(type)) break;
+      if (control.isOver) break;
       try {
         const given = await waits.hook(this.#handle(handler, current, control), isNotice);
         if (isNotice || !given || given === current) continue;
@@ -131,7 +132,7 @@ export class HookDispatcher {
   handlers(type: EventType): readonly Handler[] {
     let handlers = this.#handlers.get(type);
     if (!handlers) {
-      handlers = this.#hooks
+      handlers = this.#hooks()
         .flatMap((hook) => handlersOf(hook, type))
         .toSorted((one, other) => one.priority - other.priority);
       this.#handlers.set(type, handlers);
@@ -142,7 +143,7 @@ export class HookDispatcher {
   async #handle(
     { hook, name, handle }: Handler,
     event: AgentEvent,
-    control: Control,
+    control: EventControl,
   ): Promise<AgentEvent | void> {
     const { onError = this.#options.onError } = hook;
     let hasEnded = false;

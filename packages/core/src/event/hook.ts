@@ -1,4 +1,5 @@
-import type { StopReason } from './agent-result.ts';
+import type { StopEvent, StopReason } from './agent-result.ts';
+import type { AgentInput } from './call-input.ts';
 import type { Msg } from '../message/msg.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 
@@ -15,6 +16,16 @@ export type JumpReason = Extract<
   StopReason,
   'stop' | 'limit' | 'return-direct' | 'stopped-by-hook'
 >;
+
+/** Request of a hook to continue at another step of the loop, or to end the agent call. */
+export interface Jump {
+  /** Event of the hook. */
+  readonly at: StopEvent;
+  readonly to: JumpTarget | 'stop';
+  readonly messages?: AgentInput | undefined;
+  /** Default: `stopped-by-hook`. */
+  readonly reason?: JumpReason | undefined;
+}
 
 /**
  * Actions that a handler can request from the loop, in addition to returning another event. If
@@ -71,6 +82,9 @@ export interface EventControls {
 export type ControlOf<K extends EventType> = K extends keyof EventControls
   ? EventControls[K]
   : Readonly<Record<never, never>>;
+
+/** Events that handlers may change: all `pre-` and `post-` events. */
+export type ModifiableEvent = Extract<EventType, `${'pre' | 'post'}-${string}`>;
 
 /** What a handler of an event gets: the event and the controls. */
 export type HookArgs<K extends EventType, Context> = [

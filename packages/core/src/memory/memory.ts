@@ -109,14 +109,16 @@ export async function replaceMessage(memory: Memory, message: Msg): Promise<void
 
 /**
  * Removes messages and appends others. A memory with `rewrite` does both in one write. A crash then
- * cannot lose results of finished tool calls that the removed messages contain.
+ * cannot lose results of finished tool calls that the removed messages contain. `options` hold if
+ * no message is appended.
  */
 export async function rewriteMessages(
   memory: Memory,
   gone: readonly string[],
   messages: readonly Msg[],
+  options?: WriteOptions,
 ): Promise<void> {
   if (memory.rewrite && messages.length) return memory.rewrite(gone, messages);
-  await memory.delete(gone);
+  await memory.delete(gone, options);
   if (messages.length) await memory.append(messages);
 }

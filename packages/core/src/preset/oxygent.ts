@@ -18,7 +18,8 @@ import {
 } from '../middleware/text-protocol/text-tool-calls.ts';
 import { trustedCalls } from '../middleware/text-protocol/trusted-calls.ts';
 import type { Middleware } from '../agent/middleware.ts';
-import { presetOf, setFields } from '../agent/use-list.ts';
+import { presetOf } from '../agent/use-list.ts';
+import { setFields } from '../message/json/set-fields.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';

@@ -44,8 +44,7 @@ const stages: readonly Stage[] = ['running', 'ending', 'stopping', 'over'];
 export class Haltable {
   #halt: Halt = { how: 'none' };
   #stage: Stage = 'running';
-  /** Same as `signal.aborted`, which is slow in Node. */
-  aborted = false;
+  #aborted = false;
   readonly #abort: AbortController = new AbortController();
   readonly #interrupt: AbortController = new AbortController();
   // A pause aborts this one, too, so it is no `AbortSignal.any` of the others.
@@ -66,8 +65,13 @@ export class Haltable {
     return this.#stage;
   }
 
+  /** Same as `signal.aborted`, which is slow in Node. */
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
   get stopped(): Stopped | undefined {
-    if (this.aborted) return 'aborted';
+    if (this.#aborted) return 'aborted';
     const { how } = this.#halt;
     return how === 'interrupted' || how === 'suspended' ? how : undefined;
   }
@@ -100,7 +104,7 @@ export class Haltable {
   /** Stops everything at once. */
   abort(reason?: unknown): void {
     this.#haltBy({ how: 'aborted' });
-    this.aborted = true;
+    this.#aborted = true;
     this.#abort.abort(reason);
     this.#stopWaits(reason);
   }
@@ -108,7 +112,7 @@ export class Haltable {
   /** Stops everything at once, as an abort does, and makes the agent call fail. */
   fail(error: unknown): void {
     // An error after an abort is a consequence of the abort.
-    if (this.aborted) return;
+    if (this.#aborted) return;
     const failure = AgentError.from(error);
     this.#haltBy({ how: 'failed', error: failure });
     this.abort(failure);
@@ -128,11 +132,6 @@ export class Haltable {
     this.#request?.abort(reason);
     this.#stop.abort(reason);
   }
-}
-
-/** Returns the error for a hook's rejection. `why` becomes the answer of the agent call. */
-export function hookRejection(why = 'A hook rejected the call.'): AgentError {
-  return new AgentError('HOOK_REJECTED', why);
 }
 
 const rejections: readonly AgentErrorCode[] = ['GUARD_REJECTED', 'HOOK_REJECTED'];

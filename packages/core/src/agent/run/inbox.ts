@@ -1,16 +1,8 @@
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { CallInput } from '../../event/call-input.ts';
-import {
-  checkInterrupt,
-  modesRequire,
-  type CheckedRequest,
-  type InterruptRequest,
-} from '../../event/interrupt-request.ts';
-import type { Msg } from '../../message/msg.ts';
+import type { CheckedRequest } from '../../event/interrupt-request.ts';
 import { abortables } from '../../wait/abortable.ts';
-import { requirePart } from '../check-options.ts';
 import type { KernelCallOptions } from '../kernel-options.ts';
-import type { Run } from './run.ts';
 
 /** An agent call that begins while another one runs. */
 export interface NewCall {
@@ -35,67 +27,57 @@ export interface Taker {
   call?(call: NewCall): Promise<AgentResult | undefined> | undefined;
 }
 
+/** Asks one taker. Returns `undefined` if the taker leaves it to others. */
+type Ask<T> = (taker: Taker) => T | undefined;
+
 /** What others ask of a run: requests of `interrupt()`, and new agent calls. */
 export class Inbox {
   readonly #takers: Taker[] = [];
-  readonly #offers: ((taker: Taker) => void)[] = [];
+  /** What nobody has taken yet. */
+  readonly #kept: Set<Ask<unknown>> = new Set();
 
-  /** Offers something to all takers, also to those that come later. */
-  offer(offer: (taker: Taker) => void): void {
-    this.#takers.forEach(offer);
-    this.#offers.push(offer);
-  }
-
-  /** Adds a taker, which also gets the earlier offers. */
+  /** Adds a taker, which also gets what others have left. */
   add(taker: Taker): void {
     this.#takers.push(taker);
-    for (const offer of this.#offers) offer(taker);
+    for (const ask of this.#kept) {
+      if (ask(taker) !== undefined) this.#kept.delete(ask);
+    }
   }
-}
 
-/**
- * Asks a run to stop at its next interrupt point, or passes the request to the middleware that
- * takes it. Returns false if the run is about to end. Throws `INVALID_INPUT` for an invalid
- * request.
- */
-export function interruptRun(run: Run, given: string | Msg | InterruptRequest): boolean {
-  const request = checkInterrupt(given, run.options);
-  if (run.stage !== 'running') return false;
-  let isTaken: boolean | undefined;
-  run.inbox.offer((taker) => void (isTaken ??= taker.interrupt?.(request)));
-  if (isTaken !== undefined) return isTaken;
-  if (request.mode === 'stop') {
-    isTaken = true;
-    run.stopWith({ how: 'interrupted', message: request.message });
-    return true;
+  /** Asks the takers, in their order, until one does not leave it to others. */
+  ask<T>(ask: Ask<T>): T | undefined {
+    for (const taker of this.#takers) {
+      const answer = ask(taker);
+      if (answer !== undefined) return answer;
+    }
+    return undefined;
   }
-  requirePart(run.setup.use, modesRequire, `interrupt({ mode: '${request.mode}' })`);
-  return true;
-}
 
-/**
- * Offers a new agent call to the middleware of the running one, until the turn of the new call.
- * Resolves with the result of the new call, or with `undefined` if it has to wait for its turn.
- * Rejects if the new call is refused or aborted.
- */
-export async function offerCall(
-  { inbox, stage }: Run,
-  call: NewCall,
-  turn: Promise<unknown>,
-): Promise<AgentResult | undefined> {
-  if (stage !== 'running') return undefined;
-  let taken: Promise<unknown> | undefined;
-  const joined = new Promise((resolve) => {
-    inbox.offer((taker) => {
-      taken ??= taker.call?.(call);
-      if (taken) resolve(taken);
+  /** Keeps for later takers what the present ones have left. */
+  keep(ask: Ask<unknown>): void {
+    this.#kept.add(ask);
+  }
+
+  /**
+   * Offers a new agent call until its turn. Resolves with its result, or with `undefined` if it has
+   * to wait for its turn. Rejects if it is refused or aborted.
+   */
+  join(call: NewCall, turn: Promise<unknown>): Promise<AgentResult | undefined> {
+    const joined = new Promise<AgentResult | undefined>((resolve) => {
+      const ask: Ask<unknown> = (taker) => {
+        const taken = taker.call?.(call);
+        if (taken) resolve(taken);
+        return taken;
+      };
+      if (this.ask(ask)) return;
+      this.keep(ask);
+      const withdraw = (): void => {
+        this.#kept.delete(ask);
+        resolve(undefined);
+      };
+      call.signal.addEventListener('abort', withdraw);
+      void turn.then(withdraw);
     });
-  });
-  try {
-    await abortables(call.signal)(Promise.race([joined, turn]));
-    return (await taken) as AgentResult | undefined;
-  } finally {
-    // Nobody takes it later.
-    taken ??= turn;
+    return abortables(call.signal)(joined);
   }
 }

@@ -3,6 +3,7 @@ import type { PendingCall } from '../../event/pending-call.ts';
 import { takeMessage, takeNote } from '../../memory/log/call-notes.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import type { ToolUse } from '../../message/content-block.ts';
+import { setFields } from '../../message/json/set-fields.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Suspension } from '../../tool/tool-outcome.ts';
@@ -68,8 +69,8 @@ export function markReady(run: Run, { state }: OpenCall, toolUse: ToolUse): void
 export function suspendCall(run: Run, toolUse: ToolUse, outcome: Suspension): void {
   const { suspended, kind = 'suspended', ...about } = outcome;
   const { id: toolUseId, name, input } = toolUse;
-  const reason = suspended ? { reason: suspended } : {};
-  const pending: PendingCall = { toolUseId, name, input, kind, ...reason, ...about };
+  const reason = suspended || undefined;
+  const pending: PendingCall = setFields({ toolUseId, name, input, kind, reason, ...about });
   keepState(run, toolUseId);
   takeNotes(run, [{ kind: 'suspended', calls: [{ pending, toolUse }] }]);
 }

@@ -6,7 +6,9 @@ import type {
   EventData,
   EventOf,
 } from '../../event/agent-event.ts';
-import type { Awaitable, ControlOf } from '../../event/hook.ts';
+import type { StopEvent } from '../../event/agent-result.ts';
+import type { Awaitable, HookControl, Jump } from '../../event/hook.ts';
+import type { EventControl } from '../../event/hook-dispatcher.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
@@ -17,13 +19,26 @@ type EventType = AgentEvent['type'];
 /** Sends events to the readers. Resolves when the run may go on. */
 export type SendEvents = (events: EventBatch) => Promise<void>;
 
-/** Creates the events of one run, passes them to the hooks, and sends them to the readers. */
+/** What `modify` does beside passing an event through the hooks. */
+interface ModifyOptions<K extends EventType> {
+  /** Handles a rejection. Default: it ends the agent call. */
+  readonly reject?: HookControl['reject'];
+  /** Completes each event that a hook returns. */
+  readonly renew?: (event: EventOf<K>) => Promise<EventOf<K>>;
+}
+
+/**
+ * Creates the events of one run, passes them to the hooks, and sends them to the readers. Keeps what
+ * the hooks ask for.
+ */
 export class Outbox {
   readonly #run: Run;
   readonly #send: SendEvents;
   #seq = 0;
   /** Sequence number of the last event that was sent to the readers. */
   #sentSeq = 0;
+  /** What hooks asked for: the first `stop`, or else the first jump. */
+  #jump: Jump | undefined;
 
   constructor(run: Run, send: SendEvents) {
     this.#run = run;
@@ -54,38 +69,67 @@ export class Outbox {
   }
 
   /** Sends a notification to the hooks, then to the readers. */
-  async tell<K extends EventType>(
-    type: K,
-    data: EventData<K>,
-    control?: ControlOf<K>,
-  ): Promise<void> {
+  async tell<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
     const event = this.event(type, data);
-    const told = this.#run.hooks.notify<K>(event, control);
+    const told = this.notify(event);
     if (told instanceof Promise) await told;
     await this.push([event]);
+  }
+
+  /** Passes an event to the hooks, which cannot change it. */
+  notify(event: AgentEvent): Awaitable<unknown> {
+    return this.#run.hooks.notify<EventType>(event, this.#controlsAt(event.type));
   }
 
   /** Passes a modifiable event through the hooks and returns the event that they return. */
   modify<K extends EventType>(
     type: K,
     data: EventData<K>,
-    control?: ControlOf<K>,
-    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+    { renew, ...own }: ModifyOptions<K> = {},
   ): Awaitable<EventOf<K>> {
+    const control = Object.assign(this.#controlsAt(type), own);
     return this.#run.hooks.modify<K>(this.event(type, data), control, renew);
+  }
+
+  /** Whether a hook has asked to stop the run here. */
+  get isStopAsked(): boolean {
+    return this.#jump?.to === 'stop';
+  }
+
+  /** Returns what hooks asked for, once. */
+  takeJump(): Jump | undefined {
+    const jump = this.#jump;
+    this.#jump = undefined;
+    return jump;
+  }
+
+  /** Returns all controls. The dispatcher refuses those that the event does not offer. */
+  #controlsAt(type: EventType): EventControl {
+    const at = type as StopEvent;
+    const ask = (jump: Jump): void => {
+      const isStop = jump.to === 'stop' && !this.isStopAsked;
+      if (isStop || !this.#jump) this.#jump = jump;
+    };
+    const controls: EventControl = {
+      stop: () => ask({ at, to: 'stop' }),
+      jumpTo: (to, messages, reason) => ask({ at, to, messages, reason }),
+      gotoReasoning: (messages) => ask({ at, to: 'model', messages }),
+      reject: (why = 'A hook rejected the call.') => {
+        // The later hooks of this event have nothing more to judge.
+        controls.isOver = true;
+        this.#run.refuse(new AgentError('HOOK_REJECTED', why));
+      },
+    };
+    return controls;
   }
 
   /**
    * Passes a modifiable event through the hooks, then to the readers, and returns it. If the hooks
    * change its message, the readers get a `step-reset` first.
    */
-  async revise<K extends EventType>(
-    type: K,
-    data: EventData<K>,
-    control?: ControlOf<K>,
-  ): Promise<EventOf<K>> {
+  async revise<K extends EventType>(type: K, data: EventData<K>): Promise<EventOf<K>> {
     const { message: given } = data as { readonly message?: Msg };
-    let event = await this.modify(type, data, control);
+    let event = await this.modify(type, data);
     const { message } = event as { readonly message?: Msg };
     if (message && message !== given) {
       const replacement = this.#run.asReply(message);

@@ -1,9 +1,12 @@
 import { asOwn } from '../../message/metadata-keys.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
-import type { AgentEvent } from '../../event/agent-event.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import type { InterruptRequest } from '../../event/interrupt-request.ts';
+import {
+  checkInterrupt,
+  modesRequire,
+  type InterruptRequest,
+} from '../../event/interrupt-request.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -21,23 +24,18 @@ import { Waits } from '../../wait/waits.ts';
 import { allowTools, type ToolSet } from '../../tool/set/tool-set.ts';
 import { ToolList } from '../../tool/set/tool-list.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { CallInput } from '../../event/call-input.ts';
 import { Haltable } from './halt.ts';
-import { Inbox, interruptRun } from './inbox.ts';
+import { Inbox, type Taker } from './inbox.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';
-import { runOptions } from '../check-options.ts';
-import type { Report } from './report.ts';
+import { requirePart, runOptions } from '../check-options.ts';
 import { Conversation, keepConversation } from '../../message/conversation.ts';
 import { openCallsOf } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
-import type { LogProgress } from './session.ts';
-import { stepsOf, type Steps } from '../steps.ts';
-
-/** Events whose hooks may reject the agent call. */
-const rejecting: readonly AgentEvent['type'][] = ['run-start', 'pre-call'];
+import { restore, storeState, type LogProgress } from './session.ts';
+import type { Steps } from '../steps.ts';
 
 /**
  * State of one agent call. The loop reads and changes it. Middleware gets it as `RunContext`.
@@ -67,7 +65,13 @@ export class Run extends Haltable implements RunContext {
   /** Empty until the run has read the log. */
   conversation: Conversation = new Conversation();
   readonly log: LogProgress = { lastWork: [] };
-  readonly report: Report = { usage: noUsage, toolsUsed: new Map(), warnings: [] };
+  usage: Usage = noUsage;
+  /** Names of the tools that were called, by the id of the tool call. */
+  readonly toolsUsed: Map<string, string> = new Map();
+  /** Errors after which the run continued. */
+  readonly warnings: AgentErrorData[] = [];
+  /** Message of the result if the agent call fails. */
+  failureMessage: Msg | undefined;
   /** System prompt of the next model request. Empty if there is none. */
   systemPrompt = '';
   tools: ToolSet;
@@ -78,31 +82,31 @@ export class Run extends Haltable implements RunContext {
   resumes: string | undefined;
   /** Id of the newest user message when the agent call began. */
   promptId: string | undefined;
-  /** The input after `wrapInput`, if that began before the turn of this agent call. */
-  admitted: Promise<CallInput> | undefined;
   /** The model's last reply. After an abort, the loop stores the text of this reply. */
   lastReply: Msg | undefined;
   /** Messages between system prompt and conversation in each model request. Never stored. */
   readonly prepended: Msg[] = [];
+  /** What wrappers may do to the run. The agent sets it, because a run knows no step of the loop. */
+  steps!: Steps;
   readonly #addedTools: Tool[] = [];
   #leftState: Record<string, JsonValue> | undefined;
 
   constructor(
     setup: RunSetup,
-    call: KernelCallOptions,
-    hooks: readonly AgentHook[],
+    callOptions: KernelCallOptions,
+    hooks: () => readonly AgentHook[],
     send: SendEvents,
   ) {
     super();
     const { options, tools } = setup;
-    const { allowTools: allowed, toolContext = [] } = call;
+    const { allowTools: allowed, toolContext = [] } = callOptions;
     this.setup = setup;
-    this.callOptions = call;
+    this.callOptions = callOptions;
     this.status = setup.status;
     this.model = setup.model;
     this.now = options.now;
     this.startedAt = this.now();
-    this.options = runOptions(options, call);
+    this.options = runOptions(options, callOptions);
     this.generate = this.options.generate;
     this.runId = options.generateId();
     this.sessionId = setup.sessionId;
@@ -118,8 +122,6 @@ export class Run extends Haltable implements RunContext {
     this.hooks = new HookDispatcher(hooks, {
       context: this,
       onError: options.onHookError,
-      // After a hook rejects the agent call, later hooks of the same event do not run.
-      isOver: (type) => this.halt.how === 'rejected' && rejecting.includes(type),
       waits: this.waits,
     });
     this.setSystemPrompt(this.agentPrompt);
@@ -155,8 +157,20 @@ export class Run extends Haltable implements RunContext {
   readonly #onAbort = (): void => this.abort(this.callOptions.signal?.reason);
 
   /** A field, because hooks may destructure it as they destructure their controls. */
-  readonly interrupt = (request: string | Msg | InterruptRequest = {}): boolean =>
-    interruptRun(this, request);
+  readonly interrupt = (given: string | Msg | InterruptRequest = {}): boolean => {
+    const request = checkInterrupt(given, this.options);
+    if (this.stage !== 'running') return false;
+    const ask = (taker: Taker): boolean | undefined => taker.interrupt?.(request);
+    const isTaken = this.inbox.ask(ask);
+    if (isTaken !== undefined) return isTaken;
+    if (request.mode === 'stop') {
+      this.stopWith({ how: 'interrupted', message: request.message });
+    } else {
+      requirePart(this.setup.use, modesRequire, `interrupt({ mode: '${request.mode}' })`);
+      this.inbox.keep(ask);
+    }
+    return true;
+  };
 
   /** Returns the run. Throws `ABORTED` after its end, so that code that still runs changes nothing. */
   alive(): this {
@@ -210,12 +224,8 @@ export class Run extends Haltable implements RunContext {
     this.systemPrompt = text.trim() && text;
   }
 
-  get usage(): Usage {
-    return this.report.usage;
-  }
-
   addUsage(usage: Usage | undefined): void {
-    if (usage) this.report.usage = addUsage(this.report.usage, usage);
+    if (usage) this.usage = addUsage(this.usage, usage);
   }
 
   readonly message: Steps['message'] = (role, content, options) => {
@@ -225,21 +235,15 @@ export class Run extends Haltable implements RunContext {
     return role === 'user' ? asOwn(message) : message;
   };
 
-  /** What wrappers may do to the run. */
-  readonly steps: Steps = stepsOf(this);
-
   async loadState(): Promise<void> {
-    this.alive();
+    const { aborted, failure } = this.alive();
     // If the agent refuses this call because another call runs, the state of the running call must
     // not change.
-    if (this.aborted || this.failure) return;
-    const { memory, tools } = this.setup;
-    await memory.restore?.(this.status, tools);
+    if (!aborted && !failure) await restore(this);
   }
 
   async storeState(): Promise<void> {
-    this.alive();
-    await this.setup.memory.flush?.();
+    return storeState(this.alive());
   }
 
   /**

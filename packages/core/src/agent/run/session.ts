@@ -8,14 +8,13 @@ import { openConversation } from '../../message/conversation.ts';
 import { takeCalls, takeNotes } from './open-calls.ts';
 import type { Run } from './run.ts';
 
-// What a run reads from the log of its session, and writes to it. Two writes lie elsewhere: the note
-// before a tool starts, in the round, and `storeState`, in the run.
+// Everything that a run reads from the log of its session, and writes to it.
 
 /** How far a run has come with the log of its session. */
 export interface LogProgress {
   /** Settles once the agent has its state from the log. */
   restored?: Promise<unknown>;
-  /** Whether the log has the end of the run. */
+  /** Whether the end of the run was written, or failed to be. */
   isClosed?: boolean;
   /** Work to do before the log gets the end of the run. */
   readonly lastWork: ((context: RunContext) => Promise<void>)[];
@@ -37,6 +36,11 @@ export function restore(run: Run): Promise<unknown> {
 export async function openLog(run: Run): Promise<void> {
   await restore(run);
   run.conversation = openConversation(await run.waits.read(run.setup.memory.read()));
+}
+
+/** Reads the messages again after a failed write, which the memory may have kept. */
+export async function reload({ conversation, waits, setup, messages }: Run): Promise<void> {
+  conversation.replace(await waits.read(setup.memory.read()).catch(() => messages));
 }
 
 /**
@@ -66,6 +70,7 @@ export async function append(
 export async function edit(
   run: Run,
   { remove = [], replace = [], append: added = [] }: Edit,
+  options?: WriteOptions,
 ): Promise<void> {
   const { conversation, setup } = run;
   for (const message of replace) {
@@ -73,15 +78,15 @@ export async function edit(
     await run.waits.write(replaceMessage(setup.memory, message));
   }
   if (!remove.length) return append(run, added);
-  await run.waits.write(rewriteMessages(setup.memory, remove, added));
-  conversation.replace([...without(run.messages, remove), ...added]);
+  await run.waits.write(rewriteMessages(setup.memory, remove, added, options));
+  const kept = run.messages.filter(({ id }) => !remove.includes(id));
+  conversation.replace([...kept, ...added]);
   takeCalls(run, added);
 }
 
-/** Removes messages. The next write stores this change. */
-export async function discard(run: Run, ids: readonly string[]): Promise<void> {
-  await run.waits.write(run.setup.memory.delete(ids, { later: true }));
-  run.conversation.replace(without(run.messages, ids));
+/** Stores the session's values, with all that waits for the next write. */
+export async function storeState({ setup }: Run): Promise<void> {
+  await setup.memory.flush?.();
 }
 
 /** Adds notes to the log and applies them to the states of the open tool calls. */
@@ -94,15 +99,16 @@ export function note(
   return run.waits.write(run.setup.memory.note?.(notes, options));
 }
 
+/** Stores that a tool is about to start. The caller then decides whether it may still start. */
+export function storeStart({ waits, setup }: Run, start: RunNote): Promise<void> {
+  return waits.write(setup.memory.note?.([start], { now: true }));
+}
+
 /** Writes the end of the run to the log, once. */
 export async function closeLog(run: Run, reason: string): Promise<void> {
-  const { runId, status, log } = run;
+  const { runId, status, log, setup, waits } = run;
   if (log.isClosed) return;
   log.isClosed = true;
   for (const work of log.lastWork.splice(0)) await work(run);
-  await run.waits.write(run.setup.memory.flush?.({ runId, reason, calls: status.calls }));
-}
-
-function without(messages: readonly Msg[], ids: readonly string[]): readonly Msg[] {
-  return messages.filter(({ id }) => !ids.includes(id));
+  await waits.write(setup.memory.flush?.({ runId, reason, calls: status.calls }));
 }

@@ -8,69 +8,91 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-outcome.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
-import type { Middleware, OuterStep } from '../middleware.ts';
-import { endAborted } from '../step/finish.ts';
+import type { InnerStep, Middleware, OuterStep } from '../middleware.ts';
 import { callState } from './open-calls.ts';
 import type { Run } from './run.ts';
 import { partsWith } from './run-setup.ts';
 
-/** The wrappers of steps. `wrapModel` is not one of them, because it wraps an object. */
-export type StepWrapper = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
+/** All wrappers but `wrapModel`, which wraps an object. */
+type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
 
-/** The step inside the wrappers `K`. */
-type StepIn<K extends StepWrapper> = Parameters<NonNullable<Middleware[K]>>[0];
+/** Wrappers that call their `next` once. */
+type StepKey = Exclude<WrapperKey, 'wrapTool'>;
 
-type GivenTo<K extends StepWrapper> = Parameters<StepIn<K>>[0];
+/** The `next` of the wrappers `K`. */
+type NextOf<K extends WrapperKey> = Parameters<NonNullable<Middleware[K]>>[0];
+type GivenTo<K extends WrapperKey> = Parameters<NextOf<K>>[0];
+type MadeBy<K extends WrapperKey> = Awaited<ReturnType<NextOf<K>>>;
+type Step<K extends WrapperKey> = InnerStep<GivenTo<K>, MadeBy<K>>;
 
-type MadeBy<K extends StepWrapper> = Awaited<ReturnType<StepIn<K>>>;
-
-/** Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the outermost. */
-export function runWrapped<K extends StepWrapper>(
+/**
+ * Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the outermost.
+ * `recover`: returns what a wrapper makes if it fails.
+ */
+export function runWrapped<K extends StepKey>(
   run: Run,
   key: K,
   given: GivenTo<K>,
-  inner: (run: Run, given: GivenTo<K>) => Promise<MadeBy<K>>,
+  inner: Step<K>,
+  recover?: (thrown: unknown) => Promise<MadeBy<K>>,
 ): Promise<MadeBy<K>> {
-  type Next = (value: GivenTo<K>) => Promise<MadeBy<K>>;
   const parts = partsWith(run.setup, key);
-  if (!parts.length) return inner(run, given);
-  const isTool = key === 'wrapTool';
-  const innermost: Next = (value) =>
-    isTool ? inner(run, value) : run.waits.inner(() => inner(run.alive(), value));
-  const around = (next: Next, part: Middleware): Next => {
-    const begin = (value: GivenTo<K>): Promise<MadeBy<K>> => {
-      const inside = isTool ? next : once(next, `${key}() of "${part.name ?? 'unnamed'}"`);
-      const result = part[key]!(inside as never) as unknown as OuterStep<GivenTo<K>, MadeBy<K>>;
-      if (typeof result !== 'function') checkFields(`${key}()`, { result }, 'result:function');
-      return result(value, run, run.alive().steps);
+  if (!parts.length) return inner(given);
+  const innermost: Step<K> = (value) =>
+    run.waits.inner(() => {
+      run.alive();
+      return inner(value);
+    });
+  const wrap = (next: Step<K>, part: Middleware): Step<K> => {
+    return (value) => {
+      // If a wrapper hangs after an abort, the outer wrappers still end.
+      const made = run.waits.wrapper(
+        () => takePlace(run, part, key, once(next, key, part))(value),
+        (result) => checkMade(run, key, result),
+      );
+      return recover ? made.catch(recover) : made;
     };
-    return (value) =>
-      isTool
-        ? (boundedTool(run, value as ToolCall, () => begin(value)) as Promise<MadeBy<K>>)
-        : boundedStep(run, key, () => begin(value));
   };
-  return parts.reduceRight(around, innermost)(given);
+  return parts.reduceRight(wrap, innermost)(given);
 }
 
-/** Returns the `next` of a wrapper that may call it once. */
+/** Runs one tool call inside `wrapTool` of all middleware. They may call `next` several times. */
+export function runWrappedTool(
+  run: Run,
+  call: ToolCall,
+  inner: Step<'wrapTool'>,
+): Promise<ToolOutcome> {
+  const wrap = (next: Step<'wrapTool'>, part: Middleware): Step<'wrapTool'> => {
+    return (given) => boundedTool(run, given, () => takePlace(run, part, 'wrapTool', next)(given));
+  };
+  return partsWith(run.setup, 'wrapTool').reduceRight(wrap, inner)(call);
+}
+
+/** Returns what a middleware puts in the place of the step `next`. */
+function takePlace<K extends WrapperKey>(
+  run: Run,
+  part: Middleware,
+  key: K,
+  next: Step<K>,
+): Step<K> {
+  const outer = part[key]!(next as never) as unknown as OuterStep<GivenTo<K>, MadeBy<K>>;
+  if (typeof outer !== 'function') checkFields(`${key}()`, { result: outer }, 'result:function');
+  return (given) => outer(given, run, run.alive().steps);
+}
+
+/** Returns a `next` that rejects its second call. */
 function once<Given, Made>(
-  next: (given: Given) => Promise<Made>,
-  wrapper: string,
-): (given: Given) => Promise<Made> {
+  next: InnerStep<Given, Made>,
+  key: StepKey,
+  { name = 'unnamed' }: Middleware,
+): InnerStep<Given, Made> {
   let isCalled = false;
   return (given) => {
-    if (isCalled) return Promise.reject(misconfigured(`${wrapper} may call next() once.`));
+    if (isCalled)
+      return Promise.reject(misconfigured(`${key}() of "${name}" may call next() once.`));
     isCalled = true;
     return next(given);
   };
-}
-
-/** Waits for a wrapper. If it hangs after an abort, the outer wrappers still end. */
-function boundedStep<Made>(run: Run, key: StepWrapper, begin: () => Promise<Made>): Promise<Made> {
-  const made = run.waits.wrapper(begin, (result) => checkMade(run, key, result));
-  if (key !== 'wrapRun') return made;
-  // The outer wrappers get the result of an aborted run.
-  return made.catch((thrown: unknown) => endAborted(run, thrown) as Promise<Made>);
 }
 
 /**
@@ -94,7 +116,7 @@ async function boundedTool(
 }
 
 /** Fields of what a wrapper makes, for `checkFields`. The others make a `Next`. */
-const madeFields: { readonly [K in StepWrapper]?: string } = {
+const madeFields: { readonly [K in StepKey]?: string } = {
   wrapRun: 'reason,text:string message:object',
   wrapInput: 'messages,decisions:array',
   wrapRequest: 'messages,tools:array',
@@ -103,7 +125,7 @@ const madeFields: { readonly [K in StepWrapper]?: string } = {
 const endingFields = 'kind:answer|stored|told|refused|stopped reason:string';
 
 /** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
-function checkMade(run: Run, key: StepWrapper, made: unknown): void {
+function checkMade(run: Run, key: StepKey, made: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
   const { to, kind } = Object(made) as Partial<Record<'to' | 'kind', unknown>>;

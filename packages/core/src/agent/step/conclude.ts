@@ -1,28 +1,21 @@
 import type { EventOf } from '../../event/agent-event.ts';
+import type { WriteOptions } from '../../memory/memory.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { isResult, isSuspension, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { errorResult, interruptedResult } from '../../tool/tool-result.ts';
-import { controlOf, type Jump } from '../next.ts';
 import { callState, suspendCall } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
-import { append } from '../run/session.ts';
+import { append, reload } from '../run/session.ts';
 
 /** Number of ticks of `run.pace` that a tool call counts for. */
 const ticksOfCall = 10;
-
-interface ConcludeOptions {
-  /** List that gets the jumps which the hooks ask for. */
-  readonly jumps?: Jump[];
-  /** Whether the next write may store the result. */
-  readonly later?: boolean;
-}
 
 /** Ends or suspends a tool call, or leaves it open. */
 export async function endCall(
   run: Run,
   toolUse: ToolUse,
   outcome: ToolOutcome,
-  options: ConcludeOptions,
+  options?: WriteOptions,
 ): Promise<void> {
   if (isSuspension(outcome)) suspendCall(run, toolUse, outcome);
   else if (isResult(outcome)) await conclude(run, toolUse, outcome, options);
@@ -35,16 +28,15 @@ export async function conclude(
   run: Run,
   toolUse: ToolUse,
   result: ToolResult,
-  { jumps = [], later = false }: ConcludeOptions = {},
+  options?: WriteOptions,
 ): Promise<void> {
   const pause = run.pace.tick(run.now(), ticksOfCall);
   if (pause) await pause;
-  const event = await reviewResult(run, { toolUse, result }, jumps);
+  const event = await reviewResult(run, { toolUse, result });
   const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);
   try {
-    await append(run, [message], { later });
+    await append(run, [message], options);
   } catch (error) {
-    // The memory may have kept the result.
     if (!run.waits.isAbort(error)) await reload(run);
     throw error;
   }
@@ -59,10 +51,9 @@ export async function conclude(
 async function reviewResult(
   run: Run,
   fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
-  jumps: Jump[],
 ): Promise<EventOf<'post-acting'>> {
   try {
-    return await run.outbox.modify('post-acting', fields, controlOf(jumps, 'post-acting'));
+    return await run.outbox.modify('post-acting', fields);
   } catch (error) {
     if (!run.failure && run.waits.isAbort(error)) throw error;
     const { toolUse, result: given } = fields;
@@ -70,17 +61,12 @@ async function reviewResult(
     const result = given.state === 'interrupted' ? given : failed;
     const event = run.outbox.event('post-acting', { toolUse, result });
     try {
-      await run.hooks.notify(event);
+      await run.outbox.notify(event);
     } catch {
       // The call fails with the first error.
     }
     return event;
   }
-}
-
-async function reload(run: Run): Promise<void> {
-  const log = await run.waits.read(run.setup.memory.read()).catch(() => run.messages);
-  run.conversation.replace(log);
 }
 
 /**
@@ -95,8 +81,8 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
 /**
  * Gives each open tool call an `interrupted` result. Then sorts the conversation as models require:
  * each result follows its tool call. If the agent call fails, leaves pending tool calls open,
- * so that a person can still decide about them. After a timeout, closes them, too. Rejects with the first failure,
- * after it has tried to close all tool calls.
+ * so that a person can still decide about them. After a timeout, closes them, too. Rejects with the
+ * first failure, after it has tried to close all tool calls.
  */
 export async function closeCalls(run: Run): Promise<void> {
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
@@ -109,6 +95,8 @@ export async function closeCalls(run: Run): Promise<void> {
     });
   }
   run.conversation.sort();
+  // What hooks ask for counts for tool calls that run.
+  run.outbox.takeJump();
   failure = run.failure ?? failure;
   if (failure) throw failure;
 }

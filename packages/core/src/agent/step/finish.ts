@@ -1,16 +1,17 @@
+import { toCallInput } from '../../event/call-input.ts';
+import type { Jump, JumpReason } from '../../event/hook.ts';
 import { withMetadata } from '../../message/metadata-keys.ts';
-import type { AgentResult, StopReason } from '../../event/agent-result.ts';
+import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { closeCalls } from './conclude.ts';
-import type { EndBase, Ending, ToldReason } from '../next.ts';
-import { resultOf } from '../run/report.ts';
+import type { EndBase, Ending, Next, ToldReason } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
-import { append, closeLog } from '../run/session.ts';
+import { append } from '../run/session.ts';
 
 // If something stops a run, `endStopped` and `endingOf` say how it ends. `finish` carries out each
-// ending. `endAborted` ends a run whose wrapper hangs after an abort.
+// ending.
 
 /**
  * Ends an agent call that was interrupted, paused, aborted or refused. Stores the part of the reply
@@ -70,8 +71,11 @@ const keepingCalls: readonly StopReason[] = ['suspended', 'stopped-by-hook'];
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
 const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
 
-/** Passes the answer through the hooks, and stores it and the end of the run. */
-export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
+/** How a run has ended, with its last message. */
+export type Finished = EndBase & { readonly message: Msg };
+
+/** Passes the answer through the hooks, and stores it. */
+export async function finish(run: Run, ending: Ending): Promise<Finished> {
   const keepsCalls = keepingCalls.includes(ending.reason);
   // A rejection of the input changes nothing.
   if (!keepsCalls && run.halt.how !== 'rejected') await closeCalls(run);
@@ -87,31 +91,41 @@ export async function finish(run: Run, ending: Ending): Promise<AgentResult> {
   // If the agent call was aborted before its answer, the message is empty.
   const isInLog = run.conversation.has(message.id);
   if (message.content.length && ending.reason !== 'rejected' && !isInLog) {
-    // `close` writes the answer together with the end of the run, unless it has to wait before.
+    // `closeLog` writes the answer together with the end of the run, unless it has to wait before.
     await append(run, [message], { later: !run.log.lastWork.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
     if (toolUsesOf(message).length && !keepsCalls) await closeCalls(run);
   }
-  await closeLog(run, ending.reason);
-  return resultOf(run, ending, message);
-}
-
-/**
- * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
- * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown` if
- * it does not come from the abort.
- */
-export async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
-  if (!run.waits.isAbort(thrown)) throw thrown;
-  run.moveTo('stopping');
-  if (run.failure) throw run.failure;
-  await closeLog(run, 'aborted');
-  run.moveTo('over');
-  return resultOf(run, { reason: 'aborted' });
+  return { ...ending, message };
 }
 
 /** Sends the text of a message that no model streams to the readers. */
 export function tellText(run: Run, message: Msg): Promise<void> {
   const blockId = `${message.id}:0`;
   return run.outbox.tell('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
+}
+
+/** Carries out a hook's jump. `message`: the model's last reply, which the log may not have yet. */
+export async function carryOut(
+  run: Run,
+  { at, to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
+  message?: Msg,
+): Promise<Next> {
+  const end: EndBase<JumpReason> = {
+    reason: why,
+    ...(why === 'stopped-by-hook' && { stoppedAt: at }),
+  };
+  if (to === 'stop') return { ...end, kind: 'stopped', message };
+  const messages = [...toCallInput(given, run.options).messages];
+  const last = to === 'end' ? messages.pop() : undefined;
+  if (message && !run.conversation.has(message.id)) messages.unshift(message);
+  // Do not store an empty reply.
+  await append(
+    run,
+    messages.filter(({ content }) => content.length),
+  );
+  if (to === 'model') return { to, isAsked: true };
+  if (to === 'tools') return { to };
+  await closeCalls(run);
+  return last ? told(run, last, end) : { ...end, kind: 'stopped', message };
 }

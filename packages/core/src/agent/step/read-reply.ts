@@ -1,6 +1,7 @@
 import { withMetadata } from '../../message/metadata-keys.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
+import { setFields } from '../../message/json/set-fields.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { KeptReply, ModelRequest } from '../../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts';
@@ -73,11 +74,7 @@ function keptReply(run: Run): KeptReply | undefined {
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {
   const { finishReason, usage, metadata } = reply;
-  const about = {
-    ...metadata,
-    ...(finishReason && { finishReason }),
-    ...(usage && { usage: { ...usage } }),
-  };
+  const about = setFields({ ...metadata, finishReason, usage: usage && { ...usage } });
   return run.message('assistant', reply.content({ partial: false }), { id, metadata: about });
 }
 
@@ -88,8 +85,12 @@ function incomplete(run: Run, reply: ReplyAssembler, id: string): ModelReply {
   return { type: 'incomplete', message: run.message('assistant', content, { id, metadata }) };
 }
 
-/** Returns the part of a reply to store after an abort: everything except the tool calls. */
-export function releasedPart(reply: Msg): Msg | undefined {
+/**
+ * Returns the part of a reply to store after an abort: everything except the tool calls. Returns
+ * nothing if the log has the reply already.
+ */
+export function releasedPart(run: Run, reply: Msg | undefined): Msg | undefined {
+  if (!reply || run.conversation.has(reply.id)) return undefined;
   const content = reply.content.filter(({ type }) => type !== 'tool_use');
   if (!content.length) return undefined;
   return withMetadata({ ...reply, content }, { partial: 'aborted' });

@@ -1,24 +1,31 @@
 import { messageOf } from '../../error/agent-error.ts';
-import type { ToolUse } from '../../message/content-block.ts';
+import type { EventData, EventOf } from '../../event/agent-event.ts';
+import { resumeOfStarted } from '../../memory/log/resumption.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ReadyCall, ToolCall } from '../../tool/prepare-call.ts';
+import {
+  prepareCall,
+  type Prepared,
+  type ReadyCall,
+  type ToolCall,
+} from '../../tool/prepare-call.ts';
 import { runCall } from '../../tool/run-call.ts';
 import { isResult, notStarted, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
-import { errorResult } from '../../tool/tool-result.ts';
-import type { Round } from '../middleware.ts';
-import { firstOf, type Jump, type Next } from '../next.ts';
-import { callState, pendingCallsOf, takeNotes } from '../run/open-calls.ts';
+import { deniedResult, errorResult, interruptedResult } from '../../tool/tool-result.ts';
+import { requireParts } from '../check-options.ts';
+import type { OpenCall, Round } from '../middleware.ts';
+import type { Next } from '../next.ts';
+import { callState, markReady, pendingCallsOf, takeNotes } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
-import { runWrapped } from '../run/wrapped-step.ts';
-import { checkCalls, mayStart, prepare, type CheckedCall } from './check-calls.ts';
+import { storeStart } from '../run/session.ts';
+import { runWrapped, runWrappedTool } from '../run/wrapped-step.ts';
 import { endCall, failCall } from './conclude.ts';
-import { endStopped } from './finish.ts';
-import { carryOut } from './jump.ts';
+import { carryOut, endStopped } from './finish.ts';
 
 /** Runs the open tool calls inside `wrapRound`, and says what follows. */
 export function runRound(run: Run): Promise<Next> {
-  return runWrapped(run, 'wrapRound', { calls: run.openCalls }, innerRound);
+  return runWrapped(run, 'wrapRound', { calls: run.openCalls }, (round) => innerRound(run, round));
 }
 
 /**
@@ -26,53 +33,158 @@ export function runRound(run: Run): Promise<Next> {
  * Results enter the log as they arrive.
  */
 async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Next> {
-  // What hooks ask for takes effect after the round, but a `stop` prevents the start of tools.
-  const jumps: Jump[] = [];
-  const checked = await checkCalls(run, calls, jumps);
+  const checked = await checkCalls(run, calls);
   const queue = toolQueue(parallelTools ?? run.options.limits.parallelTools);
-  const running = { run, jumps, messages: run.request };
-  for (const one of checked) queue.start(one.checked.toolUse, (sink) => start(running, one, sink));
+  const messages = run.request;
+  for (const one of checked)
+    queue.start(one.checked.toolUse, (sink) => start(run, one, { ...sink, messages }));
   for (let items = await queue.next(); items; items = await queue.next()) {
     for (const item of items) {
       // After a failure, such as a full store, the other tools stop. Their results still count.
-      await handle(run, item, jumps).catch((error: unknown) => run.fail(error));
+      await handle(run, item).catch((error: unknown) => run.fail(error));
     }
   }
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');
-  const jump = firstOf(jumps);
+  const jump = run.outbox.takeJump();
   if (jump) return carryOut(run, jump, message);
   if (run.stopped) return endStopped(run);
   if (!pendingCallsOf(run).length) return { to: 'model' };
   return { kind: 'stopped', reason: 'suspended', message };
 }
 
+/** A tool call whose tool may start. */
+interface CheckedCall {
+  readonly call: OpenCall;
+  readonly checked: Prepared;
+}
+
+/**
+ * Checks the calls of a round in order, and passes each one through the `pre-acting` hooks. Returns
+ * the calls whose tools may start. The others get their results or stay open. After a `stop`, the
+ * remaining calls stay open.
+ */
+async function checkCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly CheckedCall[]> {
+  const ready: CheckedCall[] = [];
+  for (const [index, call] of calls.entries()) {
+    if (run.outbox.isStopAsked) break;
+    const made = await checkCall(run, call);
+    // Given results enter the log in one write.
+    const later = calls[index + 1]?.result !== undefined;
+    if ('ok' in made) ready.push({ call, checked: made });
+    else await endCall(run, call.toolUse, made, { later });
+  }
+  return ready;
+}
+
+/** Returns the checked call if its tool may start, or else the outcome of the call. */
+async function checkCall(run: Run, call: OpenCall): Promise<Prepared | ToolOutcome> {
+  const { toolUse, state, result } = call;
+  if (result) return result;
+  if ((state.pending && !state.decision) || !mayStart(run)) return notStarted;
+  let checked = await prepare(run, toolUse);
+  const ended = state.started && afterStart(call, checked);
+  if (ended) return ended;
+  // An earlier run has passed the call through the hooks.
+  if (!state.toolUse) {
+    const reviewed = await review(run, checked);
+    if (!('ok' in reviewed)) return reviewed;
+    checked = reviewed;
+  }
+  markReady(run, call, checked.toolUse);
+  return checked;
+}
+
+/**
+ * Returns whether tools may start. A `stop` of a hook, an interrupt or an abort prevents it. A run
+ * that is only suspended continues with its open calls.
+ */
+function mayStart({ outbox, stopped }: Run): boolean {
+  return !outbox.isStopAsked && (!stopped || stopped === 'suspended');
+}
+
+/** Finds the tool and validates the input. */
+async function prepare(run: Run, toolUse: ToolUse): Promise<Prepared> {
+  try {
+    const prepared = await run.waits.code(prepareCall(run.tools, toolUse));
+    if (prepared.ok) requireParts(run.setup.use, prepared.tool);
+    return prepared;
+  } catch (error) {
+    if (run.waits.isAbort(error)) throw error;
+    // If a schema throws, only this tool call fails.
+    return { ok: false, problem: messageOf(error), toolUse };
+  }
+}
+
+/**
+ * Returns the outcome of a call whose tool may have started in an earlier run, or nothing if the
+ * tool may run again. No hook may repair such a call.
+ */
+function afterStart({ toolUse, state }: OpenCall, checked: Prepared): ToolOutcome | undefined {
+  if (!checked.ok) return errorResult(checked.toolUse, checked.problem);
+  if (state.decision || !checked.tool.execute) return undefined;
+  const resume = resumeOfStarted(checked.tool);
+  if (resume === 'run') return undefined;
+  return resume === 'close' ? interruptedResult(toolUse) : { suspended: '', kind: 'replay' };
+}
+
+/**
+ * Passes the tool call to the `pre-acting` hooks, which may change, reject or stop it. If the tool
+ * call cannot run, the event names the problem. After a hook changes the tool call, the next hook
+ * gets the problem of the changed one.
+ */
+async function review(run: Run, first: Prepared): Promise<Prepared | ToolOutcome> {
+  let refusal: ToolResult | undefined;
+  let checked = first;
+  const reject = (reason: string): void => {
+    refusal ??= deniedResult(first.toolUse, reason);
+  };
+  const renew = async (given: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
+    if (given.toolUse === checked.toolUse) return given;
+    // The tool call keeps its id, because the result must name the id that the model chose.
+    const toolUse = { ...given.toolUse, id: first.toolUse.id };
+    checked = await prepare(run, toolUse);
+    const { problem: _before, ...event } = given;
+    return { ...event, ...shownAs(checked) };
+  };
+  let event: EventOf<'pre-acting'>;
+  try {
+    event = await run.outbox.modify('pre-acting', shownAs(first), { reject, renew });
+  } catch (error) {
+    if (run.aborted) throw error;
+    return failCall(run, first.toolUse, error, 'A hook failed before this call began.');
+  }
+  await run.outbox.push([event]);
+  return run.outbox.isStopAsked ? notStarted : (refusal ?? checked);
+}
+
+function shownAs({ toolUse, ...checked }: Prepared): EventData<'pre-acting'> {
+  return checked.ok ? { toolUse } : { toolUse, problem: checked.problem };
+}
+
 /** Handles what a running tool has put into the queue. */
-async function handle(run: Run, item: ToolQueueItem, jumps: Jump[]): Promise<void> {
+async function handle(run: Run, item: ToolQueueItem): Promise<void> {
   const { toolUse } = item;
   if (item.type === 'events') return run.outbox.push(run.outbox.adopt(item.events));
   // A decision may have changed the arguments.
   if (item.type === 'outcome')
-    return endCall(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome, { jumps });
+    return endCall(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome);
   // After an abort, nobody needs progress events, and a hook could hang.
   if (run.aborted) return;
   return run.outbox.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
 }
 
-/** What the tools of a round share. */
-interface Running {
-  readonly run: Run;
-  readonly jumps: readonly Jump[];
+/** What a tool gets from its round: where its output goes, and the messages that the model got. */
+interface Surroundings extends ToolSink {
   readonly messages: readonly Msg[];
 }
 
 /** Starts the tool of a checked call, and returns the outcome. Never rejects. */
-async function start(round: Running, one: CheckedCall, sink: ToolSink): Promise<ToolOutcome> {
-  const { run } = round;
+async function start(run: Run, one: CheckedCall, around: Surroundings): Promise<ToolOutcome> {
   const { toolUse } = one.checked;
   try {
-    return await runTool(round, one, sink);
+    return await runTool(run, one, around);
   } catch (error) {
     const { started, pending } = callState(run, toolUse) ?? {};
     const staysOpen = !started && (run.aborted || pending);
@@ -83,12 +195,11 @@ async function start(round: Running, one: CheckedCall, sink: ToolSink): Promise<
 }
 
 async function runTool(
-  round: Running,
+  run: Run,
   { call, checked }: CheckedCall,
-  sink: ToolSink,
+  around: Surroundings,
 ): Promise<ToolOutcome> {
-  const { run, messages } = round;
-  if (!mayStart(run, round.jumps)) return notStarted;
+  if (!mayStart(run)) return notStarted;
   // An earlier call may have changed the tools, for example their groups.
   const isSame = checked.ok && run.tools.find(checked.toolUse.name) === checked.tool;
   const ready = isSame ? checked : await prepare(run, checked.toolUse);
@@ -102,12 +213,13 @@ async function runTool(
     prepare: (toolUse) => prepare(run, toolUse),
   };
   const isExternal = !ready.tool.execute;
-  const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(round, ready, toolUse);
-  const outcome = await runWrapped(run, 'wrapTool', given, (_run, made) =>
-    runCall(made, { ...sink, run, messages, isExternal, begin }),
+  const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(run, ready, toolUse);
+  const outcome = await runWrappedTool(run, given, (made) =>
+    runCall(made, { ...around, run, isExternal, begin }),
   );
   // A wrapper may have answered in place of the tool.
-  if (isResult(outcome) && outcome.state === 'success') countTool(run, ready);
+  if (isResult(outcome) && outcome.state === 'success')
+    run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
   return outcome;
 }
 
@@ -115,17 +227,12 @@ async function runTool(
  * Notes in the log that a tool starts. Does so once per call, even if wrappers try several times.
  * Resolves with false if the tool must not start.
  */
-async function noteStart(round: Running, ready: ReadyCall, toolUse: ToolUse): Promise<boolean> {
-  const { run } = round;
-  if (callState(run, toolUse)?.started) return mayStart(run, round.jumps);
+async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<boolean> {
+  if (callState(run, toolUse)?.started) return mayStart(run);
   const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
-  await run.waits.write(run.setup.memory.note?.([note], { now: true }));
-  if (!mayStart(run, round.jumps)) return false;
+  await storeStart(run, note);
+  if (!mayStart(run)) return false;
   takeNotes(run, [note]);
-  countTool(run, ready);
+  run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
   return true;
-}
-
-function countTool({ report }: Run, { toolUse, tool }: ReadyCall): void {
-  report.toolsUsed.set(toolUse.id, tool.name);
 }

@@ -4,28 +4,33 @@ import { checkNew, type CallInput } from '../../event/call-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
-import { endStopped, tellText } from './finish.ts';
-import { carryOut } from './jump.ts';
+import { carryOut, endStopped, tellText } from './finish.ts';
 import type { OpenCall, SettledInput } from '../middleware.ts';
-import { controlOf, firstOf, type Ending, type Jump, type Next } from '../next.ts';
-import { hookRejection } from '../run/halt.ts';
+import type { Ending, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
-import { append, discard, note, openLog } from '../run/session.ts';
+import { append, edit, note, openLog } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
-/** Admits the input, adds it to the log and says what comes first. */
-export async function settle(run: Run, given: CallInput): Promise<Next> {
+/**
+ * Admits the input, adds it to the log and says what comes first. `admitted`: the input after
+ * `wrapInput`, if that began before the turn of the agent call.
+ */
+export async function settle(
+  run: Run,
+  given: CallInput,
+  admitted: Promise<CallInput> | undefined,
+): Promise<Next> {
   if (run.failure) return endStopped(run);
-  const input = await (run.admitted ?? admitInput(run, given));
+  const input = await (admitted ?? admitInput(run, given));
   await openLog(run);
-  const jumps: Jump[] = [];
-  const messages = await preCall(run, input.messages, jumps);
-  return runWrapped(run, 'wrapSettle', { ...input, messages, jump: firstOf(jumps) }, innerSettle);
+  const messages = await preCall(run, input.messages);
+  const settled: SettledInput = { ...input, messages, jump: run.outbox.takeJump() };
+  return runWrapped(run, 'wrapSettle', settled, (value) => innerSettle(run, value));
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
 export function admitInput(run: Run, given: CallInput): Promise<CallInput> {
-  return runWrapped(run, 'wrapInput', given, async (_run, input) => input);
+  return runWrapped(run, 'wrapInput', given, async (input) => input);
 }
 
 /**
@@ -57,15 +62,13 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
  * Runs the `pre-call` hooks. `options.preCall` decides whether the hooks may change the input.
  * AgentScope's code allows changes; its documentation does not.
  */
-async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<readonly Msg[]> {
-  const { stop, jumpTo } = controlOf(jumps, 'pre-call');
-  const reject = (why: string): void => run.refuse(hookRejection(why));
-  const control = { stop, jumpTo, reject };
-  const isNotification = run.options.preCall === 'notification';
-  const event = isNotification
-    ? run.outbox.event('pre-call', { input })
-    : await run.outbox.modify('pre-call', { input }, control);
-  if (isNotification) await run.hooks.notify(event, control);
+async function preCall(run: Run, given: readonly Msg[]): Promise<readonly Msg[]> {
+  const isFixed = run.options.preCall === 'notification';
+  const event = await run.outbox.modify(
+    'pre-call',
+    { input: given },
+    isFixed ? { renew: async (changed) => ({ ...changed, input: given }) } : {},
+  );
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.halt.how === 'rejected') throw run.halt.error;
@@ -74,16 +77,16 @@ async function preCall(run: Run, input: readonly Msg[], jumps: Jump[]): Promise<
 }
 
 /**
- * Throws `PENDING_TOOL_CALLS` if a new message arrives while tool calls wait. A call needs no
- * decision if it has not started and only waits for other calls.
+ * Throws `PENDING_TOOL_CALLS` if a new message arrives while tool calls are open. If it comes with
+ * decisions, the run first runs these calls. One that has not started then needs no decision,
+ * unless it waits for one.
  */
 function checkOpenCalls(open: readonly OpenCall[], decisions: readonly Decision[]): void {
-  const decided = decisions.map(({ toolUseId }) => toolUseId);
-  const isLeft = open.some(({ toolUse, state: { started, pending } }) => {
-    const isDeferred = decided[0] && !started && !pending;
-    return !isDeferred && !decided.includes(toolUse.id);
-  });
-  if (!isLeft) return;
+  const isInTheWay = ({ toolUse, state: { started, pending } }: OpenCall): boolean => {
+    const runsFirst = decisions.length > 0 && !started && !pending;
+    return !runsFirst && decisions.every(({ toolUseId }) => toolUseId !== toolUse.id);
+  };
+  if (!open.some(isInTheWay)) return;
   const names = open.map(
     ({ toolUse: { id, name }, state }) => `"${name}" (${id}, ${state.pending?.kind ?? 'open'})`,
   );
@@ -100,12 +103,8 @@ function resumption(run: Run): Resumption {
   const { memory, status } = run.setup;
   // A memory without `note` does not store whether the run of its last answer has ended.
   const openRun = memory.note && status.suspendedRun;
-  const found = resumptionOf({ messages: run.messages, openRun });
+  const found = resumptionOf({ messages: run.messages, openRun }, run.options.name);
   if (found.type !== 'nothing') return found;
-  const speaker = run.messages.at(-1)?.name;
-  // The agent observed a message of another agent and has not answered it (AgentScope: `observe`).
-  if (speaker !== undefined && speaker !== run.options.name)
-    return { type: 'unanswered', removed: [] };
   throw new AgentError('INVALID_INPUT', 'The call needs an input.');
 }
 
@@ -115,10 +114,7 @@ function resumption(run: Run): Resumption {
  */
 async function removeLeftovers(run: Run, { removed }: Resumption): Promise<void> {
   if (!removed.length) return;
-  await discard(
-    run,
-    removed.map(({ id }) => id),
-  );
+  await edit(run, { remove: removed.map(({ id }) => id) }, { later: true });
   await run.outbox.tell('step-reset', { reason: 'resume' });
 }
 

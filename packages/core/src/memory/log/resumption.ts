@@ -26,8 +26,12 @@ export interface Resumption {
   readonly answer?: Msg;
 }
 
-/** Returns how an agent call without input continues the log. The first rule that fits decides. */
-export function resumptionOf({ messages, openRun }: LogEnd): Resumption {
+/**
+ * Returns how an agent call without input continues the log. The first rule that fits decides.
+ * `agent`: name of the agent. Another agent's message at the end is unanswered (AgentScope:
+ * `observe`).
+ */
+export function resumptionOf({ messages, openRun }: LogEnd, agent?: string): Resumption {
   const index = messages.findLastIndex(isKept);
   const last = messages[index];
   if (!last) return { type: 'nothing', removed: [] };
@@ -36,7 +40,10 @@ export function resumptionOf({ messages, openRun }: LogEnd): Resumption {
   if (openCalls(messages).length) return { type: 'open-calls', removed: [] };
   if (removed.length) return { type: 'partial', removed };
   if (last.role !== 'assistant') return { type: 'unanswered', removed };
-  if (openRun === undefined) return { type: 'nothing', removed };
+  if (openRun === undefined) {
+    const isOfAgent = agent === undefined || (last.name ?? agent) === agent;
+    return { type: isOfAgent ? 'nothing' : 'unanswered', removed };
+  }
   return { type: 'answered', removed, answer: last };
 }
 

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { setFields } from '../../agent/use-list.ts';
+import { setFields } from '../../message/json/set-fields.ts';
 import type { AgentErrorData } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';

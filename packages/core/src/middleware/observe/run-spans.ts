@@ -1,5 +1,5 @@
 import type { RunContext } from '../../agent/middleware.ts';
-import { setFields } from '../../agent/use-list.ts';
+import { setFields } from '../../message/json/set-fields.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentResult } from '../../event/agent-result.ts';

@@ -1,4 +1,4 @@
-import { setFields } from '../../../agent/use-list.ts';
+import { setFields } from '../../../message/json/set-fields.ts';
 import { AgentError, messageOf, misconfigured } from '../../../error/agent-error.ts';
 import { shortenText } from '../../../message/shorten-text.ts';
 import { isRecord } from '../../../message/json/is-record.ts';

@@ -1,13 +1,17 @@
 import { checkRequest } from '../../event/check-event.ts';
+import type { EventData, EventOf } from '../../event/agent-event.ts';
+import type { ModifiableEvent } from '../../event/hook.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
-import { closeCalls } from './conclude.ts';
-import { revise } from './jump.ts';
-import type { RequestDraft } from '../middleware.ts';
+import type { Reply, RequestDraft } from '../middleware.ts';
 import type { Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
+import { append } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
+import { closeCalls } from './conclude.ts';
+import { carryOut, told } from './finish.ts';
 
 /**
  * Makes the next model request from the log, and passes it through `wrapRequest`. Closes open tool
@@ -28,7 +32,7 @@ export async function nextRequest(run: Run, isAsked: boolean): Promise<ModelRequ
     beside: [],
     limit: run.iteration >= iterations ? 'max-iterations' : undefined,
   };
-  return runWrapped(run, 'wrapRequest', draft, (_run, given) => innerRequest(run, given, messages));
+  return runWrapped(run, 'wrapRequest', draft, (given) => innerRequest(run, given, messages));
 }
 
 /**
@@ -53,4 +57,41 @@ async function innerRequest(
     if (run.waits.isAbort(thrown)) run.iteration -= 1;
     throw thrown;
   }
+}
+
+/** Passes a reply through `wrapReply`, and says what follows it. */
+export function afterReply(run: Run, reply: Reply): Promise<Next> {
+  return runWrapped(run, 'wrapReply', reply, (given) => innerReply(run, given));
+}
+
+/** Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. */
+async function innerReply(run: Run, given: Reply): Promise<Next> {
+  if (!given.request) return told(run, given.message, { reason: given.reason });
+  const { event, next } = await revise(run, 'post-reasoning', { message: given.message });
+  if (next) return next;
+  const { message } = event;
+  if (!toolUsesOf(message).length) return { kind: 'answer', reason: 'stop', message };
+  await append(run, [message]);
+  return { to: 'tools' };
+}
+
+/** An event after its hooks, and what they asked for. */
+export interface Revised<K extends ModifiableEvent> {
+  readonly event: EventOf<K>;
+  readonly next?: Next;
+}
+
+/**
+ * Passes an event through the hooks, then to the readers. Carries out what the hooks asked for.
+ */
+export async function revise<K extends ModifiableEvent>(
+  run: Run,
+  type: K,
+  data: EventData<K>,
+): Promise<Revised<K>> {
+  const event = await run.outbox.revise(type, data);
+  const jump = run.outbox.takeJump();
+  if (!jump) return { event };
+  const { message } = event as { readonly message?: Msg };
+  return { event, next: await carryOut(run, jump, message) };
 }

@@ -1,0 +1,157 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { CallInput } from '../event/call-input.ts';
+import { textOf, toolUsesOf } from '../message/message-text.ts';
+import { setFields } from '../message/json/set-fields.ts';
+import type { Msg } from '../message/msg.ts';
+import { loop } from './loop.ts';
+import type { EndBase } from './next.ts';
+import { pendingCallsOf } from './run/open-calls.ts';
+import type { Run } from './run/run.ts';
+import { closeLog, restore } from './run/session.ts';
+import { runWrapped } from './run/wrapped-step.ts';
+
+/**
+ * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
+ * Sends `error` before `run-end` if the agent call fails. `input` is absent if the agent call was
+ * refused, or aborted before its turn. Nothing is stored then. `admitted`: the input after
+ * `wrapInput`, if that began before the turn.
+ */
+export async function runAgentCall(
+  run: Run,
+  input?: CallInput,
+  admitted?: Promise<CallInput>,
+): Promise<AgentResult> {
+  if (input) run.status.runs += 1;
+  run.timeout.start();
+  try {
+    return await tellEnd(run, await runToResult(run, input, admitted), false);
+  } catch (thrown) {
+    const failure = AgentError.from(thrown);
+    const error = failure.toJSON();
+    await closeLog(run, 'error').catch(() => {});
+    run.moveTo('over');
+    await tellLast(run, run.outbox.event('error', { error }), true);
+    const result = resultOf(run, { reason: 'error', error, message: run.failureMessage });
+    const shown = await tellEnd(run, result, true);
+    if (run.callOptions.throwOnError === false) return shown;
+    throw failure;
+  } finally {
+    run.timeout.stop();
+  }
+}
+
+/** Runs the loop inside `wrapRun`. Whoever ends the run, the log then has its end. */
+async function runToResult(
+  run: Run,
+  input: CallInput | undefined,
+  admitted: Promise<CallInput> | undefined,
+): Promise<AgentResult> {
+  run.resumes = await resumedRun(run, input);
+  await run.outbox.tell('run-start', setFields({ resumes: run.resumes }));
+  // A hook may have rejected the agent call.
+  const begins = input && !('error' in run.halt) && !run.waits.abandoned;
+  if (!begins) return endWith(run, await loop(run));
+  const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
+  const inner = async (given: CallInput): Promise<AgentResult> =>
+    endWith(run, await loop(run, given, admitted));
+  const result = await runWrapped(run, 'wrapRun', input, inner, recover).catch(recover);
+  // A wrapper may have answered without `next`.
+  await closeLog(run, result.reason);
+  return result;
+}
+
+/** Returns the id of the run that the agent call resumes, if any. */
+async function resumedRun(run: Run, input: CallInput | undefined): Promise<string | undefined> {
+  if (!input?.messages.every(({ role }) => role === 'tool')) return undefined;
+  const { status } = run;
+  // Another process may have begun the run, so the state comes from the log. If this read fails,
+  // the loop reports the failure.
+  if (!run.aborted) await restore(run).catch(() => {});
+  return status.suspendedRun ?? status.stoppedRun;
+}
+
+/** Writes the end of the run to the log, and returns the result. */
+async function endWith(run: Run, end: End): Promise<AgentResult> {
+  await closeLog(run, end.reason);
+  return resultOf(run, end);
+}
+
+/**
+ * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
+ * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown` if
+ * it does not come from the abort.
+ */
+async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
+  if (!run.waits.isAbort(thrown)) throw thrown;
+  run.moveTo('stopping');
+  if (run.failure) throw run.failure;
+  const result = await endWith(run, { reason: 'aborted' });
+  run.moveTo('over');
+  return result;
+}
+
+/** How a run ended, and its last message. */
+type End = EndBase & { readonly message?: Msg | undefined };
+
+function resultOf(run: Run, { message = run.message('assistant', []), ...end }: End): AgentResult {
+  const { usage, warnings } = run;
+  const { reason, output, error, stoppedAt } = end;
+  return {
+    text: textOf(message),
+    message,
+    ...setFields({ reason, output, error, stoppedAt, warnings: warnings[0] && warnings }),
+    usage,
+    toolsUsed: toolsUsedBy(run),
+    durationMs: run.now() - run.startedAt,
+    iterations: run.iteration,
+    pending: pendingCallsOf(run),
+    sessionVersion: run.setup.memory.sessionVersion ?? 0,
+  } as AgentResult;
+}
+
+/** Returns the names of the used tools, in the order of the calls. */
+function toolsUsedBy({ toolsUsed, messages }: Run): readonly string[] {
+  if (!toolsUsed.size) return [];
+  const names = messages.flatMap(toolUsesOf).map(({ id }) => toolsUsed.get(id));
+  return [...new Set(names)].filter((name) => name !== undefined);
+}
+
+/**
+ * Sends one of the last events to hooks and readers. Returns the event that readers see.
+ * `isFailure`: a hook or `mapEvent` that fails must not hide the failure that the event reports.
+ */
+async function tellLast(run: Run, event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
+  let shown = event;
+  try {
+    await run.outbox.notify(event);
+  } catch (error) {
+    if (!isFailure) throw error;
+  }
+  try {
+    shown = run.outbox.shown([event])[0]!;
+  } catch (error) {
+    if (!isFailure) throw error;
+  }
+  await run.outbox.send([shown]);
+  return shown;
+}
+
+/** Sends `run-end`. Returns the result that readers see. */
+async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promise<AgentResult> {
+  const shown = await tellLast(run, run.outbox.event('run-end', { result }), isFailure);
+  keepEnd(run, result);
+  return shown.type === 'run-end' ? shown.result : result;
+}
+
+/** Keeps how a run ended, for the next agent call. */
+function keepEnd({ runId, status, conversation }: Run, { reason }: AgentResult): void {
+  // A call that was refused or aborted before it began has not read the log.
+  if (!conversation.messages[0]) return;
+  const isStopped = reason === 'interrupted' || reason === 'aborted';
+  const isOpen = reason === 'suspended' || reason === 'error' || conversation.openCalls().length;
+  status.interrupted = reason === 'interrupted';
+  status.stoppedRun = isStopped ? runId : undefined;
+  if (!isOpen) status.suspendedRun = undefined;
+}

@@ -1,0 +1,102 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { CallInput } from '../event/call-input.ts';
+import type { RunDriver } from '../event/readers/run-driver.ts';
+import { abortables } from '../wait/abortable.ts';
+import { runAgentCall } from './agent-call.ts';
+import type { AgentSettings } from './kernel-options.ts';
+import type { Run } from './run/run.ts';
+import { admitInput } from './step/settle.ts';
+
+/** An agent call that runs or waits for its turn. */
+export interface BegunCall {
+  readonly run: Run;
+  readonly input: CallInput;
+  readonly driver: RunDriver;
+  /** The input after `wrapInput`, if the running call was asked to take it. */
+  admitted?: Promise<CallInput>;
+}
+
+/** The calls of one agent: one runs, and later ones are refused or wait for their turn. */
+export class CallLine {
+  readonly #options: Pick<AgentSettings, 'name' | 'whenBusy'>;
+  #running: BegunCall | undefined;
+  /** Results of the calls that run or wait for their turn. */
+  readonly #results: Set<Promise<AgentResult>> = new Set();
+
+  constructor(options: Pick<AgentSettings, 'name' | 'whenBusy'>) {
+    this.#options = options;
+  }
+
+  /** The run of the call whose turn it is. */
+  get run(): Run | undefined {
+    return this.#running?.run;
+  }
+
+  get isBusy(): boolean {
+    return this.#results.size > 0;
+  }
+
+  /** The error for a new call if it is refused because another one runs. */
+  get refusal(): AgentError | undefined {
+    const { name, whenBusy } = this.#options;
+    if (!this.isBusy || whenBusy !== 'reject') return undefined;
+    const message = `The agent "${name}" is busy. Await its call, or set whenBusy.`;
+    return new AgentError('AGENT_BUSY', message);
+  }
+
+  /** Resolves at the end of all calls so far. */
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#results);
+  }
+
+  /**
+   * Runs an agent call when it is its turn, and calls `onTurn` then. Resolves with the result of the
+   * running call if that one takes the input.
+   */
+  async runInTurn(call: BegunCall, onTurn: () => void): Promise<AgentResult> {
+    const { run, input, driver } = call;
+    run.begin();
+    try {
+      if (this.refusal) run.refuse(this.refusal);
+      const { failure } = run;
+      if (failure && run.callOptions.throwOnError !== false) throw failure;
+      if (failure) return await runAgentCall(run);
+      const earlier = this.isBusy ? this.ended() : undefined;
+      this.#results.add(driver.result);
+      const early = earlier && (await this.#waitForTurn(call, earlier));
+      if (early) return early;
+      this.#running = call;
+      onTurn();
+      return await runAgentCall(run, input, call.admitted);
+    } finally {
+      run.end();
+      this.#results.delete(driver.result);
+      if (this.#running === call) this.#running = undefined;
+    }
+  }
+
+  /**
+   * Waits for the end of earlier calls. Resolves with a result if the call gets no turn. Then the
+   * running call has taken its input, or it was refused or aborted.
+   */
+  async #waitForTurn(call: BegunCall, earlier: Promise<void>): Promise<AgentResult | undefined> {
+    const { run, input } = call;
+    const { signal, callOptions: options } = run;
+    const running = this.#running;
+    try {
+      if (running?.run.stage === 'running') {
+        const { result } = running.driver;
+        const admit = (): Promise<CallInput> => (call.admitted ??= admitInput(run, input));
+        const offer = { input, options, signal, result, admit };
+        const joined = await running.run.inbox.join(offer, earlier);
+        if (joined) return joined;
+      }
+      await abortables(signal)(earlier);
+      return undefined;
+    } catch (error) {
+      if (!run.aborted) run.refuse(AgentError.from(error));
+      return runAgentCall(run);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import { checkOptions } from '../error/check-fields.ts';
+import { eventNames } from './event-names.ts';
+import type { Hook } from './hook.ts';
+
+/** The fields of a hook, for `checkFields`. */
+export const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';
+
+/** Throws `CONFIGURATION` for a handler of an unknown event, or for one of the wrong type. */
+export function checkHandlers({ on }: Hook<never>): void {
+  if (!on) return;
+  checkOptions('on', on, eventNames);
+  for (const [event, entry] of Object.entries(on)) {
+    const handler = typeof entry === 'function' ? { handle: entry } : entry;
+    checkOptions(`on: ${event}`, handler, 'handle:function priority:number|?');
+  }
+}
+
+/**
+ * Throws `CONFIGURATION` unless the value is a hook. Middleware with other fields belongs in `use`.
+ */
+export function checkHook(hook: Hook<never>): void {
+  checkOptions('addHook()', hook, hookFields);
+  checkHandlers(hook);
+}
