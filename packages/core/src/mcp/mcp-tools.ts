@@ -5,7 +5,7 @@ import { wait } from '../wait/timer.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
 import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';
-import { McpCaller } from './call/mcp-caller.ts';
+import { callServerTool, type McpServer } from './call/mcp-call.ts';
 import type { McpToolList } from './mcp-list.ts';
 import { openMcpSession, type McpSession } from './mcp-session.ts';
 import { nameTools, toTool } from './mcp-tool.ts';
@@ -50,7 +50,7 @@ export class McpTools implements ToolSet {
   /** Name of the server. */
   readonly name: string;
   readonly #options: McpToolsOptions;
-  readonly #caller: McpCaller;
+  readonly #server: McpServer;
   readonly #closing: AbortController = new AbortController();
   #session: McpSession | undefined;
   #opening: Promise<McpSession> | undefined;
@@ -69,12 +69,12 @@ export class McpTools implements ToolSet {
   constructor(options: McpToolsOptions) {
     this.name = serverName(options);
     this.#options = options;
-    this.#caller = new McpCaller({
+    this.#server = {
       name: this.name,
       options,
       session: async (signal) => this.#session ?? abortable(this.#connect(), signal),
       lose: (session) => this.#lose(session),
-    });
+    };
   }
 
   /** Connects for the first time. */
@@ -216,19 +216,20 @@ export class McpTools implements ToolSet {
       sleep = wait,
     } = this.#options.reconnect ?? {};
     if (this.#retrying) return;
-    const retrying = (this.#retrying = new AbortController());
+    const retrying = new AbortController();
+    this.#retrying = retrying;
     const { signal } = retrying;
     try {
       for (let attempt = 0; attempt < attempts; attempt += 1) {
         await sleep(Math.min(firstDelayMs * 2 ** attempt, maxDelayMs), signal);
         if (signal.aborted || this.#closing.signal.aborted) return;
-        const failure = await this.#connect().then(
-          () => undefined,
-          (error: unknown) => ({ error }),
-        );
-        if (!failure) return;
-        this.#report(failure.error);
-        if (this.#needsPerson(failure.error)) return;
+        try {
+          await this.#connect();
+          return;
+        } catch (error) {
+          this.#report(error);
+          if (this.#needsPerson(error)) return;
+        }
       }
     } catch (error) {
       this.#report(error);
@@ -273,7 +274,7 @@ export class McpTools implements ToolSet {
       this.#report(new AgentError('MCP_BAD_RESPONSE', `The MCP server "${this.name}" ${what}.`));
     }
     const call = (name: string) => (input: unknown, context: ToolContext) =>
-      this.#caller.call({ name, arguments: input as JsonObject }, context);
+      callServerTool(this.#server, { name, arguments: input as JsonObject }, context);
     const tools = nameTools(offered, this.#options).map(([name, tool]) =>
       toTool(name, tool, {
         ...this.#options,

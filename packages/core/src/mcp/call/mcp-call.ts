@@ -17,7 +17,7 @@ import { toToolOutput } from './mcp-result.ts';
 import type { McpCall, McpSession } from '../mcp-session.ts';
 
 /** What the calls of a server's tools need from the connection. */
-export interface McpCallerOptions {
+export interface McpServer {
   readonly name: string;
   readonly options: McpToolsOptions;
   /** Returns the session. Connects if there is none. */
@@ -26,45 +26,45 @@ export interface McpCallerOptions {
   lose(session: McpSession): void;
 }
 
-/** Calls the tools of a server. A question of the server suspends the tool call. */
-export class McpCaller {
-  readonly #options: McpCallerOptions;
+/** Calls a tool of a server. A question of the server suspends the tool call. */
+export async function callServerTool(
+  server: McpServer,
+  call: McpCall,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  const { maxOutputChars = 50_000 } = server.options;
+  const { decision, pending } = context;
+  const asked = questionDetails(pending);
+  // Something other than the server suspended the tool call.
+  if (pending?.kind === 'suspended' && !asked && /result|reject/.test(decision?.type ?? ''))
+    return outputOf(decision!);
+  const answered = decision && asked ? await withAnswers(call, asked, decision, context) : call;
+  const reply = await send(server, answered, context);
+  if ('result' in reply) return toToolOutput(reply.result, maxOutputChars);
+  return context.suspend(questionText(reply.questions), { ...reply } as unknown as JsonObject);
+}
 
-  constructor(options: McpCallerOptions) {
-    this.#options = options;
-  }
-
-  async call(call: McpCall, context: ToolContext): Promise<ToolOutput> {
-    const { maxOutputChars = 50_000 } = this.#options.options;
-    const { decision, pending } = context;
-    const asked = questionDetails(pending);
-    // Something other than the server suspended the tool call.
-    if (pending?.kind === 'suspended' && !asked && /result|reject/.test(decision?.type ?? ''))
-      return outputOf(decision!);
-    const answered = decision && asked ? await withAnswers(call, asked, decision, context) : call;
-    const reply = await this.#send(answered, context);
-    if ('result' in reply) return toToolOutput(reply.result, maxOutputChars);
-    return context.suspend(questionText(reply.questions), { ...reply } as unknown as JsonObject);
-  }
-
-  /**
-   * Sends the tool call. If the server does not know the session, the tool call did not run, so it is
-   * sent again in a new session.
-   */
-  async #send(call: McpCall, context: ToolContext, isAgain = false): Promise<McpReply> {
-    const { name, session: connect, lose } = this.#options;
-    const { signal } = context;
-    const session = await connect(signal);
-    try {
-      return await session.call(call, { signal, onProgress: progressOf(context) });
-    } catch (error) {
-      if (signal.aborted) throw AgentError.from(signal.reason, 'ABORTED');
-      const asked = questionsInError(error);
-      if (asked) return asked;
-      if (isAgain || !isSessionUnknown(error)) throw toMcpError(error, name);
-      lose(session);
-      return this.#send(call, context, true);
-    }
+/**
+ * Sends the tool call. If the server does not know the session, the tool call did not run, so it is
+ * sent again in a new session.
+ */
+async function send(
+  server: McpServer,
+  call: McpCall,
+  context: ToolContext,
+  isAgain = false,
+): Promise<McpReply> {
+  const { signal } = context;
+  const session = await server.session(signal);
+  try {
+    return await session.call(call, { signal, onProgress: progressOf(context) });
+  } catch (error) {
+    if (signal.aborted) throw AgentError.from(signal.reason, 'ABORTED');
+    const asked = questionsInError(error);
+    if (asked) return asked;
+    if (isAgain || !isSessionUnknown(error)) throw toMcpError(error, server.name);
+    server.lose(session);
+    return send(server, call, context, true);
   }
 }
 
