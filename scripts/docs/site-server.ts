@@ -2,6 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { liveFolder, liveHeaders, sitePolicy } from '../../docs/site/site-headers.ts';
 import { runCommand } from '../run-command.ts';
 import { contentType } from './content-type.ts';
@@ -114,13 +116,19 @@ async function sendFile(
   const file = await fileAt(pathname);
   const headers = { ...given, 'x-content-type-options': 'nosniff' };
   if (file) {
-    response.writeHead(200, { 'content-type': contentType(file), ...headers });
-    response.end(await readFile(file));
+    const type = contentType(file);
+    const content = await readFile(file);
+    // As a deployed site does it. The pages of the reference are large.
+    const encoding = /^(?:image\/(?!svg)|application\/(?:octet|wasm))/.test(type) ? {} : compressed;
+    const body = 'content-encoding' in encoding ? await promisify(gzip)(content) : content;
+    response.writeHead(200, { 'content-type': type, ...encoding, ...headers }).end(body);
   } else {
     response.writeHead(404, { 'content-type': contentType('.html'), ...headers });
     response.end(await readFile(`${htmlFolder}/404.html`));
   }
 }
+
+const compressed = { 'content-encoding': 'gzip' };
 
 async function fileAt(pathname: string): Promise<string | undefined> {
   const path = join(htmlFolder, decodeURIComponent(pathname.slice(basePath.length)));

@@ -46,7 +46,7 @@ function stagedPage(
     const isTitle = anchor !== '' && titles.get(path || page.path) === anchor;
     return siteLink({ path, anchor: isTitle ? '#_top' : anchor }, '/');
   });
-  const body = withLiveExamples(names.addTo(linked, page.address), isLive);
+  const body = withLiveExamples(names.addTo(withStillPicture(linked), page.address), isLive);
   const scripts = ['example-element', 'moving-picture'].filter((name) =>
     body.includes(tags[name]!),
   );
@@ -67,6 +67,14 @@ const tags: Readonly<Record<string, string>> = {
 
 function scriptOf(name: string): object {
   return { tag: 'script', attrs: { type: 'module', src: `${basePath}/live/${name}.js` } };
+}
+
+/** Shows a moving picture only after the page has loaded: the element `moving-picture` plays it. */
+function withStillPicture(markdown: string): string {
+  return markdown.replace(
+    /<picture>\n<source media="[^"]*" srcset="([^"]+)">\n<img src="([^"]+)"(.*)>\n<\/picture>/,
+    '<img src="$1" data-moving="$2"$3>',
+  );
 }
 
 /** Puts an element around each code block of an example that runs in the reader's tab. */

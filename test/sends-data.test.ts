@@ -1,0 +1,89 @@
+/// <reference path="./provided-context.d.ts" />
+import { globSync, readFileSync } from 'node:fs';
+import { parseSync } from 'vite';
+import { expect, inject, test, vi } from 'vitest';
+import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+import { retry } from '@isoloop/core/middleware';
+import { metrics } from '@isoloop/core/observe';
+import { openai } from '@isoloop/core/openai';
+import { root } from '../scripts/root.ts';
+
+// The docs say that the library sends data to nobody: it calls only what the user's code names.
+
+const files = globSync('packages/{core,web-worker,edge}/dist/**/*.js', { cwd: root });
+
+/** The addresses in the code of the packages, and why each is there. */
+const known: Readonly<Record<string, string>> = {
+  'https://api.openai.com/v1': 'default of openai(), openaiResponses() and the proxy llmProxy()',
+  'https://dashscope.aliyuncs.com/api/v1': 'default of dashscope()',
+  'https://session/': 'to a Durable Object of the same Worker',
+  'https://session/changes': 'to a Durable Object of the same Worker',
+  'https://session/move': 'to a Durable Object of the same Worker',
+  'https://workers-ai.binding/v1': 'a name for the binding of Workers AI',
+  'https://host/v1': 'in the text of an error',
+  'https://example.com': 'in the text of an error',
+};
+
+test('the packages know no address but the default servers of models', () => {
+  expect(files.length).toBeGreaterThan(100);
+  const found = new Set(files.flatMap((file) => textsIn(file).flatMap(addressesIn)));
+  expect([...found].toSorted()).toEqual(Object.keys(known).toSorted());
+});
+
+test('the packages open no connection but with fetch', () => {
+  const openers = /\b(?:sendBeacon|XMLHttpRequest|WebSocket|EventSource|WebTransport)\b/;
+  const names = files.flatMap((file) =>
+    identifiersIn(file)
+      .filter((name) => openers.test(name))
+      .map((name) => `${file}: ${name}`),
+  );
+  expect(names).toEqual([]);
+});
+
+test('a run with tools, memory, retries and metrics sends requests to its model only', async () => {
+  const asked: string[] = [];
+  const real = globalThis.fetch;
+  vi.stubGlobal('fetch', (...given: Parameters<typeof fetch>) => {
+    asked.push(new Request(...given).url);
+    return real(...given);
+  });
+  const baseURL = `${inject('providerUrl')}/deltas/3/v1`;
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model: openai({ baseURL, model: 'test-model', apiKey: 'key' }),
+    tools: [tool({ name: 'now', description: 'The time', input: {}, execute: () => 12 })],
+    memory: new SessionMemory(new MemoryStore(), 'notes'),
+    use: [retry(), metrics({ tokenUsage: () => {} })],
+  });
+  await agent.call('What time is it?');
+  expect(asked).toEqual([`${baseURL}/chat/completions`]);
+});
+
+type Node = Readonly<Record<string, unknown>>;
+
+/** Returns the nodes of a file's syntax tree. Comments are none. */
+function nodesIn(file: string): readonly Node[] {
+  const nodes: Node[] = [];
+  const waiting: unknown[] = [parseSync(file, readFileSync(`${root}/${file}`, 'utf8')).program];
+  for (const value of waiting) {
+    if (typeof value !== 'object' || value === null) continue;
+    if (!Array.isArray(value)) nodes.push(value as Node);
+    waiting.push(...Object.values(value));
+  }
+  return nodes;
+}
+
+function textsIn(file: string): readonly string[] {
+  return nodesIn(file).flatMap(({ type, value }) => {
+    if (type === 'Literal') return typeof value === 'string' ? [value] : [];
+    return type === 'TemplateElement' ? [(value as { readonly raw: string }).raw] : [];
+  });
+}
+
+function identifiersIn(file: string): readonly string[] {
+  return nodesIn(file).flatMap(({ type, name }) => (type === 'Identifier' ? [String(name)] : []));
+}
+
+function addressesIn(text: string): readonly string[] {
+  return [...text.matchAll(/\b(?:https?|wss?):\/\/[\w.:/-]*\w\/?/g)].map(([address]) => address);
+}
