@@ -70,8 +70,12 @@ export class RunDriver<T = unknown> {
 
   /** Adds a batch of the run. Resolves when the run may go on. */
   push(batch: EventBatch): Promise<void> {
-    if (this.#log) this.#log = this.#kept(this.#log, batch);
-    else this.#unread?.push(batch);
+    this.#unread?.push(batch);
+    for (const event of batch) {
+      if (!this.#log) break;
+      addToLog(this.#log, event);
+      this.#log = this.#options.limit?.(this.#log, event) ?? this.#log;
+    }
     this.#news.ring();
     return this.#state === 'paced' ? this.#demand.wait() : Promise.resolve();
   }
@@ -126,15 +130,6 @@ export class RunDriver<T = unknown> {
     if (this.#state === 'new') void this.#run('free');
     if (this.#state === 'paced') this.#state = 'free';
     this.#demand.ring();
-  }
-
-  #kept(given: RunLog, batch: EventBatch): RunLog {
-    let log = given;
-    for (const event of batch) {
-      addToLog(log, event);
-      log = this.#options.limit?.(log, event) ?? log;
-    }
-    return log;
   }
 
   async #run(state: 'paced' | 'free'): Promise<void> {
