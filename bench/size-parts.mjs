@@ -61,11 +61,11 @@ const parts = {
   'limits of replies and time': {
     'model/reply-length.js': true,
     'model/bounded-model.js': true,
-    'model/deadline.js': true,
-    'model/call-timeout.js': true,
-    'model/pace.js': true,
+    'wait/deadline.js': true,
+    'wait/call-timeout.js': true,
+    'wait/pace.js': true,
   },
-  'waits that end at an abort': { 'model/waits.js': true, 'agent/run/halt.js': true },
+  'waits that end at an abort': { 'wait/waits.js': true, 'agent/run/halt.js': true },
   'JSON form of values, results of tools': {
     'message/json/json-form.js': true,
     'tool/tool-result.js': ['outputResult', 'wrappedResult', 'inJsonForm', 'isToolContent'],
@@ -98,6 +98,7 @@ for (const [name, files] of Object.entries(parts))
 
 /** Returns the size of the bundle in which these functions do nothing. */
 async function sizeWith(files) {
+  const left = new Set(Object.keys(files));
   const bundle = await rolldown({
     input: 'entry',
     onLog() {},
@@ -108,6 +109,7 @@ async function sizeWith(files) {
         load(id) {
           if (id === 'entry') return entry;
           const functions = files[id.replace(dist, '')];
+          left.delete(id.replace(dist, ''));
           return functions && emptied(readFileSync(id, 'utf8'), functions);
         },
       },
@@ -115,6 +117,7 @@ async function sizeWith(files) {
   });
   const { output } = await bundle.generate({ minify: true, comments: { annotation: false } });
   await bundle.close();
+  if (left.size) throw new Error(`Not in the bundle: ${[...left].join(', ')}`);
   return gzipSync(output[0].code, { level: 9 }).length;
 }
 
