@@ -61,7 +61,8 @@ export type {
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type { Answer, Ending, LimitReason, Next, ToldReason } from './agent/next.ts';
 export { nestedHooks, nestedWraps, perRun, type NestedHooks } from './agent/per-run.ts';
-export { addToSystemPrompt, type Stopped } from './agent/run-context.ts';
+export { addToSystemPrompt } from './agent/run-context.ts';
+export type { Stopped } from './wait/halt.ts';
 export { partsOf, presetOf } from './agent/use-list.ts';
 export type { ModelReply, ToEvent } from './agent/step/read-reply.ts';
 export { approvals, type ApprovalsOptions } from './middleware/approval/approvals.ts';

@@ -12,21 +12,23 @@ import type { Run } from './run/run.ts';
 import { closeLog, restore } from './run/session.ts';
 import { runWrapped } from './run/wrapped-step.ts';
 
+/** The input of an agent call. */
+export interface InputOfCall {
+  readonly input: CallInput;
+  /** The input after `wrapInput`, if that began before the turn of the agent call. */
+  readonly admitted?: Promise<CallInput>;
+}
+
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
- * Sends `error` before `run-end` if the agent call fails. `input` is absent if the agent call was
- * refused, or aborted before its turn. Nothing is stored then. `admitted`: the input after
- * `wrapInput`, if that began before the turn.
+ * Sends `error` before `run-end` if the agent call fails. `call` is absent if the agent call was
+ * refused, or aborted before its turn. Nothing is stored then.
  */
-export async function runAgentCall(
-  run: Run,
-  input?: CallInput,
-  admitted?: Promise<CallInput>,
-): Promise<AgentResult> {
-  if (input) run.status.runs += 1;
+export async function runAgentCall(run: Run, call?: InputOfCall): Promise<AgentResult> {
+  if (call) run.status.runs += 1;
   run.timeout.start();
   try {
-    return await tellEnd(run, await runToResult(run, input, admitted), false);
+    return await tellEnd(run, await runToResult(run, call), false);
   } catch (thrown) {
     const failure = AgentError.from(thrown);
     const error = failure.toJSON();
@@ -43,20 +45,15 @@ export async function runAgentCall(
 }
 
 /** Runs the loop inside `wrapRun`. Whoever ends the run, the log then has its end. */
-async function runToResult(
-  run: Run,
-  input: CallInput | undefined,
-  admitted: Promise<CallInput> | undefined,
-): Promise<AgentResult> {
-  run.resumes = await resumedRun(run, input);
+async function runToResult(run: Run, call?: InputOfCall): Promise<AgentResult> {
+  run.resumes = await resumedRun(run, call?.input);
   await run.outbox.tell('run-start', setFields({ resumes: run.resumes }));
-  // A hook may have rejected the agent call.
-  const begins = input && !('error' in run.halt) && !run.waits.abandoned;
-  if (!begins) return endWith(run, await loop(run));
+  // A hook may have rejected the agent call, or may hang after an abort.
+  if (!call || 'error' in run.halt || run.waits.abandoned) return endWith(run, await loop(run));
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
   const inner = async (given: CallInput): Promise<AgentResult> =>
-    endWith(run, await loop(run, given, admitted));
-  const result = await runWrapped(run, 'wrapRun', input, inner, recover).catch(recover);
+    endWith(run, await loop(run, given, call.admitted));
+  const result = await runWrapped(run, 'wrapRun', call.input, inner, recover).catch(recover);
   // A wrapper may have answered without `next`.
   await closeLog(run, result.reason);
   return result;

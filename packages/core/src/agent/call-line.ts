@@ -3,17 +3,15 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { RunDriver } from '../event/readers/run-driver.ts';
 import { abortables } from '../wait/abortable.ts';
-import { runAgentCall } from './agent-call.ts';
+import { runAgentCall, type InputOfCall } from './agent-call.ts';
 import type { AgentSettings } from './kernel-options.ts';
 import type { Run } from './run/run.ts';
 import { admitInput } from './step/settle.ts';
 
 /** An agent call that runs or waits for its turn. */
-export interface BegunCall {
+export interface BegunCall extends InputOfCall {
   readonly run: Run;
-  readonly input: CallInput;
   readonly driver: RunDriver;
-  /** The input after `wrapInput`, if the running call was asked to take it. */
   admitted?: Promise<CallInput>;
 }
 
@@ -55,7 +53,7 @@ export class CallLine {
    * running call if that one takes the input.
    */
   async runInTurn(call: BegunCall, onTurn: () => void): Promise<AgentResult> {
-    const { run, input, driver } = call;
+    const { run, driver } = call;
     run.begin();
     try {
       if (this.refusal) run.refuse(this.refusal);
@@ -68,7 +66,7 @@ export class CallLine {
       if (early) return early;
       this.#running = call;
       onTurn();
-      return await runAgentCall(run, input, call.admitted);
+      return await runAgentCall(run, call);
     } finally {
       run.end();
       this.#results.delete(driver.result);

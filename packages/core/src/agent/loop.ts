@@ -1,7 +1,7 @@
 import type { CallInput } from '../event/call-input.ts';
 import { closeCalls } from './step/conclude.ts';
 import { isEnding, isNext, type Next } from './next.ts';
-import { isRejection } from './run/halt.ts';
+import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
 import { endingOf, endStopped, finish, type Finished } from './step/finish.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
@@ -21,7 +21,10 @@ export async function loop(
   input?: CallInput,
   admitted?: Promise<CallInput>,
 ): Promise<Finished> {
-  let next = input ? await begin(run, input, admitted) : await endStopped(run);
+  const first = input
+    ? settle(run, input, admitted).catch((thrown: unknown) => rescue(run, thrown, false))
+    : endStopped(run);
+  let next = await first;
   while (!isEnding(next)) {
     const pause = run.pace.tick(run.now(), ticksOfStep);
     if (pause) await pause;
@@ -38,19 +41,6 @@ export async function loop(
     // Readers may have the answer already, so the log keeps it.
     const part = next.reason === 'rejected' ? undefined : releasedPart(run, next.message);
     return finish(run, await endStopped(run, part));
-  }
-}
-
-/** Adds the input to the log, and returns what comes first. */
-async function begin(
-  run: Run,
-  input: CallInput,
-  admitted: Promise<CallInput> | undefined,
-): Promise<Next> {
-  try {
-    return await settle(run, input, admitted);
-  } catch (thrown) {
-    return rescue(run, thrown, false);
   }
 }
 

@@ -6,11 +6,9 @@ import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/c
 import type { Usage } from '../model/usage.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
+import type { Stopped } from '../wait/halt.ts';
 import type { CompletedOptions } from './kernel-options.ts';
 import type { OpenCall } from './middleware.ts';
-
-/** Why a run ends before its answer. */
-export type Stopped = 'aborted' | 'interrupted' | 'suspended';
 
 /**
  * What middleware and hooks know about the running agent call: its messages, tools, usage, options

@@ -1,4 +1,5 @@
 import { onAbort } from './abortable.ts';
+import type { Haltable } from './halt.ts';
 
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
@@ -7,12 +8,7 @@ const storePatienceMs = 250;
 const lostWrite: unique symbol = Symbol('lost write');
 
 /** What a run tells its waits. */
-interface WaitingRun {
-  readonly signal: AbortSignal;
-  /** Same as `signal.aborted`, which is slow in Node. */
-  readonly aborted: boolean;
-  /** `stopping`: the run only carries out an abort, so a hook that hangs does not stop it again. */
-  readonly stage: string;
+interface WaitingRun extends Pick<Haltable, 'signal' | 'aborted' | 'stage'> {
   /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
   readonly setup: { readonly unwritten: Set<Promise<unknown>> };
 }

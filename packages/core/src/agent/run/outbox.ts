@@ -19,14 +19,6 @@ type EventType = AgentEvent['type'];
 /** Sends events to the readers. Resolves when the run may go on. */
 export type SendEvents = (events: EventBatch) => Promise<void>;
 
-/** What `modify` does beside passing an event through the hooks. */
-interface ModifyOptions<K extends EventType> {
-  /** Handles a rejection. Default: it ends the agent call. */
-  readonly reject?: HookControl['reject'];
-  /** Completes each event that a hook returns. */
-  readonly renew?: (event: EventOf<K>) => Promise<EventOf<K>>;
-}
-
 /**
  * Creates the events of one run, passes them to the hooks, and sends them to the readers. Keeps what
  * the hooks ask for.
@@ -81,11 +73,15 @@ export class Outbox {
     return this.#run.hooks.notify<EventType>(event, this.#controlsAt(event.type));
   }
 
-  /** Passes a modifiable event through the hooks and returns the event that they return. */
+  /**
+   * Passes a modifiable event through the hooks and returns the event that they return. `renew`
+   * completes each event that a hook returns. `own`: controls that do something else than usual.
+   */
   modify<K extends EventType>(
     type: K,
     data: EventData<K>,
-    { renew, ...own }: ModifyOptions<K> = {},
+    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+    own?: Partial<HookControl>,
   ): Awaitable<EventOf<K>> {
     const control = Object.assign(this.#controlsAt(type), own);
     return this.#run.hooks.modify<K>(this.event(type, data), control, renew);

@@ -24,7 +24,7 @@ import { Waits } from '../../wait/waits.ts';
 import { allowTools, type ToolSet } from '../../tool/set/tool-set.ts';
 import { ToolList } from '../../tool/set/tool-list.ts';
 import type { Tool } from '../../tool/tool.ts';
-import { Haltable } from './halt.ts';
+import { Haltable } from '../../wait/halt.ts';
 import { Inbox, type Taker } from './inbox.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';

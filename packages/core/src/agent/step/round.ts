@@ -150,7 +150,7 @@ async function review(run: Run, first: Prepared): Promise<Prepared | ToolOutcome
   };
   let event: EventOf<'pre-acting'>;
   try {
-    event = await run.outbox.modify('pre-acting', shownAs(first), { reject, renew });
+    event = await run.outbox.modify('pre-acting', shownAs(first), renew, { reject });
   } catch (error) {
     if (run.aborted) throw error;
     return failCall(run, first.toolUse, error, 'A hook failed before this call began.');

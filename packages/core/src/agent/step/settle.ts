@@ -67,7 +67,7 @@ async function preCall(run: Run, given: readonly Msg[]): Promise<readonly Msg[]>
   const event = await run.outbox.modify(
     'pre-call',
     { input: given },
-    isFixed ? { renew: async (changed) => ({ ...changed, input: given }) } : {},
+    isFixed ? async (changed) => ({ ...changed, input: given }) : undefined,
   );
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
 import { Haltable } from './halt.ts';
 
 const error = (message: string): AgentError => new AgentError('CONFIGURATION', message);

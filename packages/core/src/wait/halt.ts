@@ -1,18 +1,16 @@
-import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
-import type { Msg } from '../../message/msg.ts';
-import type { Stopped } from '../run-context.ts';
+import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import type { Msg } from '../message/msg.ts';
 
-/** What ends a run at its next interrupt point. */
-export type Interruption =
-  /** Without an answer. The next agent call continues the run. */
-  | { readonly how: 'suspended' }
-  /** With an answer. Default of `message`: the agent's recovery message. */
-  | { readonly how: 'interrupted'; readonly message?: Msg | undefined };
+/** Why a run ends before its answer. */
+export type Stopped = 'aborted' | 'interrupted' | 'suspended';
 
 /** What ends a run before its answer. */
 export type Halt =
   | { readonly how: 'none' | 'aborted' }
-  | Interruption
+  /** At the next interrupt point, without an answer. The next agent call continues the run. */
+  | { readonly how: 'suspended' }
+  /** At the next interrupt point. Default of `message`: the agent's recovery message. */
+  | { readonly how: 'interrupted'; readonly message?: Msg | undefined }
   /** `rejected`: by a guard or a hook. */
   | { readonly how: 'rejected' | 'failed'; readonly error: AgentError };
 
@@ -87,7 +85,7 @@ export class Haltable {
   }
 
   /** Ends the run in this way at its next interrupt point. */
-  stopWith(by: Interruption): void {
+  stopWith(by: Extract<Halt, { readonly how: 'suspended' | 'interrupted' }>): void {
     this.#haltBy(by);
     this.#stopWaits();
     if (this.stopped === 'interrupted') this.#interrupt.abort();
