@@ -101,6 +101,8 @@ export class Outbox {
 
   /** Returns all controls. The dispatcher refuses those that the event does not offer. */
   #controlsAt(type: EventType): EventControl {
+    // Without hooks, an event costs no closures.
+    if (!this.#run.hooks.handlers(type).length) return {};
     const at = type as StopEvent;
     const ask = (jump: Jump): void => {
       const isStop = jump.to === 'stop' && !this.isStopAsked;
