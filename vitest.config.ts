@@ -24,8 +24,12 @@ const coreInEngines = long ? core : 'packages/core/src/**/*.engine.test.ts';
 /** Tests of core that need a module system of their own, so they run in Node even in long mode. */
 const nodeOnly = 'packages/core/src/**/*.node.test.ts';
 
-/** They install packages from the registry, which takes minutes. */
-const installing = ['test/e2e/templates.test.ts', 'test/e2e/readme-install.test.ts'];
+/** End-to-end tests of `npm run test:long` only; CONTRIBUTING.md tells why. */
+const longOnly = [
+  'test/e2e/templates.test.ts',
+  'test/e2e/readme-install.test.ts',
+  'test/e2e/tabs.test.ts',
+];
 /** What the inspector derives from events and logs needs no page. */
 const inspectorInNode = 'packages/web-worker/src/inspector/{steps,replay}/*.test.ts';
 const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
@@ -88,7 +92,7 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           include: ['test/e2e/**/*.test.ts'],
-          exclude: long ? [] : installing,
+          exclude: long ? [] : longOnly,
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,

@@ -18,9 +18,13 @@ beforeAll(async () => {
   const readme = readFileSync(`${root}/README.md`, 'utf8');
   const source = /^```ts edge\.ts\n([\s\S]*?)^```$/m.exec(readme)![1]!;
   const config = /^```toml\n(# wrangler\.toml\n[\s\S]*?)^```$/m.exec(readme)![1]!;
-  // The only change: the model is on this machine.
+  // The model is on this machine. The README names the import and the option for OpenAI's clients.
   const model = `baseURL: '${inject('providerUrl')}/scripted/v1', apiKey`;
-  writeFileSync(`${folder}/edge.ts`, source.replace('apiKey', model));
+  const withOpenAi = source.replace('  authorize:', '  openai: openAiRoutes(),\n  authorize:');
+  writeFileSync(
+    `${folder}/edge.ts`,
+    `import { openAiRoutes } from '@isoloop/edge/openai';\n${withOpenAi.replace('apiKey', model)}`,
+  );
   writeFileSync(`${folder}/wrangler.toml`, config);
   writeFileSync(`${folder}/.dev.vars`, `OPENAI_API_KEY="sk-test"\nCLIENT_TOKEN="${token}"\n`);
   edge = startLocalEdge({
