@@ -80,9 +80,7 @@ const odd = tool({
   description: 'Returns a value that cannot be cloned',
   input: { type: 'object' },
   execute: () => ({
-    content: [
-      { type: 'text', text: 'done', providerMetadata: { f: (() => {}) as unknown as string } },
-    ],
+    content: [{ type: 'text', text: 'done', providerMetadata: { f: Promise.resolve() as never } }],
   }),
 });
 

@@ -136,7 +136,7 @@ describe('what remains different', () => {
     for (const name of ['systemPrompt', 'userId', 'sessionId'])
       await expect(agent.call('Hi', { [name]: 'x' })).rejects.toMatchObject({
         code: 'INVALID_INPUT',
-        message: expect.stringContaining('Set it on the agent'),
+        message: expect.stringContaining(`call() has no option \`${name}\``),
       });
   });
 

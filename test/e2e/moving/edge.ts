@@ -1,6 +1,7 @@
 import { SessionMemory, type Decision } from '@isoloop/core';
 import { adoptRecords } from '@isoloop/core/adapter';
 import { createAgentHandler, DurableStore, KvStore } from '@isoloop/edge';
+import { kvSessions } from '@isoloop/edge/kv';
 import { payer } from './payer.ts';
 
 type Kv = ConstructorParameters<typeof KvStore>[0];
@@ -17,6 +18,7 @@ const handler = createAgentHandler<Env>({
   agent: ({ sessionId, memory }) => payer('in KV', sessionId, memory),
   authorize: () => ({ user: 'ann' }),
   approvals: 'at-least-once',
+  kv: kvSessions(),
 });
 
 /** Reads (`GET`) or stores (`PUT`) the records of a conversation. */

@@ -8,6 +8,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { createAgentHandler } from '../agent-handler.ts';
+import { kvSessions } from '../kv.ts';
 import { rowCounters } from '../../test-support/agent-session.ts';
 import { RowCounter } from '../../test-support/row-counter.ts';
 import { ask, clock, gate, given, open, type Session } from '../../test-support/session-client.ts';
@@ -141,6 +142,7 @@ test.each<[string, readonly ScriptedReply[], string]>([
   const model = new ScriptedModel(['Hi.', ...replies]);
   const handler = createAgentHandler({
     authorize: () => ({ user: 'ann' }),
+    kv: kvSessions(),
     agent: ({ memory, sessionId }) =>
       new ReActAgent({ name: 'assistant', memory, sessionId, tools: [clock], model }),
   });

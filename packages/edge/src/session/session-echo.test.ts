@@ -7,6 +7,7 @@ import { DefaultChatTransport, readUIMessageStream } from 'ai';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { createAgentHandler } from '../agent-handler.ts';
+import { kvSessions } from '../kv.ts';
 
 const [secret, oldSecret] = ['s'.repeat(32), 'o'.repeat(32)];
 const bindings = env as { readonly CHAT_KV: KVNamespace };
@@ -25,6 +26,7 @@ function endpoint(
     agent: ({ memory }) =>
       new ReActAgent({ name: 'assistant', model: new ScriptedModel([reply]), memory }),
     authorize: (request) => ({ user: request.headers.get('authorization') ?? 'ann' }),
+    kv: kvSessions(),
   });
   const pending: Promise<unknown>[] = [];
   const fetchIt = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {

@@ -162,7 +162,7 @@ test.for([
   [
     'returns a response',
     odd(() => ({ got: new Response('x') })),
-    /has no JSON form: it has an object \(Response\) without fields at "got"/,
+    /has no JSON form: the object "got" \(Response\) has no fields/,
   ],
   [
     'reports progress without a JSON form',
@@ -396,7 +396,7 @@ test('a page hook can use an event’s controls; errors keep their code, and a c
     expect(await agent.call('go', { throwOnError: false })).toMatchObject(rejected);
     expect(await agent.messages()).toEqual([]);
   }
-  const wrong = [at('post-call', 'stop'), at('pre-call', 'reject', { why: 'No.' })];
+  const wrong: object[] = [at('post-call', 'stop')];
   wrong.push({ ...at('reasoning-chunk', 'stop'), 'post-call': () => {} });
   for (const [index, on] of wrong.entries()) {
     const agent = connect({}, { sessionId: `wrong-${index}`, page: [part(on, 'ignore')] });

@@ -29,8 +29,8 @@ export interface MergeOptions {
 const maxMerged = 1_000_000;
 
 /**
- * Returns the records of the turn that is being written, after copies of all earlier turns, or of
- * the turns in the full levels of the head (see `fullLevels`). Copies nothing if no level is full, if
+ * Returns the records of the turn that is being written, after copies of earlier turns: all of them,
+ * or those in the full levels of the head (see `fullLevels`). Copies nothing if no level is full, if
  * the turns are too long, or if a batch can't be read.
  */
 export function mergeTurns(before: Branch | undefined, options: MergeOptions): Merged {
