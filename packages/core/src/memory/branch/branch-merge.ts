@@ -29,9 +29,9 @@ export interface MergeOptions {
 const maxMerged = 1_000_000;
 
 /**
- * Returns the records of the turn that is being written, after copies of earlier turns: all of them,
- * or those in the full levels of the head (see `fullLevels`). Copies nothing if no level is full, if
- * the turns are too long, or if a batch can't be read.
+ * Returns the records of the turn that is being written. If levels of the head are full (see
+ * `fullLevels`), copies of earlier turns come first: of the turns in these levels, or of all turns.
+ * Copies nothing if the turns are too long, or if a batch can't be read.
  */
 export function mergeTurns(before: Branch | undefined, options: MergeOptions): Merged {
   const { compactAfter, pending, compacted } = options;
