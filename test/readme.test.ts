@@ -59,7 +59,6 @@ test('the code in the edge package’s README compiles against the built package
     'last-messages.ts',
     'movable.ts',
     'operator.ts',
-    'openai-worker.ts',
     'client.ts',
     'responses-client.ts',
     'page-model-worker.ts',
