@@ -57,6 +57,9 @@ h2, .text, .about, option, textarea { unicode-bidi: plaintext; }
 .columns { padding: 0 1rem 0.3rem; color: var(--muted); font-size: 0.72rem; }
 .columns :nth-child(n + 4) { text-align: end; }
 .scroll { flex: 1; min-block-size: 0; overflow: auto; padding-block-end: 1rem; }
+/* The columns leave the width of a scrollbar, too, and so stay above the figures. */
+.columns { overflow: hidden; }
+.columns, .scroll { scrollbar-gutter: stable; }
 .empty, .scroll > .problem:not(:empty) { padding: 1.5rem 1rem; }
 .empty, .muted, .facts, .about, .role, .origin { color: var(--muted); }
 .problem { color: var(--bad); }
