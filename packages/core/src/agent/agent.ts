@@ -211,18 +211,17 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const run = new Run(setup, options, hooks, (events) => driver.push(events));
     run.steps = stepsOf(run);
     const input = this.#checkedInput(given, run);
-    const { detached } = options;
     const onTurn = (): void => void (streamed && keepDriver(this, driver));
     const driver: RunDriver = new RunDriver({
       runId: run.runId,
-      detached,
+      detached: options.detached,
       limit: logLimit(),
       run: () => this.#line.runInTurn({ run, input, driver }, onTurn),
       abort: () => run.abort(),
     });
     // The end of an aborted run does not wait for a reader.
     run.signal.addEventListener('abort', () => queueMicrotask(() => driver.release()));
-    if (streamed && detached) driver.start();
+    if (streamed && options.detached) driver.start();
     return driver as RunDriver<T>;
   }
 

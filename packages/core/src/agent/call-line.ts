@@ -44,8 +44,8 @@ export class CallLine {
   }
 
   /** Resolves at the end of all calls so far. */
-  async ended(): Promise<void> {
-    await Promise.allSettled(this.#results);
+  ended(): Promise<unknown> {
+    return Promise.allSettled(this.#results);
   }
 
   /**
@@ -60,11 +60,13 @@ export class CallLine {
       const { failure } = run;
       if (failure && run.callOptions.throwOnError !== false) throw failure;
       if (failure) return await runAgentCall(run);
-      const earlier = this.isBusy ? this.ended() : undefined;
+      const earlier = this.isBusy && this.ended();
       this.#results.add(driver.result);
       const early = earlier && (await this.#waitForTurn(call, earlier));
       if (early) return early;
       this.#running = call;
+      // While the call waited, `addHook` did not reach it.
+      run.hooks.refresh();
       onTurn();
       return await runAgentCall(run, call);
     } finally {
@@ -78,7 +80,7 @@ export class CallLine {
    * Waits for the end of earlier calls. Resolves with a result if the call gets no turn. Then the
    * running call has taken its input, or it was refused or aborted.
    */
-  async #waitForTurn(call: BegunCall, earlier: Promise<void>): Promise<AgentResult | undefined> {
+  async #waitForTurn(call: BegunCall, earlier: Promise<unknown>): Promise<AgentResult | undefined> {
     const { run, input } = call;
     const { signal, callOptions: options } = run;
     const running = this.#running;

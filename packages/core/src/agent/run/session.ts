@@ -39,8 +39,9 @@ export async function openLog(run: Run): Promise<void> {
 }
 
 /** Reads the messages again after a failed write, which the memory may have kept. */
-export async function reload({ conversation, waits, setup, messages }: Run): Promise<void> {
-  conversation.replace(await waits.read(setup.memory.read()).catch(() => messages));
+export async function reload(run: Run): Promise<void> {
+  const { conversation, waits, setup } = run;
+  conversation.replace(await waits.read(setup.memory.read()).catch(() => run.messages));
 }
 
 /**
