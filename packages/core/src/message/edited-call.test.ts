@@ -65,9 +65,10 @@ test('every provider gets only the new arguments of an edited tool call', async 
   const bodies = [
     await bodyOf((fetch) => openai({ ...key, model: 'm', fetch })),
     await bodyOf((fetch) => dashscope({ apiKey: 'k', model: 'qwen-plus', fetch })),
-    await bodyOf((fetch) => openaiResponses({ ...key, model: 'm', fetch }), {
-      previous_response_id: 'resp_1',
-    }),
+    await bodyOf(
+      (fetch) => openaiResponses({ ...key, model: 'm', previousResponse: true, fetch }),
+      { previous_response_id: 'resp_1' },
+    ),
     await bodyOf((fetch) => fromAiSdk(createOpenAI({ ...key, fetch }).responses('gpt-5')), {
       openai: { previousResponseId: 'resp_1' },
     }),

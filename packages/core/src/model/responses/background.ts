@@ -2,21 +2,13 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { textSum } from '../../message/text-sum.ts';
 import { abortable } from '../../wait/abortable.ts';
-import type { KeptReply, ModelDelta, ModelRequest } from '../chat-model.ts';
+import type { KeptReply, ModelDelta } from '../chat-model.ts';
 import { wait } from '../../wait/timer.ts';
-import type { HttpRequest } from '../http/http-request.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
-import type { ResponsesFormatter } from './responses-formatter.ts';
+import { withWhole, type Exchange } from './stream-response.ts';
 
-/** One request to the Responses API, and how to send it. */
-export interface BackgroundExchange {
-  readonly http: Omit<HttpRequest, 'body' | 'onRead'>;
-  /** Host of the server. */
-  readonly origin: string;
-  readonly model: string;
-  readonly formatter: ResponsesFormatter;
-  readonly request: ModelRequest;
+export interface BackgroundExchange extends Exchange {
   readonly kept: KeptReply;
 }
 
@@ -61,7 +53,7 @@ class BackgroundReply {
 
   constructor(exchange: BackgroundExchange) {
     const { formatter, request, origin } = exchange;
-    const { lastItem } = formatter.format(request);
+    const { lastItem } = formatter.format(request, { whole: true });
     this.#exchange = exchange;
     this.#sum = textSum(`${request.messages.length} ${lastItem}`);
     this.#decoder = new ResponsesDecoder({ origin });
@@ -73,7 +65,7 @@ class BackgroundReply {
 
   /** Reads the reply that an earlier process began. Returns whether there is one. */
   async *resume(): AsyncGenerator<readonly ModelDelta[], boolean> {
-    const { kept, origin, model } = this.#exchange;
+    const { kept, origin, model, formatter, request } = this.#exchange;
     const { state = {}, isCurrent } = (await kept.load()) ?? {};
     const { id } = state;
     if (typeof id !== 'string' || state['origin'] !== origin) return false;
@@ -86,7 +78,8 @@ class BackgroundReply {
       this.#replaced = id;
       return false;
     }
-    this.#decoder = new ResponsesDecoder({ origin, id });
+    const { inputSum } = formatter.format(request, { whole: true });
+    this.#decoder = new ResponsesDecoder({ origin, inputSum, id });
     this.#stored = id;
     try {
       yield* this.#follow(this.#read(id));
@@ -111,10 +104,14 @@ class BackgroundReply {
 
   async *#begin(): AsyncGenerator<readonly ModelDelta[], void> {
     const { http, origin, formatter, request } = this.#exchange;
-    const { body } = formatter.format(request, { background: true });
-    this.#decoder = new ResponsesDecoder({ origin });
-    this.#stored = undefined;
-    yield* this.#follow(streamReply(() => ({ ...http, body }), this.#decoder));
+    yield* withWhole(
+      (whole) => formatter.format(request, { whole, background: true }),
+      ({ body, inputSum }) => {
+        this.#decoder = new ResponsesDecoder({ origin, inputSum });
+        this.#stored = undefined;
+        return this.#follow(streamReply(() => ({ ...http, body }), this.#decoder));
+      },
+    );
   }
 
   /** Tells the provider to stop, unless another process continues to read the reply. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentError } from '../../error/agent-error.ts';
-import { systemMessage, userMessage } from '../../message/create-message.ts';
+import { assistantMessage, systemMessage, userMessage } from '../../message/create-message.ts';
+import type { Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../chat-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { openai } from '../../openai.ts';
@@ -146,6 +147,7 @@ test('an own `include` is added to the request for encrypted reasoning', async (
   };
   expect(await bodyOf({})).toHaveProperty('include', [own[1], own[0]]);
   expect(await bodyOf({ encryptedReasoning: false })).toHaveProperty('include', own);
+  expect(await bodyOf({ previousResponse: true })).toHaveProperty('include', own);
 });
 
 test.for([
@@ -181,6 +183,112 @@ test('an agent calls tools, and the next request contains the reasoning and the 
     { type: 'function_call', call_id: 'c1', name: 'add', arguments: '{"a":1}' },
     { type: 'function_call_output', call_id: 'c1', output: 'It is 2.' },
   ]);
+});
+
+test('with `previousResponse`, a request continues from the stored response and contains only new items', async () => {
+  const server = served(
+    [
+      () => completed('resp_1', call),
+      () => completed('resp_2', message('2')),
+      () => completed('resp_3', message('4')),
+    ],
+    { previousResponse: true },
+  );
+  const agent = new ReActAgent({
+    name: 'a',
+    systemPrompt: 'Calculate.',
+    model: server.model,
+    tools: [addTool],
+  });
+  await agent.call('1 + 1?');
+  await agent.call('2 + 2?');
+  const [first, second, third] = server.bodies;
+  expect(first).toMatchObject({ store: true, instructions: 'Calculate.' });
+  expect(first).not.toHaveProperty('include');
+  expect(first).not.toHaveProperty('previous_response_id');
+  expect(second).toMatchObject({
+    previous_response_id: 'resp_1',
+    instructions: 'Calculate.',
+    input: [{ type: 'function_call_output', call_id: 'c1', output: 'It is 2.' }],
+  });
+  expect(third).toMatchObject({
+    previous_response_id: 'resp_2',
+    input: [{ role: 'user', content: '2 + 2?' }],
+  });
+});
+
+/** Returns the conversation after one turn with the stored response `resp_1`. */
+async function turn(server: ReturnType<typeof served>): Promise<readonly Msg[]> {
+  const agent = new ReActAgent({ name: 'a', model: server.model });
+  await agent.call('One');
+  return agent.messages();
+}
+
+test.for<[name: string, change: (messages: readonly Msg[]) => readonly Msg[]]>([
+  ['an edited question', ([, reply]) => [userMessage('Uno'), reply!]],
+  [
+    'an edited reply',
+    ([question, reply]) => [question!, { ...reply!, content: [{ type: 'text', text: 'Zwei' }] }],
+  ],
+  ['a message in between', ([question, reply]) => [question!, userMessage('And'), reply!]],
+  ['a missing question', ([, reply]) => [reply!]],
+  ['a reply without its id', ([question]) => [question!, assistantMessage('Two')]],
+])('after %s, a request contains the whole conversation', async ([, change]) => {
+  const server = served(
+    [() => completed('resp_1', message('Two')), () => completed('resp_2', message('Four'))],
+    { previousResponse: true },
+  );
+  const messages = [...change(await turn(server)), userMessage('Three')];
+  await run(server, { messages });
+  expect(server.bodies[1]).not.toHaveProperty('previous_response_id');
+  expect(server.bodies[1]!['input']).toHaveLength(messages.length);
+});
+
+test('the id of a stored response is not sent to another server', async () => {
+  const messages = await turn(
+    served([() => completed('resp_1', message('Two'))], { previousResponse: true }),
+  );
+  const answer = [() => completed('resp_2', message('Four'))];
+  const same = served(answer, { previousResponse: true });
+  await run(same, { messages: [...messages, userMessage('Three')] });
+  expect(same.bodies[0]).toHaveProperty('previous_response_id', 'resp_1');
+  const baseURL = 'https://other.example/v1';
+  const other = served(answer, { previousResponse: true, baseURL });
+  await run(other, { messages: [...messages, userMessage('Three')] });
+  expect(other.bodies[0]).not.toHaveProperty('previous_response_id');
+  expect(other.bodies[0]!['input']).toHaveLength(3);
+});
+
+test('if the provider has deleted the stored response, the whole conversation is sent instead', async () => {
+  const gone = { error: { code: 'previous_response_not_found', message: 'Not found.' } };
+  const server = served(
+    [
+      () => completed('resp_1', message('Two')),
+      () => new Response(JSON.stringify(gone), { status: 400 }),
+      () => completed('resp_2', message('Four')),
+    ],
+    { previousResponse: true },
+  );
+  const agent = new ReActAgent({ name: 'a', model: server.model });
+  await agent.call('One');
+  expect((await agent.call('Three')).text).toBe('Four');
+  expect(server.bodies[1]).toHaveProperty('previous_response_id', 'resp_1');
+  expect(server.bodies[2]).not.toHaveProperty('previous_response_id');
+  expect(server.bodies[2]!['input']).toHaveLength(3);
+});
+
+test('other errors of a continued request are thrown', async () => {
+  const server = served(
+    [
+      () => completed('resp_1', message('Two')),
+      () => new Response('{"error":{"message":"No quota"}}', { status: 429 }),
+    ],
+    { previousResponse: true },
+  );
+  const agent = new ReActAgent({ name: 'a', model: server.model });
+  await agent.call('One');
+  await expect(agent.call('Three')).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED' });
+  expect(server.bodies).toHaveLength(2);
 });
 
 test.for([

@@ -4,11 +4,10 @@ import type { JsonObject } from '../../message/json/json.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpFields, type HttpModelOptions, httpRequest } from '../http/http-request.ts';
-import { streamReply } from '../http/http-transport.ts';
 import { defaultBaseURL, openAiServices } from '../openai/openai.ts';
 import { streamInBackground } from './background.ts';
-import { ResponsesDecoder } from './responses-decoder.ts';
 import { responsesFormatter } from './responses-formatter.ts';
+import { streamResponse } from './stream-response.ts';
 
 /**
  * Options of `openaiResponses()`: the model, the server and its key, reasoning and built-in tools.
@@ -34,6 +33,13 @@ export interface OpenAiResponsesOptions extends HttpModelOptions {
    */
   readonly encryptedReasoning?: boolean;
   /**
+   * Whether the provider stores responses (`store: true`). A request then names the last response
+   * and sends only the new messages. If the conversation was changed, the request sends all
+   * messages.
+   * @default false
+   */
+  readonly previousResponse?: boolean;
+  /**
    * Whether the provider finishes a reply even if this process dies. The provider then stores the
    * response, and the session's log keeps the response's id. The next process reads the same reply.
    * An abort, interrupt or timeout cancels the reply. Works only if the agent's memory stores at
@@ -56,7 +62,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     'openaiResponses()',
     options,
     `${httpFields} features:object|? reasoning:object|? builtInTools:array|? ` +
-      'encryptedReasoning,background:boolean|?',
+      'encryptedReasoning,previousResponse,background:boolean|?',
   );
   const { model, baseURL = defaultBaseURL } = options;
   const url = `${checkedBase(baseURL, openAiServices)}/responses`;
@@ -69,6 +75,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     reasoning: options.reasoning,
     builtInTools: options.builtInTools,
     encryptedReasoning: options.encryptedReasoning ?? !withoutReasoning.test(model),
+    previousResponse: options.previousResponse ?? false,
   });
 
   return {
@@ -78,11 +85,10 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     async *stream(request, context) {
       refuseUnsupported(request);
       const http = { ...(await httpRequest(options, context)), url };
-      const { kept } = context;
-      if (options.background && kept)
-        return yield* streamInBackground({ http, origin, model, formatter, request, kept });
-      const { body } = formatter.format(request);
-      yield* streamReply(() => ({ ...http, body }), new ResponsesDecoder({ origin }));
+      const exchange = { http, origin, model, formatter, request };
+      if (options.background && context.kept)
+        yield* streamInBackground({ ...exchange, kept: context.kept });
+      else yield* streamResponse(exchange);
     },
   };
 }

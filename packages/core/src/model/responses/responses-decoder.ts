@@ -7,6 +7,7 @@ import { errorOfChunk } from '../http/provider-error.ts';
 import { isIgnored } from './responses-wire.ts';
 import type { OpenItem, PartKind } from './open-item.ts';
 import { OpenItems } from './open-items.ts';
+import { ReplySum, type ResponseLink } from './previous-response.ts';
 import type { WireEvent, WireItem, WireResponse, WireResponseUsage } from './responses-wire.ts';
 
 export interface ResponsesDecoderOptions {
@@ -14,12 +15,15 @@ export interface ResponsesDecoderOptions {
   readonly origin: string;
   /** Id of the response that the events continue. */
   readonly id?: string | undefined;
+  /** Checksum of the request's input, if a later request may continue from this response. */
+  readonly inputSum?: number | undefined;
 }
 
 /** Decoder for the events of the Responses API. */
 export class ResponsesDecoder implements ReplyDecoder {
   readonly #options: ResponsesDecoderOptions;
   #items: OpenItems;
+  #sum = new ReplySum();
   #calls = 0;
   #unknownEvents = 0;
   #sequence = 0;
@@ -31,7 +35,10 @@ export class ResponsesDecoder implements ReplyDecoder {
   #heldAnnotations = 0;
   /** Where the deltas of the current event go. */
   #sink: ModelDelta[] = [];
-  readonly #emit = (delta: ModelDelta): void => void this.#sink.push(delta);
+  readonly #emit = (delta: ModelDelta): void => {
+    this.#sink.push(delta);
+    if (this.#options.inputSum !== undefined) this.#sum.add(delta);
+  };
 
   constructor(options: ResponsesDecoderOptions) {
     this.#options = options;
@@ -97,6 +104,9 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   end(): ModelDelta {
     const { usage, status, incomplete_details: details } = this.#response ?? {};
+    const { inputSum } = this.#options;
+    const link: ResponseLink | undefined =
+      inputSum === undefined ? undefined : { input: inputSum, reply: this.#sum.value };
     return {
       type: 'finish',
       reason: this.#reason(status, details?.reason),
@@ -104,6 +114,7 @@ export class ResponsesDecoder implements ReplyDecoder {
       metadata: {
         ...(this.#id && { id: this.#id }),
         ...(this.#model && { model: this.#model }),
+        ...(link && { responses: { ...link } }),
         ...(this.#unknownEvents && { unknownEvents: this.#unknownEvents }),
       },
     };
@@ -147,6 +158,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   /** Starts again: some gateways ask twice in one stream, and the last response counts. */
   #restart(): void {
     this.#items = new OpenItems(this.#options.origin, this.#emit);
+    this.#sum = new ReplySum();
     this.#calls = 0;
     this.#response = undefined;
     this.#emit({ type: 'reset', reason: 'restart' });

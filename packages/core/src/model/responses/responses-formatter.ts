@@ -7,6 +7,7 @@ import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { isStrict } from '../openai/openai-formatter.ts';
+import { conversationSums, previousResponse, type PreviousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type InputFormat } from './responses-input.ts';
 import type { WireReasoning, WireRequest, WireTool, WireToolChoice } from './responses-wire.ts';
 
@@ -16,6 +17,8 @@ export interface ResponsesFormat extends InputFormat {
   readonly builtInTools?: readonly JsonObject[] | undefined;
   /** Whether to ask for encrypted reasoning, so that later requests can send it back. */
   readonly encryptedReasoning: boolean;
+  /** Whether the provider stores responses, and a request continues from the last one. */
+  readonly previousResponse: boolean;
 }
 
 export interface ResponsesRequest {
@@ -23,11 +26,25 @@ export interface ResponsesRequest {
   readonly body: string;
   /** JSON text of the newest message's items. */
   readonly lastItem: string;
+  /** Whether the body continues from a stored response. */
+  readonly continues: boolean;
+  /** Notes that the reply is complete. */
+  readonly settle: () => void;
+  /** Checksum of the whole conversation, for a stored response. */
+  readonly inputSum?: number;
 }
 
 interface FormatOptions {
+  /** Whether to send all messages, whatever the provider stores. Default: false. */
+  readonly whole?: boolean;
   /** Whether the provider continues the reply without a reader. Default: false. */
   readonly background?: boolean;
+}
+
+interface LookBack {
+  readonly base?: Msg | undefined;
+  readonly previous?: PreviousResponse | undefined;
+  readonly inputSum?: number;
 }
 
 /** Wire format of the Responses API. */
@@ -44,6 +61,9 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
   const itemsText = memoize((message: Msg) =>
     JSON.stringify(toInputItems(message, format)).slice(1, -1),
   );
+  const sumsOf = conversationSums(format.origin, itemsText);
+  // Messages with a stored response that a later response continues.
+  const continued = new WeakSet<Msg>();
   const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
   const builtInTools = (format.builtInTools ?? []).map((tool) => JSON.stringify(tool));
 
@@ -57,24 +77,42 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
         : itemsText(message);
   };
 
+  /** Finds the stored response that a request continues. `base`: its message. */
+  const lookBack = (messages: readonly Msg[], whole: boolean): LookBack => {
+    if (!format.previousResponse) return {};
+    const sums = sumsOf(messages);
+    const stored = previousResponse(messages, sums);
+    const base = stored && messages[stored.next - 1]!;
+    // A response that is continued and is the last one again has lost its successors to a cut.
+    const previous = base && !whole && !continued.has(base) ? stored : undefined;
+    return { base, previous, inputSum: sums.at(-1)! };
+  };
+
   return {
-    format(request, { background = false } = {}) {
+    format(request, { whole = false, background = false } = {}) {
       const { tools } = request;
       const providerOptions = optionsOf(request);
       const { instructions, messages } = split(request.messages);
+      const { base, previous, ...sum } = lookBack(messages, whole);
       const options = withOptions(
         {
           ...toWireRequest(request, format, instructions),
+          previous_response_id: previous?.id,
           ...(background && { background, store: true }),
         },
         providerOptions,
       );
-      const input = messages.map(toText(messages));
+      const input = messages.slice(previous?.next ?? 0).map(toText(messages));
       const toolTexts = [...tools.map(toolText), ...builtInTools];
       const fields = JSON.stringify(options).slice(0, -1);
       return {
         body: `${fields}${listsText(input, toolTexts, providerOptions)}}`,
         lastItem: input.at(-1) ?? '',
+        continues: previous !== undefined,
+        settle: () => {
+          if (base) continued.add(base);
+        },
+        ...sum,
       };
     },
   };
@@ -100,15 +138,15 @@ function listsText(
 
 function toWireRequest(
   { maxTokens, temperature, topP, toolChoice, tools, responseSchema }: ModelRequest,
-  { model, reasoning, builtInTools, encryptedReasoning }: ResponsesFormat,
+  { model, reasoning, builtInTools, encryptedReasoning, previousResponse: stores }: ResponsesFormat,
   instructions: string,
 ): WireRequest {
   const hasTools = tools.length > 0 || !!builtInTools?.length;
   return {
     model,
     stream: true,
-    store: false,
-    include: encryptedReasoning ? ['reasoning.encrypted_content'] : undefined,
+    store: stores,
+    include: encryptedReasoning && !stores ? ['reasoning.encrypted_content'] : undefined,
     instructions: instructions || undefined,
     max_output_tokens: maxTokens,
     temperature,

@@ -93,6 +93,7 @@ export interface WireRequest {
   readonly max_output_tokens?: number | undefined;
   readonly temperature?: number | undefined;
   readonly top_p?: number | undefined;
+  readonly previous_response_id?: string | undefined;
   readonly reasoning?: WireReasoning | undefined;
   readonly text?: { readonly format?: WireTextFormat } | undefined;
   readonly tool_choice?: WireToolChoice | undefined;
