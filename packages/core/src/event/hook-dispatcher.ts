@@ -71,10 +71,13 @@ export class HookDispatcher {
   }
 
   /**
-   * Notifies all hooks, even if a hook fails, and ignores their return values. Returns no promise if
+   * Notifies all hooks, even if a hook fails, and returns the event unchanged. Returns no promise if
    * no hook handles the event.
    */
-  notify<K extends EventType>(event: EventOf<K>, control: EventControl = {}): Awaitable<unknown> {
+  notify<K extends EventType>(
+    event: EventOf<K>,
+    control: EventControl = {},
+  ): Awaitable<EventOf<K>> {
     return this.#pass(event, control, true);
   }
 

@@ -69,8 +69,8 @@ export class Outbox {
   }
 
   /** Passes an event to the hooks, which cannot change it. */
-  notify(event: AgentEvent): Awaitable<unknown> {
-    return this.#run.hooks.notify<EventType>(event, this.#controlsAt(event.type));
+  notify<K extends EventType>(event: EventOf<K>): Awaitable<EventOf<K>> {
+    return this.#run.hooks.notify<K>(event, this.#controlsAt(event.type));
   }
 
   /**

@@ -63,12 +63,12 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
  * AgentScope's code allows changes; its documentation does not.
  */
 async function preCall(run: Run, given: readonly Msg[]): Promise<readonly Msg[]> {
-  const isFixed = run.options.preCall === 'notification';
-  const event = await run.outbox.modify(
-    'pre-call',
-    { input: given },
-    isFixed ? async (changed) => ({ ...changed, input: given }) : undefined,
-  );
+  const { outbox } = run;
+  const data = { input: given };
+  const isNotification = run.options.preCall === 'notification';
+  const event = await (isNotification
+    ? outbox.notify(outbox.event('pre-call', data))
+    : outbox.modify('pre-call', data));
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.halt.how === 'rejected') throw run.halt.error;
