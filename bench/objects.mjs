@@ -12,6 +12,7 @@ import {
   toUIMessageStream,
 } from 'ai';
 import * as z from 'zod';
+import { objectMediaType } from '../packages/core/dist/adapter.js';
 import { MemoryStore, ReActAgent } from '../packages/core/dist/index.js';
 import { openai } from '../packages/core/dist/openai.js';
 import { structured } from '../packages/core/dist/output.js';
@@ -86,8 +87,8 @@ function ours(events, mode) {
       }),
   });
   const message = { id: 'q', role: 'user', parts: [{ type: 'text', text: 'go' }] };
-  const body = JSON.stringify({ id: 's', messages: [message], events: false });
-  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ id: 's', messages: [message] });
+  const headers = { 'content-type': 'application/json', accept: objectMediaType };
   return handler.fetch(new Request('https://host/api/chat', { method: 'POST', headers, body }));
 }
 

@@ -1,13 +1,24 @@
-import { AgentError, MemoryStore, ReActAgent } from '@isoloop/core';
-import { showFailuresAs, SseParser } from '@isoloop/core/adapter';
-import { structured } from '@isoloop/core/output';
+import { createOpenAI } from '@ai-sdk/openai';
+import {
+  AgentError,
+  MemoryStore,
+  ReActAgent,
+  tool,
+  type AgentOptions,
+  type ChatModel,
+  type Middleware,
+} from '@isoloop/core';
+import { objectMediaType, showFailuresAs } from '@isoloop/core/adapter';
+import { openai } from '@isoloop/core/openai';
+import { structured, type OutputMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { createAgentHandler } from '@isoloop/edge';
+import { createTextStreamResponse, Output, streamText, toTextStream } from 'ai';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
-import type { AnswerBatches } from '../packages/web-worker/src/react/chat/chat.ts';
-import { answerObjects } from '../packages/web-worker/src/react/object/answer-objects.ts';
-import type { UIMessageChunk } from '../packages/web-worker/src/react/chat/ui-message-chunk.ts';
+import { recordedPieces } from '../packages/core/test-support/recorded-pieces.ts';
+import { chatCompletions } from '../packages/core/test-support/wire-formats.ts';
+import { objectsIn } from '../packages/web-worker/src/react/object/objects-in.ts';
 
 // Endpoints hide secrets in the warnings of core, which other files read as they are.
 afterAll(() => showFailuresAs((failure) => failure));
@@ -24,38 +35,40 @@ const called = (value: unknown): ScriptedStep => ({
   ]),
 });
 
-/** Returns the objects that a page gets from an endpoint, and what its request resolves with. */
-async function objectsOf(replies: readonly ScriptedStep[], mode: 'tool' | 'prompt') {
-  const model = new ScriptedModel(replies);
+/** Asks an endpoint for an object. */
+async function answerOf(
+  model: ChatModel,
+  output: OutputMode,
+  options: Partial<AgentOptions> = {},
+): Promise<Response> {
   const handler = createAgentHandler({
     store: new MemoryStore(),
     authorize: () => ({ user: 'u' }),
     agent: ({ memory, sessionId }) =>
-      new ReActAgent({ name: 'a', model, memory, sessionId, use: [...structured(trip, { mode })] }),
+      new ReActAgent({ name: 'a', model, memory, sessionId, ...options, use: [...output] }),
   });
   const message = { id: 'q', role: 'user', parts: [{ type: 'text', text: 'go' }] };
   const request = new Request('https://host/api/chat', {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ id: 's', messages: [message], events: false }),
+    headers: { 'content-type': 'application/json', accept: objectMediaType },
+    body: JSON.stringify({ id: 's', messages: [message] }),
   });
-  const response = await handler.fetch(request);
-  const objects = answerObjects(batchesOf(response));
+  return handler.fetch(request);
+}
+
+/** Returns the objects that a page gets from an endpoint, and what its request resolves with. */
+async function objectsOf(replies: readonly ScriptedStep[], mode: 'tool' | 'prompt') {
+  const response = await answerOf(new ScriptedModel(replies), structured(trip, { mode }));
+  return allOf(objectsIn(response.body!));
+}
+
+async function allOf(objects: AsyncGenerator<unknown, unknown>) {
   const all: unknown[] = [];
   for (;;) {
     const { done, value } = await objects.next();
     if (done) return { all, value };
     all.push(value);
   }
-}
-
-async function* batchesOf({ body }: Response): AnswerBatches {
-  const parser = new SseParser();
-  for await (const bytes of body as unknown as AsyncIterable<Uint8Array>)
-    yield parser
-      .push(bytes)
-      .filter(({ data }) => data !== '[DONE]')
-      .map(({ data }) => JSON.parse(data) as UIMessageChunk);
 }
 
 test.for([
@@ -93,4 +106,82 @@ test('a failure at an endpoint rejects with its code', async () => {
   onTestFinished(() => logged.mockRestore());
   const fails = { ...said({ city: 'Rome' }), error: new AgentError('MODEL_AUTH', 'No key.') };
   await expect(objectsOf([fails], 'prompt')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
+});
+
+/** Returns a `fetch` whose answer has one network read for each piece. */
+function fetchOf(pieces: readonly string[]): typeof fetch {
+  const events = chatCompletions({ text: pieces, finish: 'stop' })!;
+  return async () => {
+    const left = [...events];
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const event = left.shift();
+        if (event === undefined) controller.close();
+        else controller.enqueue(new TextEncoder().encode(event));
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  };
+}
+
+/** Returns the different objects, as JSON. */
+function grown(all: readonly unknown[]): readonly string[] {
+  const texts = all.map((each) => JSON.stringify(each));
+  return texts.filter((text, index) => text !== texts[index - 1]);
+}
+
+test.for(recordedPieces())(
+  'at an endpoint, the object of %s grows as that of AI SDK, in at most its bytes',
+  async ([, pieces]) => {
+    const object = z.looseObject({});
+    const common = { apiKey: 'k', baseURL: 'https://host/v1' };
+    const theirs = () =>
+      streamText({
+        model: createOpenAI({ ...common, fetch: fetchOf(pieces) }).chat('m'),
+        prompt: 'go',
+        output: Output.object({ schema: object }),
+      });
+    const model = openai({ ...common, fetch: fetchOf(pieces), model: 'm' });
+    const response = await answerOf(model, structured(object, { mode: 'prompt' }));
+    const [body, counted] = response.body!.tee();
+    const [{ all, value }, { byteLength }] = await Promise.all([
+      allOf(objectsIn(body)),
+      new Response(counted).arrayBuffer(),
+    ]);
+    expect(value).toEqual(JSON.parse(pieces.join('')));
+    const shown: unknown[] = [];
+    for await (const each of theirs().partialOutputStream) shown.push(each);
+    expect(grown(all)).toEqual(grown(shown));
+    const text = createTextStreamResponse({ stream: toTextStream({ stream: theirs().stream }) });
+    expect(byteLength).toBeLessThanOrEqual((await text.arrayBuffer()).byteLength);
+  },
+);
+
+test('an agent without an output mode is refused', async () => {
+  const logged = vi.spyOn(console, 'error').mockReturnValue();
+  onTestFinished(() => logged.mockRestore());
+  const response = await answerOf(new ScriptedModel(['Hello.']), []);
+  expect([response.status, await response.json()]).toMatchObject([
+    500,
+    { error: { code: 'CONFIGURATION' } },
+  ]);
+  expect(String(logged.mock.calls)).toContain('Add ...structured(schema) to `use`');
+});
+
+test('a refused input and a pending call end an object with their codes', async () => {
+  const no: Middleware = {
+    name: 'no',
+    on: { 'pre-call': (_event, { reject }) => reject('Not today.') },
+  };
+  const refused = await answerOf(new ScriptedModel([]), [...structured(trip), no]);
+  await expect(allOf(objectsIn(refused.body!))).rejects.toMatchObject({
+    code: 'HOOK_REJECTED',
+    message: 'Not today.',
+  });
+  const pay = tool({ name: 'pay', description: 'Pays', input: z.object({}) });
+  const pays = new ScriptedModel([{ toolCalls: [{ name: 'pay' }] }]);
+  const pending = await answerOf(pays, structured(trip), { tools: [pay] });
+  await expect(allOf(objectsIn(pending.body!))).rejects.toMatchObject({
+    code: 'PENDING_TOOL_CALLS',
+  });
 });

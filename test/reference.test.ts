@@ -114,7 +114,7 @@ test('the page of error codes has each code with the status of the endpoint', ()
   expect(rows.map(([, code]) => code).toSorted()).toEqual(codes.toSorted());
   const source = read('packages/edge/src/http/error-response.ts');
   const statuses = new Map(
-    [...source.matchAll(/^ {2}([A-Z_]+): (\d+),$/gm)].map((m) => [m[1], m[2]]),
+    [...source.matchAll(/^ {4}([A-Z_]+): \[(\d+)[\],]/gm)].map((m) => [m[1], m[2]]),
   );
   for (const [, code, status] of rows) expect([code, status]).toEqual([code, statuses.get(code)]);
 });

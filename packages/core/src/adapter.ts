@@ -41,6 +41,7 @@ export { hostedToolOf, sourcesOf } from './message/hosted-tool.ts';
 export { jsonForm } from './message/json/json-form.ts';
 export { longestTimeout, timerMs } from './wait/timer.ts';
 export { isQuestion, titleOf } from './message/title-of.ts';
+export { readSchema } from './schema/to-schema.ts';
 export { prepareCall } from './tool/prepare-call.ts';
 export { parseHistory, parseMessages } from './message/validation/validate-message.ts';
 export { addUsage, noUsage } from './model/usage.ts';
@@ -50,7 +51,16 @@ export { outputToolName } from './message/output-tool.ts';
 export { inlineSource } from './message/media.ts';
 export { thinkingOf } from './message/message-text.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';
-export { messageIdOf } from './stream/text-stream.ts';
+export { objectWriterOf } from './middleware/output/growth/object-writer-of.ts';
+export type { ObjectWriter } from './middleware/output/growth/object-writer.ts';
+export {
+  failureMark,
+  failureText,
+  objectMediaType,
+  restartMark,
+  signOfLife,
+} from './middleware/output/growth/object-format.ts';
+export { messageIdOf } from './message/block-id.ts';
 export { SseParser } from './model/http/sse-parser.ts';
 export { toTypedChunk } from './stream/ui/ui-typed-parts.ts';
 export { endingOf, replyEnding, type Ending } from './stream/ending.ts';

@@ -1,4 +1,5 @@
 import { ReActAgent, tool, type AgentOptions } from '@isoloop/core';
+import { objectMediaType, objectWriterOf } from '@isoloop/core/adapter';
 import {
   createUiMessageEncoder,
   fromUiDecisions,
@@ -7,14 +8,22 @@ import {
   type UiChunk,
 } from '@isoloop/core/ai-sdk';
 import { operatorMessage } from '@isoloop/core/middleware';
-import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 interface Turn {
   /** Settles when the turn has ended. */
   ended: Promise<void>;
   readonly chunks: UiChunk[];
+  /** The object so far, for clients that accept only that. */
+  readonly object: string[];
   readonly aborting: AbortController;
-  readonly readers: Set<ReadableStreamDefaultController<Uint8Array>>;
+  readonly readers: Set<Reader>;
+}
+
+/** A client that reads a turn. */
+interface Reader {
+  readonly isObject: boolean;
+  readonly controller: ReadableStreamDefaultController<Uint8Array>;
 }
 
 const send = tool({
@@ -42,7 +51,7 @@ export class ChatEndpoint {
   #waiting: (() => void)[] = [];
   #turn: Turn | undefined;
 
-  constructor(replies: readonly (string | ScriptedStep)[], options: Partial<AgentOptions> = {}) {
+  constructor(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
     const model = new ScriptedModel(replies);
     this.agent = new ReActAgent({ name: 'edge', model, tools: [send], ...options });
   }
@@ -63,9 +72,9 @@ export class ChatEndpoint {
       case 'POST /api/chat':
         while (this.#turn) await this.#turn.ended;
         this.#begin(JSON.parse(String(init.body)) as { readonly messages: readonly object[] });
-        return this.#read(init.signal);
+        return this.#read(init);
       case 'GET /api/chat/ID/stream':
-        return this.#turn ? this.#read(init.signal) : new Response(null, { status: 204 });
+        return this.#turn ? this.#read(init) : new Response(null, { status: 204 });
       case 'GET /api/chat/ID/messages': {
         await this.beforeHistory();
         const pending = [...this.agent.status.calls.values()].flatMap((call) => call.pending ?? []);
@@ -115,9 +124,9 @@ export class ChatEndpoint {
    * Without one, the browser ends the stream.
    */
   dropClients(text?: string): void {
-    for (const reader of this.#turn?.readers ?? []) {
-      if (text === undefined) reader.close();
-      else reader.error(new TypeError(text));
+    for (const { controller } of this.#turn?.readers ?? []) {
+      if (text === undefined) controller.close();
+      else controller.error(new TypeError(text));
     }
     this.#turn?.readers.clear();
   }
@@ -130,11 +139,14 @@ export class ChatEndpoint {
     const turn: Turn = {
       ended: Promise.resolve(),
       chunks: [],
+      object: [],
       aborting: new AbortController(),
       readers: new Set(),
     };
     this.#turn = turn;
     const encoder = createUiMessageEncoder({ events: true, messageId });
+    const hasObject = this.agent.use.some((part) => 'objectWriter' in part);
+    const writer = hasObject ? objectWriterOf(this.agent) : undefined;
     const { signal } = turn.aborting;
     const { memory } = this.agent;
     const run = async (): Promise<void> => {
@@ -143,38 +155,50 @@ export class ChatEndpoint {
       const at = decisions.length ? -1 : stored.indexOf((last as { readonly id: string }).id);
       if (at >= 0) await memory.delete(stored.slice(at));
       const stream = this.agent.stream(input, { signal, detached: true, throwOnError: false });
-      for await (const batch of stream.batches())
-        for (const chunk of encoder.encode(batch)) {
-          turn.chunks.push(chunk);
-          for (const reader of turn.readers) reader.enqueue(toLine(chunk));
-        }
+      for await (const batch of stream.batches()) {
+        const chunks = encoder.encode(batch);
+        const piece = writer?.write(batch) ?? '';
+        turn.chunks.push(...chunks);
+        turn.object.push(piece);
+        for (const { isObject, controller } of turn.readers)
+          for (const text of isObject ? [piece] : chunks.map(toLine))
+            controller.enqueue(toBytes(text));
+      }
       this.#turn = undefined;
-      for (const reader of turn.readers) {
-        reader.enqueue(new TextEncoder().encode('data: [DONE]\n\n'));
-        reader.close();
+      for (const { isObject, controller } of turn.readers) {
+        if (!isObject) controller.enqueue(toBytes('data: [DONE]\n\n'));
+        controller.close();
       }
     };
     turn.ended = run();
   }
 
-  #read(signal: AbortSignal | null | undefined): Response {
-    const { chunks, readers } = this.#turn!;
+  #read({ signal, headers }: RequestInit): Response {
+    const { chunks, object, readers } = this.#turn!;
+    const isObject = new Headers(headers).get('accept') === objectMediaType;
     let left = (): void => {};
     const body = new ReadableStream<Uint8Array>({
       cancel: () => left(),
       start(controller) {
-        left = () => void readers.delete(controller);
-        for (const chunk of chunks) controller.enqueue(toLine(chunk));
-        readers.add(controller);
+        const reader = { isObject, controller };
+        left = () => void readers.delete(reader);
+        for (const text of isObject ? object : chunks.map(toLine))
+          controller.enqueue(toBytes(text));
+        readers.add(reader);
         signal?.addEventListener('abort', () => {
-          if (readers.delete(controller)) controller.error(signal.reason);
+          if (readers.delete(reader)) controller.error(signal.reason);
         });
       },
     });
-    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    const type = isObject ? objectMediaType : 'text/event-stream';
+    return new Response(body, { headers: { 'content-type': type } });
   }
 }
 
-function toLine(chunk: UiChunk): Uint8Array {
-  return new TextEncoder().encode(`data: ${JSON.stringify(chunk)}\n\n`);
+function toLine(chunk: UiChunk): string {
+  return `data: ${JSON.stringify(chunk)}\n\n`;
+}
+
+function toBytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
 }

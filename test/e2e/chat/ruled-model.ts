@@ -81,6 +81,9 @@ function reply({ messages }: ModelRequest): Reply {
   if (question.includes('remove')) return { call: { name: 'remove', input: { place: 'Seoul' } } };
   if (question.includes('where')) return { call: { name: 'location', input: {} } };
   if (question.includes('fail')) return { text: 'Half an ', fails: true };
+  // The pause is within a text of the object.
+  if (question.includes('note'))
+    return { text: '{ "note": "one two three four", "done": true }', holdAfter: 4 };
   if (question.includes('count'))
     return {
       text: Array.from({ length: 40 }, (_, index) => `${index + 1} `).join(''),

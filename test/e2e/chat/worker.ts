@@ -1,5 +1,6 @@
 import { ReActAgent, tool } from '@isoloop/core';
 import { jsonSchema } from '@isoloop/core/json-schema';
+import { structured } from '@isoloop/core/output';
 import { createAgentHandler, type AgentHandlerOptions } from '@isoloop/edge';
 import { kvSessions } from '@isoloop/edge/kv';
 import { Hono } from 'hono';
@@ -17,6 +18,12 @@ const place = jsonSchema({
   required: ['place'],
 });
 
+const note = jsonSchema({
+  type: 'object',
+  properties: { note: { type: 'string' }, done: { type: 'boolean' } },
+  required: ['note', 'done'],
+});
+
 const options: AgentHandlerOptions<Env> = {
   // The interval is shorter than the model's pauses, so that keep-alive comments come between its
   // words.
@@ -29,6 +36,7 @@ const options: AgentHandlerOptions<Env> = {
       sessionId,
       memory,
       model: ruledModel(sessionId),
+      use: sessionId.startsWith('note') ? [...structured(note, { mode: 'prompt' })] : [],
       tools: [
         tool({ name: 'weather', description: 'The weather', input: place, execute: () => 'rain' }),
         tool({

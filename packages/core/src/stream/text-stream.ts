@@ -1,6 +1,7 @@
 import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
+import { messageIdOf } from '../message/block-id.ts';
 import { textOf } from '../message/message-text.ts';
 
 /** What a `textStream()` does if the agent call fails. */
@@ -162,9 +163,4 @@ function toBytes(
     },
     { highWaterMark: 0 },
   );
-}
-
-/** Returns the id of a block's message: the block's id without the number at its end. */
-export function messageIdOf(blockId: string): string {
-  return blockId.slice(0, blockId.lastIndexOf(':'));
 }

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentEvent, AgentResult, EventBatch } from '@isoloop/core';
+import type { AgentEvent, AgentResult } from '@isoloop/core';
+import { toText, type EncodeBatch } from '../turn/event-stream.ts';
 import { createOpenAiEncoder, toChatCompletion } from '../wire/openai-encoder.ts';
 import { createResponsesEncoder } from '../wire/responses/responses-encoder.ts';
 import { toResponse } from '../wire/responses/finished-response.ts';
@@ -46,13 +47,18 @@ export function wholeAnswer(
 export function answerEncoder(
   face: OpenAiFace,
   call: Pick<CompletionCall, 'isExternal'> | undefined,
-): (batch: EventBatch) => readonly object[] {
+): EncodeBatch {
   const external = call && { isExternal: call.isExternal };
   const encoder =
     face.kind === 'completion'
       ? createOpenAiEncoder({ ...face.completion, ...external })
       : createResponsesEncoder({ ...face.response, ...external });
-  return (batch) => encoder.encode(batch.map(withWaitError));
+  return (batch) => encoder.encode(batch.map(withWaitError)).map(namedEvent);
+}
+
+/** In the Responses API, the name of each event is its `type`. Chunks of completions have none. */
+function namedEvent(chunk: object): string {
+  return ('type' in chunk ? `event: ${String(chunk.type)}\n` : '') + toText(chunk);
 }
 
 /** Replaces the end of a run that waits for decisions that the client cannot give by an error. */

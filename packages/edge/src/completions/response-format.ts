@@ -1,5 +1,4 @@
-import { AgentError } from '@isoloop/core';
-import { jsonMode } from '@isoloop/core/output';
+import { readSchema } from '@isoloop/core/adapter';
 import type { JsonObject } from '@isoloop/core';
 import type { StandardSchema } from '@isoloop/core/tools';
 import { checkName, fieldsOf, invalidField } from '../http/request-body.ts';
@@ -43,23 +42,19 @@ export function readResponseFormat(
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw invalidField(`${place}.schema`, 'must be a JSON Schema');
   }
-  return { schema: readSchema(schema as JsonObject, `${place}.schema`, check) };
+  return { schema: usableSchema(schema as JsonObject, `${place}.schema`, check) };
 }
 
-function readSchema(
+function usableSchema(
   given: JsonObject,
   param: string,
   check?: SchemaChecker,
 ): StandardSchema | JsonObject {
   try {
     const schema = check?.(given) ?? given;
-    // Throws for a schema that cannot be used.
-    jsonMode(schema);
+    readSchema(param, schema);
     return schema;
-  } catch (cause) {
-    throw new AgentError('INVALID_INPUT', `\`${param}\` is a JSON Schema that cannot be used.`, {
-      cause,
-      details: { param },
-    });
+  } catch {
+    throw invalidField(param, 'is a JSON Schema that cannot be used');
   }
 }

@@ -3,10 +3,8 @@ import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import type { AgentHandlerOptions, Caller, EdgeEnv } from '../handler-options.ts';
 
-const localHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
-
 export function isLocalHost(hostname: string): boolean {
-  return localHosts.has(hostname);
+  return /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);
 }
 
 /**
@@ -65,12 +63,7 @@ function checkUser(user: string): string {
  * Headers in which proxies name the sender's address. The `host` header is no proof of a local
  * request, because the sender can write any host.
  */
-const senders: readonly string[] = [
-  'cf-connecting-ip',
-  'true-client-ip',
-  'x-real-ip',
-  'x-forwarded-for',
-];
+const senders = ['cf-connecting-ip', 'true-client-ip', 'x-real-ip', 'x-forwarded-for'];
 const loopback = /^(\[?::1\]?|(::ffff:)?127\.\d+\.\d+\.\d+)$/i;
 
 function localUser({ url, headers }: Request): string {

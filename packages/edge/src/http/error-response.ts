@@ -4,86 +4,57 @@ import { logText } from '@isoloop/core/observe';
 import type { RequestVariables } from '../handler-options.ts';
 
 /**
- * HTTP status of each error code. An error of the model's server has a 5xx status, except for
- * errors that the client can fix.
+ * HTTP status of each error code, and a message that replaces the original one for clients. The
+ * original may quote a key, a query or a path, so it is only in the Worker's log. An error of the
+ * model's server has a 5xx status, except for errors that the client can fix.
  */
-const statusOf: Readonly<Record<AgentErrorCode, number>> = {
-  INVALID_INPUT: 400,
-  INVALID_MESSAGE: 400,
-  INVALID_DECISION: 400,
-  INVALID_STATE: 400,
-  MODEL_CONTEXT_LENGTH: 400,
-  UNAUTHORIZED: 401,
-  NOT_FOUND: 404,
-  AGENT_BUSY: 409,
-  SESSION_CONFLICT: 409,
-  SESSION_MOVED: 409,
-  PENDING_TOOL_CALLS: 409,
-  PAYLOAD_TOO_LARGE: 413,
-  LIMIT_EXCEEDED: 429,
-  MODEL_RATE_LIMITED: 429,
-  GUARD_REJECTED: 422,
-  HOOK_REJECTED: 422,
-  ABORTED: 499,
-  CONFIGURATION: 500,
-  CREDENTIALS_REQUIRED: 500,
-  HOOK_ERROR: 500,
-  TOOL_ERROR: 500,
-  WORKER_FAILED: 500,
-  WORKER_TERMINATED: 500,
-  INTERNAL: 500,
-  NEEDS_DURABLE_OBJECT: 501,
-  MCP_AUTH: 502,
-  MCP_BAD_RESPONSE: 502,
-  MCP_UNREACHABLE: 502,
-  MODEL_AUTH: 502,
-  MODEL_BAD_RESPONSE: 502,
-  MODEL_REPLY_TOO_LONG: 502,
-  MODEL_REQUEST: 502,
-  MODEL_SERVER: 502,
-  MODEL_UNREACHABLE: 502,
-  OUTPUT_INVALID: 502,
-  CIRCUIT_OPEN: 503,
-  OVERLOADED: 503,
-  STORAGE_FAILED: 503,
-  SESSION_STALE: 503,
-  CALL_TIMEOUT: 504,
-  MCP_TIMEOUT: 504,
-  MODEL_TIMEOUT: 504,
-  TOOL_TIMEOUT: 504,
-  STORAGE_QUOTA: 507,
-};
-
-/**
- * Messages for clients that replace the original error messages, which may quote a key, a query or
- * a path. The Worker's log has the original messages.
- */
-const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
-  ABORTED: 'The request was aborted.',
-  CONFIGURATION: 'This endpoint is set up wrongly.',
-  INTERNAL: 'Something went wrong here.',
-  INVALID_STATE: 'The saved conversation cannot be read.',
-  HOOK_ERROR: 'A hook of the agent failed.',
-  MCP_AUTH: "A tools' server refused this endpoint's key.",
-  MCP_BAD_RESPONSE: "A tools' server gave no usable reply.",
-  MCP_TIMEOUT: "A tools' server did not answer in time.",
-  MCP_UNREACHABLE: "A tools' server could not be reached.",
-  MODEL_AUTH: "The model's server refused this endpoint's key.",
-  MODEL_BAD_RESPONSE: "The model's server gave no usable reply.",
-  MODEL_CONTEXT_LENGTH: 'The conversation is longer than the model takes.',
-  MODEL_RATE_LIMITED: 'The model gets too many requests; try again later.',
-  MODEL_REPLY_TOO_LONG: "The model's reply is too long.",
-  MODEL_REQUEST: "The model's server refused the request.",
-  MODEL_SERVER: "The model's server failed.",
-  MODEL_TIMEOUT: 'The model did not answer in time.',
-  MODEL_UNREACHABLE: "The model's server could not be reached.",
-  OUTPUT_INVALID: 'The model gave no usable reply.',
-  STORAGE_FAILED: 'The conversation could not be read or saved.',
-  TOOL_ERROR: 'A tool of the agent failed.',
-  TOOL_TIMEOUT: 'A tool of the agent did not end in time.',
-  WORKER_FAILED: 'The agent could not be started, or crashed.',
-  WORKER_TERMINATED: 'The agent is gone.',
-};
+const publicErrors: Readonly<Record<AgentErrorCode, readonly [status: number, message?: string]>> =
+  {
+    INVALID_INPUT: [400],
+    INVALID_MESSAGE: [400],
+    INVALID_DECISION: [400],
+    INVALID_STATE: [400, 'The saved conversation cannot be read.'],
+    MODEL_CONTEXT_LENGTH: [400, 'The conversation is longer than the model takes.'],
+    UNAUTHORIZED: [401],
+    NOT_FOUND: [404],
+    AGENT_BUSY: [409],
+    SESSION_CONFLICT: [409],
+    SESSION_MOVED: [409],
+    PENDING_TOOL_CALLS: [409],
+    PAYLOAD_TOO_LARGE: [413],
+    LIMIT_EXCEEDED: [429],
+    MODEL_RATE_LIMITED: [429, 'The model gets too many requests; try again later.'],
+    GUARD_REJECTED: [422],
+    HOOK_REJECTED: [422],
+    ABORTED: [499, 'The request was aborted.'],
+    CONFIGURATION: [500, 'This endpoint is set up wrongly.'],
+    CREDENTIALS_REQUIRED: [500],
+    HOOK_ERROR: [500, 'A hook of the agent failed.'],
+    TOOL_ERROR: [500, 'A tool of the agent failed.'],
+    WORKER_FAILED: [500, 'The agent could not be started, or crashed.'],
+    WORKER_TERMINATED: [500, 'The agent is gone.'],
+    INTERNAL: [500, 'Something went wrong here.'],
+    NEEDS_DURABLE_OBJECT: [501],
+    MCP_AUTH: [502, "A tools' server refused this endpoint's key."],
+    MCP_BAD_RESPONSE: [502, "A tools' server gave no usable reply."],
+    MCP_UNREACHABLE: [502, "A tools' server could not be reached."],
+    MODEL_AUTH: [502, "The model's server refused this endpoint's key."],
+    MODEL_BAD_RESPONSE: [502, "The model's server gave no usable reply."],
+    MODEL_REPLY_TOO_LONG: [502, "The model's reply is too long."],
+    MODEL_REQUEST: [502, "The model's server refused the request."],
+    MODEL_SERVER: [502, "The model's server failed."],
+    MODEL_UNREACHABLE: [502, "The model's server could not be reached."],
+    OUTPUT_INVALID: [502, 'The model gave no usable reply.'],
+    CIRCUIT_OPEN: [503],
+    OVERLOADED: [503],
+    STORAGE_FAILED: [503, 'The conversation could not be read or saved.'],
+    SESSION_STALE: [503],
+    CALL_TIMEOUT: [504],
+    MCP_TIMEOUT: [504, "A tools' server did not answer in time."],
+    MODEL_TIMEOUT: [504, 'The model did not answer in time.'],
+    TOOL_TIMEOUT: [504, 'A tool of the agent did not end in time.'],
+    STORAGE_QUOTA: [507],
+  };
 
 export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId' | 'face'> {
   /** HTTP status. Default: the status of the error's code. */
@@ -100,7 +71,7 @@ export function errorResponse(
   { requestId, face, headers, status: given }: ErrorResponseOptions,
 ): Response {
   const error = publicError(AgentError.from(thrown).toJSON());
-  const status = given ?? statusOf[error.code];
+  const status = given ?? publicErrors[error.code][0];
   const retryAfterMs = error.details?.['retryAfterMs'];
   return Response.json(
     face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId),
@@ -136,8 +107,8 @@ export function withPublicErrors(batch: EventBatch): EventBatch {
  */
 export function logError(thrown: unknown, requestId: string): void {
   const error = AgentError.from(thrown);
-  const { code } = publicError(error.toJSON());
-  if (statusOf[code] >= 500 && statusOf[code] !== 501)
+  const [status] = publicErrors[publicError(error.toJSON()).code];
+  if (status >= 500 && status !== 501)
     console.error(
       logText(`[${requestId}] ${error.code}: ${error.message}`),
       logText(error.cause ?? error),
@@ -149,8 +120,9 @@ export function logError(thrown: unknown, requestId: string): void {
  * of an unknown error may contain secrets.
  */
 function publicError(error: AgentErrorData): AgentErrorData {
-  const code = Object.hasOwn(statusOf, error.code) ? error.code : 'INTERNAL';
-  return { ...error, code, message: neutralMessages[code] ?? error.message };
+  const code = Object.hasOwn(publicErrors, error.code) ? error.code : 'INTERNAL';
+  const [, message = error.message] = publicErrors[code];
+  return { ...error, code, message };
 }
 
 function isoloopBody({ code, message, details }: AgentErrorData, requestId: string): object {

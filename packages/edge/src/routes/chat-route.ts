@@ -6,13 +6,15 @@ import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.t
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
+import { faceFor } from '../session/turn-face.ts';
 import { checkSession, echoHeader } from '../turn/session.ts';
 
 /**
  * Handles `POST /api/chat`: accepts the requests of AI SDK's `useChat`, and answers with a UI
- * message stream. The server stores the history, so it uses only the last posted message, or the
- * decisions about pending tool calls in that message. If the history already has a message with the
- * same id, that message and all later messages are removed first.
+ * message stream. A client that accepts `objectMediaType` gets only the object. The server stores
+ * the history, so it uses only the last posted message, or the decisions about pending tool calls in
+ * that message. If the history already has a message with the same id, that message and all later
+ * messages are removed first.
  *
  * The turn continues if the client disconnects. If the memory has an echo, the metadata of the
  * answer contain the echo, and the client sends it with its next request. An echo is a signed text
@@ -31,7 +33,7 @@ export async function chatRoute(
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
   return turnHost(c, settings, sessionId).answer({
     turn: { turn, model, messageId, ...readIds(c) },
-    face: { kind: 'ui', events: readEvents(body) || settings.events },
+    face: faceFor(c, readEvents(body) || settings.events),
     echo: readEcho(c, body, turn, moves),
   });
 }

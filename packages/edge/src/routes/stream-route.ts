@@ -3,13 +3,13 @@ import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
 import { checkSession } from '../turn/session.ts';
-import type { StreamFace } from '../session/turn-face.ts';
+import { faceFor, type StreamFace } from '../session/turn-face.ts';
 
 /**
  * Handles `GET /api/chat/:id/stream`: streams the running turn of the session, even if another
  * client started the turn. The stream starts at the turn's beginning, or after the event that the
  * header `Last-Event-ID` names. Answers 204 if no turn is running, and always for sessions in KV.
- * `?events=true` adds the agent's events. `?events=only` returns only the agent's events, like
+ * A client that accepts `objectMediaType` gets the object from its beginning. `?events=true` adds the agent's events. `?events=only` returns only the agent's events, like
  * `POST /api/run`. `?events=inspect` does the same with the prompts, if the option `inspect` allows
  * the user to see them.
  */
@@ -24,7 +24,7 @@ export async function streamRoute(
   const inspect = events === 'inspect' && (await settings.inspect?.(c.get('caller'))) === true;
   const face: StreamFace =
     events === 'true' || events === 'false'
-      ? { kind: 'ui', events: settings.events || events === 'true' }
+      ? faceFor(c, settings.events || events === 'true')
       : { kind: 'events', inspect };
   const host = turnHost(c, settings, sessionId);
   return host.reconnect(face, c.req.header('last-event-id') || undefined);

@@ -5,9 +5,10 @@ import { eventOf, toEvents } from '../turn/answer-so-far.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
 import type { OpenAiFace } from '../completions/completion-answer.ts';
-import { awaitOpening, hasOutput, streamResponse } from '../turn/event-stream.ts';
+import { awaitOpening, hasOutput, streamResponse, type EncodeBatch } from '../turn/event-stream.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
+import { objectEncoder } from '../wire/object-encoder.ts';
 import { isOpenAiFace, openAiOf, opens, type OpenAi, type TurnFace } from './turn-face.ts';
 import type { QueuedTurn } from './queue/turn-queue.ts';
 
@@ -36,11 +37,9 @@ export interface LiveResponseOptions {
   readonly replay?: { readonly lastEventId?: string | undefined };
 }
 
-type Encode = (batch: EventBatch) => readonly object[];
-
 /**
  * Returns a response with the turn's events in the client's format. The stream of a queued turn
- * sends no events until the turn begins. Except in OpenAI's formats, each chunk ends with the id
+ * sends no events until the turn begins. In `ui` and `events`, each chunk ends with the id
  * `<run>:<event>`. A client that reconnects sends this id as `Last-Event-ID`.
  */
 export async function liveResponse(
@@ -56,7 +55,7 @@ export async function liveResponse(
   }
   const waits = given instanceof Promise;
   let live: LiveTurn | undefined;
-  let encode: Encode = () => [];
+  let encode: EncodeBatch = () => [];
   const read = async function* (): AsyncGenerator<EventBatch> {
     try {
       live = await given;
@@ -77,7 +76,8 @@ export async function liveResponse(
     // A client that reconnects may have seen all events, so no opening batch may come.
     batches: waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
     encode: (batch) => encode(batch),
-    place: (batch) => (live && !isOpenAiFace(face) ? placeOf(live.stream, batch) : undefined),
+    place: (batch) =>
+      live && /^(ui|events)$/.test(face.kind) ? placeOf(live.stream, batch) : undefined,
     keepAliveMs: settings.limits.keepAliveMs,
     // A disconnected client does not stop the turn, because other clients may still read it.
     onCancel: () => {},
@@ -96,8 +96,9 @@ export function placeOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch
 async function encoderOf(
   live: LiveTurn | undefined,
   { face, replay, settings }: LiveResponseOptions,
-): Promise<Encode> {
+): Promise<EncodeBatch> {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch, undefined, face.inspect);
+  if (face.kind === 'object') return objectEncoder(live?.agent);
   if (isOpenAiFace(face)) {
     const openai = openAiOf(settings);
     const shown = live ? await faceOfLive(face, live, openai) : face;

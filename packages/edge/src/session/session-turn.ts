@@ -4,7 +4,9 @@ import { metadataOf, isCutOff, resumptionOf, type Resumption } from '@isoloop/co
 import { checkFirstTurn, lastRun, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
-import { goToPlace, reopenCalls, unknownResponse } from './turn-place.ts';
+import { reopenCalls } from './reopened-calls.ts';
+import { openAiOf } from './turn-face.ts';
+import { unknownResponse } from './turn-place.ts';
 import { acceptDecisions, noDecision } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
@@ -40,10 +42,10 @@ export interface Place {
 export async function beginTurn(
   agent: ReActAgent,
   turn: SessionTurn,
-  { systemMessages }: Pick<HandlerSettings, 'systemMessages'>,
+  settings: Pick<HandlerSettings, 'openai' | 'systemMessages'>,
   options: TakeTurnOptions = {},
 ): Promise<TurnInput> {
-  if ('after' in turn) await goToPlace(agent.memory, turn);
+  if ('after' in turn) await openAiOf(settings).goTo(agent.memory, turn);
   // Reads the log in all cases, because `entitle` needs to know whether the session is new.
   const stored = await agent.memory.read();
   switch (turn.kind) {
@@ -53,7 +55,7 @@ export async function beginTurn(
       const messages = turn.messages.filter(({ role }) => isNew || role !== 'system');
       if (!messages.length)
         throw invalidField('messages', 'has nothing new after the last message of the assistant');
-      return { input: systemMessages === 'keep' ? messages : withoutSystem(messages) };
+      return { input: settings.systemMessages === 'keep' ? messages : withoutSystem(messages) };
     }
     case 'decide':
       if (turn.decisions.every(({ type }) => type === 'result'))
@@ -73,7 +75,7 @@ export async function beginTurn(
 export async function resumeTurn(
   agent: ReActAgent,
   given: SessionTurn,
-  settings: Pick<HandlerSettings, 'systemMessages'>,
+  settings: Pick<HandlerSettings, 'openai' | 'systemMessages'>,
 ): Promise<TurnInput | undefined> {
   const { memory } = agent;
   const turn = withoutPlace(given);

@@ -1,30 +1,40 @@
 import type { EventBatch } from '@isoloop/core';
 import { AgentError } from '@isoloop/core';
+import { objectMediaType } from '@isoloop/core/adapter';
+import type { Context } from 'hono';
 import type { OpenAiFace } from '../completions/completion-answer.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { hasBegun, hasOutput } from '../turn/event-stream.ts';
 
 /**
  * Format in which a client gets a turn. `ui`: stream of the AI SDK. `events`: the agent's own
- * events. `completion` and `response`: OpenAI's formats, streamed or whole.
+ * events. `object`: only the object of a structured answer. `completion` and `response`: OpenAI's
+ * formats, streamed or whole.
  */
 export type TurnFace = StreamFace | OpenAiFace;
 
 /** Format in which a client that reconnects gets a turn. */
 export type StreamFace =
   | { readonly kind: 'ui'; readonly events: boolean | undefined }
+  | { readonly kind: 'object' }
   | {
       readonly kind: 'events';
       /** Whether the client may see the prompts. */
       readonly inspect?: boolean;
     };
 
+/** Returns the format that a client of the chat routes accepts. */
+export function faceFor(c: Context, events: boolean | undefined): StreamFace {
+  const isObject = c.req.header('accept')?.includes(objectMediaType);
+  return isObject ? { kind: 'object' } : { kind: 'ui', events };
+}
+
 /**
  * Returns whether the response can start with this batch of events. Before the start, the
  * response's status can still report a refusal.
  */
 export function opens(face: TurnFace, batch: EventBatch): boolean {
-  return isOpenAiFace(face) ? hasOutput(batch) : hasBegun(batch);
+  return isOpenAiFace(face) || face.kind === 'object' ? hasOutput(batch) : hasBegun(batch);
 }
 
 /** Returns whether the client gets the answer in a format of OpenAI. */

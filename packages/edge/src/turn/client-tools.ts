@@ -110,10 +110,7 @@ function readTool(given: unknown, param: string, api: OpenAiApi): Tool {
     });
   } catch (cause) {
     if (AgentError.is(cause) && cause.code === 'INVALID_INPUT') throw cause;
-    throw new AgentError('INVALID_INPUT', `\`${param}\` is not a tool.`, {
-      cause,
-      details: { param },
-    });
+    throw invalidField(param, 'is not a tool');
   }
 }
 

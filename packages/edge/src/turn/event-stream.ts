@@ -1,14 +1,16 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import { timerMs } from '@isoloop/core/adapter';
+import { objectMediaType, signOfLife, timerMs } from '@isoloop/core/adapter';
 import { withPublicErrors } from '../http/error-response.ts';
+
+/**
+ * Converts a batch of events to what the client gets. Texts are sent as they are, and objects as
+ * server-sent events. For an empty list, nothing is sent.
+ */
+export type EncodeBatch = (batch: EventBatch) => readonly (object | string)[];
 
 export interface EventStreamOptions {
   readonly batches: AsyncIterator<EventBatch>;
-  /**
-   * Function that converts a batch of events to the objects that the client gets. For an empty
-   * list, nothing is sent.
-   */
-  readonly encode: (batch: EventBatch) => readonly object[];
+  readonly encode: EncodeBatch;
   /**
    * Function that returns the id of the stream position after a batch. A client that reconnects
    * sends this id as `Last-Event-ID`.
@@ -24,11 +26,12 @@ export interface EventStreamOptions {
 
 /**
  * Creates the body of an event stream, with one chunk of bytes per batch. Encodes a batch only when
- * the client reads it. The stream ends with `[DONE]`, also after the `error` event of a failed run.
+ * the client reads it. Server-sent events end with `[DONE]`, also after the `error` event of a
+ * failed run. `isObject`: the body is an object that grows.
  */
 function eventStream(
   { batches, encode, place, keepAliveMs, onCancel, onError }: EventStreamOptions,
-  toEvent: (chunk: object) => string,
+  isObject: boolean,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let timer: ReturnType<typeof setInterval> | null = null;
@@ -36,12 +39,12 @@ function eventStream(
   let silent = true;
 
   const textOf = (batch: EventBatch): string => {
-    const text = encode(withPublicErrors(batch)).map(toEvent).join('');
+    const text = encode(withPublicErrors(batch)).map(toText).join('');
     const id = text && place?.(batch);
     return id ? `${text.slice(0, -1)}id: ${id}\n\n` : text;
   };
 
-  /** Returns the next chunk. The end of the run and `[DONE]` are one chunk, because each costs. */
+  /** Returns the next chunk. The end of the run and of the body are one chunk, because each costs. */
   const nextChunk = async (): Promise<{ readonly text: string; readonly isLast: boolean }> => {
     let text = '';
     try {
@@ -52,7 +55,7 @@ function eventStream(
     } catch (error) {
       onError?.(error);
     }
-    return { text: `${text}data: [DONE]\n\n`, isLast: true };
+    return { text: isObject ? text : `${text}data: [DONE]\n\n`, isLast: true };
   };
 
   return new ReadableStream<Uint8Array>(
@@ -62,7 +65,8 @@ function eventStream(
         // the batch itself.
         const halfMs = timerMs(keepAliveMs / 2);
         timer = setInterval(() => {
-          if (waiting && silent) controller.enqueue(encoder.encode(': keep-alive\n\n'));
+          if (waiting && silent)
+            controller.enqueue(encoder.encode(isObject ? signOfLife : ': keep-alive\n\n'));
           silent = true;
         }, halfMs);
       },
@@ -72,7 +76,7 @@ function eventStream(
         waiting = false;
         silent = false;
         if (timer === null) return;
-        controller.enqueue(encoder.encode(text));
+        if (text) controller.enqueue(encoder.encode(text));
         if (!isLast) return;
         stop();
         controller.close();
@@ -91,23 +95,20 @@ function eventStream(
   }
 }
 
-/** Returns a response with an event stream. `kind` names the format of the client. */
+/** Returns a response whose body is a stream. `kind` names the format of the client. */
 export function streamResponse(
   { kind }: { readonly kind: string },
   options: EventStreamOptions,
 ): Response {
-  // In the Responses API, the name of each event is its `type`.
-  const body = eventStream(options, kind === 'response' ? toNamedEvent : toPlainEvent);
-  const ofUi = kind === 'ui' && { 'x-vercel-ai-ui-message-stream': 'v1' };
-  return new Response(body, { headers: { ...streamHeaders, ...ofUi } });
+  const isObject = kind === 'object';
+  const headers = {
+    'content-type': isObject ? objectMediaType : 'text/event-stream',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+    ...(kind === 'ui' && { 'x-vercel-ai-ui-message-stream': 'v1' }),
+  };
+  return new Response(eventStream(options, isObject), { headers });
 }
-
-const streamHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache',
-  connection: 'keep-alive',
-  'x-accel-buffering': 'no',
-};
 
 /**
  * Returns whether a batch contains output. Before the first output, the response's status can still
@@ -152,10 +153,7 @@ function endsRun({ type, agentPath }: AgentEvent): boolean {
   return type === 'run-end' && agentPath.length < 2;
 }
 
-function toNamedEvent(chunk: object): string {
-  return `event: ${(chunk as { readonly type?: string }).type}\n${toPlainEvent(chunk)}`;
-}
-
-function toPlainEvent(chunk: object): string {
-  return `data: ${JSON.stringify(chunk)}\n\n`;
+/** Returns the text for a client. An object becomes a server-sent event. */
+export function toText(chunk: object | string): string {
+  return typeof chunk === 'string' ? chunk : `data: ${JSON.stringify(chunk)}\n\n`;
 }

@@ -2,6 +2,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
 import type { Schema } from '../../schema/schema.ts';
+import { growing } from './growth/growing.ts';
 import { type OutputMode, valueMode } from './value-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 
@@ -47,7 +48,7 @@ export function jsonMode<const S extends SchemaLike>(
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
   checkOptions('jsonMode()', options, 'attempts:natural|? responseSchema:boolean|?');
   const read = schemaOf('jsonMode()', schema);
-  return textMode(() => read, jsonText, options);
+  return growing(textMode(() => read, jsonText, options));
 }
 
 /**
@@ -71,7 +72,8 @@ export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMod
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
   checkOptions('yamlMode()', options, 'parse:function attempts:natural|?');
   const read = schemaOf('yamlMode()', schema);
-  return textMode(() => read, yamlText(options.parse), { ...options, responseSchema: false });
+  const format = yamlText(options.parse);
+  return growing(textMode(() => read, format, { ...options, responseSchema: false }));
 }
 
 function textMode(

@@ -1,6 +1,7 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
+import { growing } from './growth/growing.ts';
 import { type OutputMode, valueMode } from './value-mode.ts';
 import { textForm } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
@@ -53,7 +54,7 @@ export function structured<const S extends SchemaLike>(
   checkOptions('structured()', options, optionFields);
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   const schema = readSchema('structured()', source);
-  return valueMode({
+  const output = valueMode({
     attempts,
     form(context, steps) {
       const { tools } = context.model.features;
@@ -65,7 +66,8 @@ export function structured<const S extends SchemaLike>(
         ? toolForm(schema, forceTool, context, steps)
         : textForm({ schema, responseSchema }, steps);
     },
-  }) as OutputMode<InferOutput<S>>;
+  });
+  return growing(output) as OutputMode<InferOutput<S>>;
 }
 
 const optionFields = 'mode:tool|prompt|? attempts:natural|? forceTool,responseSchema:boolean|?';

@@ -4,6 +4,7 @@ import { reportFailure, tell } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { isObject } from '../../message/json/is-record.ts';
+import { sortedJson } from '../../message/json/sorted-json.ts';
 import { isOwn } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
 import { abortable } from '../../wait/abortable.ts';
@@ -211,7 +212,7 @@ async function responseKey(
 ): Promise<string> {
   const named = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const { provider, modelId } = model;
-  const text = canonical([1, scope, provider, modelId, conversation(messages), named, options]);
+  const text = sortedJson([1, scope, provider, modelId, conversation(messages), named, options]);
   const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
   return subtle ? digest(text) : text;
 }
@@ -232,15 +233,6 @@ function conversation(messages: readonly Msg[]): unknown {
     const { role, name, content } = message;
     return [role, name, content.map(told), isOwn(message)];
   });
-}
-
-/** Returns JSON text in which the keys of each object are sorted. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) =>
-    isObject(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : item,
-  );
 }
 
 /** The complete reply of a model, as plain JSON. */

@@ -1,10 +1,9 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
+import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import { textOf } from '../../message/message-text.ts';
-import { outputToolName } from '../../message/output-tool.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
+import { takeEvent } from '../../middleware/output/growth/answer-source.ts';
 import { ObjectReader } from './object-reader.ts';
 
 /**
@@ -20,7 +19,8 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
 /** An `AgentStream`, or the stream of a worker's agent. */
 export interface OutputSource<T> {
   batches(): AsyncIterable<EventBatch>;
-  readonly result: Promise<AgentResult<T>>;
+  /** Carries only the type of the output. */
+  readonly result?: Promise<AgentResult<T>>;
 }
 
 /**
@@ -115,27 +115,8 @@ async function* readings<T>(stream: OutputSource<T>): AsyncGenerator<Read<T>, vo
       if (event.agentPath.length > 1) continue;
       if (event.type === 'error') throw AgentError.fromJSON(event.error);
       if (event.type === 'run-end') result = event.result as AgentResult<T>;
-      take(reader, event);
+      takeEvent(reader, event);
     }
     yield { reader, result };
-  }
-}
-
-function take(reader: ObjectReader, event: AgentEvent): void {
-  switch (event.type) {
-    case 'pre-reasoning':
-    case 'pre-summary':
-      return reader.reset();
-    case 'reasoning-chunk':
-      return event.kind === 'text' ? reader.text(event.blockId, event.delta) : undefined;
-    case 'summary-chunk':
-      return reader.text(event.blockId, event.delta);
-    case 'tool-input-chunk':
-      return event.name === outputToolName ? reader.input(event.toolUseId, event.delta) : undefined;
-    case 'step-reset':
-      reader.reset();
-      return event.replacement && reader.text('', textOf(event.replacement));
-    default:
-      return undefined;
   }
 }

@@ -3,13 +3,13 @@ import type { AgentResult } from '../../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import { messageIdOf } from '../../message/block-id.ts';
 import { dataPartKey, dataPartsOf, isDataPart, type DataPart } from '../../message/data-part.ts';
 import { hasEnded, hostedToolOf, type HostedTool } from '../../message/hosted-tool.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { endingOf, type Ending } from '../ending.ts';
-import { messageIdOf } from '../text-stream.ts';
 import { toTimelineEvent } from '../timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import {

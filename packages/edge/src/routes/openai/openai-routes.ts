@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentResult, EventBatch, Memory } from '@isoloop/core';
+import type { AgentResult, Memory } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import {
   answerEncoder,
@@ -13,7 +13,9 @@ import type { HandlerSettings, SettingsRoute } from '../../handler-options.ts';
 import type { Route } from '../../http/endpoint.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import { faceOfTurn } from '../../session/response-id.ts';
-import type { SessionTurn } from '../../session/session-turn.ts';
+import type { EncodeBatch } from '../../turn/event-stream.ts';
+import type { Place, SessionTurn } from '../../session/session-turn.ts';
+import { goToPlace } from '../../session/turn-place.ts';
 import { completionsRoute } from './completions-route.ts';
 import { modelsRoute } from './models-route.ts';
 import { noStoredResponse, responsesRoute } from './responses-route.ts';
@@ -39,9 +41,11 @@ export interface OpenAiRoutes {
   readonly encoder: (
     face: OpenAiFace,
     call: Pick<CompletionCall, 'isExternal'> | undefined,
-  ) => (batch: EventBatch) => readonly object[];
+  ) => EncodeBatch;
   /** Returns the face for an answer of the given turn, with the id of its response. */
   readonly faceOf: (face: OpenAiFace, turn: SessionTurn, memory: Memory) => Promise<OpenAiFace>;
+  /** Moves a session to the place from which a turn continues. See `goToPlace`. */
+  readonly goTo: (memory: Memory, place: Place) => Promise<void>;
 }
 
 /**
@@ -81,5 +85,6 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
     whole: wholeAnswer,
     encoder: answerEncoder,
     faceOf: faceOfTurn,
+    goTo: goToPlace,
   };
 }

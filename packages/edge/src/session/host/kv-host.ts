@@ -1,12 +1,13 @@
-import type { EventBatch, Memory, ReActAgent } from '@isoloop/core';
+import type { Memory, ReActAgent } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
-import { awaitOpening, streamResponse } from '../../turn/event-stream.ts';
+import { awaitOpening, streamResponse, type EncodeBatch } from '../../turn/event-stream.ts';
 import { keepTurn } from '../../turn/keep-turn.ts';
 import { toPublicEvents } from '../../turn/public-events.ts';
 import { makeAgent, echoHeader, echoOf, openMemory } from '../../turn/session.ts';
+import { objectEncoder } from '../../wire/object-encoder.ts';
 import { placeOf } from '../live-turn.ts';
 import { noContent } from '../session-answer.ts';
 import { isOpenAiFace, openAiOf, opens } from '../turn-face.ts';
@@ -48,7 +49,7 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: s
       const batches = await awaitOpening(given, (batch) => opens(face, batch));
       return streamResponse(face, {
         batches,
-        encode: await encoderOf(request, memory, settings),
+        encode: await encoderOf(request, { memory, agent: made.agent, settings }),
         // A client that lost its connection sends this id with its next request, so that the
         // request starts no second turn. This host cannot replay events.
         place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
@@ -71,12 +72,18 @@ export function checkApprovals(
   if (!approvals && mayAskApproval(agent)) throw needsObject();
 }
 
+interface EncoderSetup {
+  readonly memory: Memory;
+  readonly agent: ReActAgent;
+  readonly settings: HostSettings;
+}
+
 async function encoderOf(
   { turn, face, call }: TurnRequest,
-  memory: Memory,
-  settings: HostSettings,
-): Promise<(batch: EventBatch) => readonly object[]> {
+  { memory, agent, settings }: EncoderSetup,
+): Promise<EncodeBatch> {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch, memory);
+  if (face.kind === 'object') return objectEncoder(agent);
   if (isOpenAiFace(face)) {
     const openai = openAiOf(settings);
     return openai.encoder(await openai.faceOf(face, turn.turn, memory), call);
@@ -107,7 +114,7 @@ function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
 async function beginKvTurn(
   agent: ReActAgent,
   turn: SessionTurn,
-  settings: Pick<HandlerSettings, 'approvals' | 'systemMessages'>,
+  settings: Pick<HandlerSettings, 'approvals' | 'openai' | 'systemMessages'>,
 ): Promise<TurnInput> {
   checkApprovals(agent, settings);
   if (settings.approvals) return beginTurn(agent, turn, settings);

@@ -135,7 +135,6 @@ export class TurnQueue {
    * Stores that the turn has begun: the messages that the turn replaces are removed from the log.
    */
   begin(id: number): void {
-    if (this.#first?.id === id && this.#first.begun) return;
     this.#storage.sql.exec(
       'UPDATE isoloop_queue SET begun = 1 WHERE turn = ? AND piece = 0 AND begun = 0',
       id,

@@ -241,7 +241,8 @@ export class TurnRunner {
     else begin();
     this.#hasChanged = true;
     const isAsked = isQuestion(start.input);
-    if (this.#onlyStores(turn)) {
+    if (turn.begun && turn.attempts > settings.sessions.resumeAttempts) {
+      // This is the additional attempt of a turn that has begun. It only stores the input.
       // An aborted run stores no input. So a run with input is aborted before it asks the model.
       if (isAsked) agent.addHook({ on: { 'pre-reasoning': () => abort.abort() } });
       else abort.abort();
@@ -259,11 +260,6 @@ export class TurnRunner {
     this.#opened.delete(turn.id);
     await stream.result;
     this.#ended = turn.key === undefined ? undefined : this.#live;
-  }
-
-  /** Returns whether this is the additional attempt of a turn that has begun. */
-  #onlyStores({ begun, attempts }: QueuedTurn): boolean {
-    return begun && attempts > this.#options.settings.sessions.resumeAttempts;
   }
 
   #settle(settled: Promise<void>): void {

@@ -12,12 +12,17 @@ export interface AgentObjectState<T> {
 /** Objects as they arrive. Returns the last one if it is complete. */
 export type Objects<T> = AsyncGenerator<DeepPartial<T> | undefined, T | undefined>;
 
+/** Begins a request. */
+type Begin<T> = (signal: AbortSignal) => Objects<T>;
+
 /** Object that a page asks an agent for. A new request ends the one before it. */
 export class AgentObject<T> {
   state: AgentObjectState<T> = { object: undefined, status: 'ready', error: undefined };
   readonly #listeners: Set<() => void> = new Set();
   /** Aborts the running request. */
   #aborting: AbortController | undefined;
+  /** Whether no component shows the object. */
+  #isLeft = false;
   /** Settles when the last request has ended. */
   #ended: Promise<unknown> = Promise.resolve();
 
@@ -26,14 +31,24 @@ export class AgentObject<T> {
     return () => void this.#listeners.delete(listener);
   };
 
+  /**
+   * Is called when a component shows the object. `resume` returns an object that is already on its
+   * way. Returns a function that leaves the object, and ends its request.
+   */
+  enter(resume: Begin<T> | undefined): () => void {
+    this.#isLeft = false;
+    if (resume && !this.#aborting) void this.#begin(resume);
+    return () => {
+      this.#isLeft = true;
+      // In strict mode, React leaves and enters again at once.
+      queueMicrotask(() => void (this.#isLeft && this.stop()));
+    };
+  }
+
   /** Resolves with the object if it is complete. A failure is in the state. */
-  request(begin: (signal: AbortSignal) => Objects<T>): Promise<T | undefined> {
-    const earlier = this.stop();
-    const aborting = new AbortController();
-    this.#aborting = aborting;
+  request(begin: Begin<T>): Promise<T | undefined> {
+    const ended = this.#begin(begin);
     this.#set({ object: undefined, status: 'submitted', error: undefined });
-    const ended = earlier.then(() => this.#read(begin, aborting));
-    this.#ended = ended;
     return ended;
   }
 
@@ -49,10 +64,16 @@ export class AgentObject<T> {
     if (!this.#aborting) this.#set({ object: undefined, status: 'ready', error: undefined });
   }
 
-  async #read(
-    begin: (signal: AbortSignal) => Objects<T>,
-    aborting: AbortController,
-  ): Promise<T | undefined> {
+  #begin(begin: Begin<T>): Promise<T | undefined> {
+    const earlier = this.stop();
+    const aborting = new AbortController();
+    this.#aborting = aborting;
+    const ended = earlier.then(() => this.#read(begin, aborting));
+    this.#ended = ended;
+    return ended;
+  }
+
+  async #read(begin: Begin<T>, aborting: AbortController): Promise<T | undefined> {
     const { signal } = aborting;
     let error: Error | undefined;
     let output: T | undefined;

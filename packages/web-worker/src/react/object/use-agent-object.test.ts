@@ -146,6 +146,109 @@ test('a component that unmounts stops its request', async () => {
   await expect.poll(() => endpoint.isRunning).toBe(false);
 });
 
+/** What has arrived of `rome` before `goOn` is called. */
+const begun = { city: 'Rome', stops: [] };
+
+/** A reply with the object whose rest arrives when `goOn` is called. */
+function halved(value: object) {
+  let goOn = (): void => {};
+  const wait = new Promise<void>((resolve) => (goOn = resolve));
+  const { deltas = [] } = called(value, 12);
+  return { reply: [{ deltas: deltas.slice(0, 2) }, { wait, deltas: deltas.slice(2) }], goOn };
+}
+
+test('a page that is loaded again has the object so far and the rest', async () => {
+  const { reply, goOn } = halved(rome);
+  const endpoint = new ChatEndpoint([reply], { use });
+  const sessionId = crypto.randomUUID();
+  const before = await mountedAt(endpoint, { sessionId });
+  void before.last().submit('go');
+  await expect.poll(() => before.last().object).toEqual(begun);
+  const after = mount(agentEndpoint('/api/chat', { fetch: endpoint.fetch }), { sessionId });
+  await expect.poll(() => after.last()?.object).toEqual(begun);
+  expect(after.last()).toMatchObject({ status: 'streaming', isBusy: true });
+  goOn();
+  await expect.poll(() => after.last()).toMatchObject({ status: 'ready', object: rome });
+  expect(shown(after)).toContain('{"city":"Rome","stops":["Forum","Tr"]}');
+  // In strict mode, a component mounts twice, and nothing stops the object.
+  expect(endpoint.requests).toEqual([
+    'GET /api/chat/ID/stream',
+    'POST /api/chat',
+    'GET /api/chat/ID/stream',
+  ]);
+});
+
+test('a page that is loaded again can stop the object, or ask for another one', async () => {
+  const half: ScriptedStep = { ...called({ city: 'Rome' }, 12), hang: true };
+  const endpoint = new ChatEndpoint([half, half, called(rome)], { use });
+  const sessionId = crypto.randomUUID();
+  const before = await mountedAt(endpoint, { sessionId });
+  const lost = before.last().submit('go');
+  await expect.poll(() => before.last().object).toEqual({ city: 'Rome' });
+  const after = mount(agentEndpoint('/api/chat', { fetch: endpoint.fetch }), { sessionId });
+  await expect.poll(() => after.last()?.object).toEqual({ city: 'Rome' });
+  await after.last().stop();
+  await expect.poll(() => endpoint.isRunning).toBe(false);
+  await expect
+    .poll(() => after.last())
+    .toMatchObject({ status: 'ready', object: { city: 'Rome' }, error: undefined });
+  // The page that has asked sees that somebody has stopped the object.
+  expect(await lost).toBeUndefined();
+  await expect.poll(() => before.last()).toMatchObject({ status: 'ready', error: undefined });
+  void before.last().submit('go');
+  await expect.poll(() => endpoint.isRunning).toBe(true);
+  const third = mount(agentEndpoint('/api/chat', { fetch: endpoint.fetch }), { sessionId });
+  await expect.poll(() => third.last()?.object).toEqual({ city: 'Rome' });
+  expect(await third.last().submit('again')).toEqual(rome);
+});
+
+test('a page without an object on its way shows none, and asks only with a session id', async () => {
+  const endpoint = new ChatEndpoint([], { use });
+  const view = await mountedAt(endpoint, { sessionId: crypto.randomUUID() });
+  const other = await mountedAt(endpoint);
+  await expect.poll(() => endpoint.requests).toEqual(['GET /api/chat/ID/stream']);
+  view.unmount();
+  other.unmount();
+  await new Promise((resolve) => queueMicrotask(() => resolve(undefined)));
+  expect(endpoint.requests).toEqual(['GET /api/chat/ID/stream']);
+  expect([...view.all, ...other.all].every(({ status }) => status === 'ready')).toBe(true);
+});
+
+test.for(['Failed to fetch', undefined])(
+  'a lost connection has a code, and a page that is loaded again reads on (%s)',
+  async (text) => {
+    const { reply, goOn } = halved(rome);
+    const endpoint = new ChatEndpoint([reply], { use });
+    const sessionId = crypto.randomUUID();
+    const view = await mountedAt(endpoint, { sessionId });
+    const result = view.last().submit('go');
+    await expect.poll(() => view.last().object).toEqual(begun);
+    endpoint.dropClients(text);
+    expect(await result).toBeUndefined();
+    await expect
+      .poll(() => view.last())
+      .toMatchObject({ status: 'error', error: { code: 'MODEL_UNREACHABLE' } });
+    expect(view.last().object).toEqual(begun);
+    const after = mount(agentEndpoint('/api/chat', { fetch: endpoint.fetch }), { sessionId });
+    await expect.poll(() => after.last()?.object).toEqual(begun);
+    goOn();
+    await expect.poll(() => after.last()).toMatchObject({ status: 'ready', object: rome });
+  },
+);
+
+test('an endpoint of another version is refused, and so is the name of an output', async () => {
+  const answer = async (): Promise<Response> => new Response('data: [DONE]\n\n');
+  const view = mount(agentEndpoint('/api/chat', { fetch: answer }));
+  await expect.poll(() => view.last()?.status).toBe('ready');
+  expect(await view.last().submit('go')).toBeUndefined();
+  await expect.poll(() => view.last()).toMatchObject({ error: { code: 'CONFIGURATION' } });
+  const named = await mountedAt(new ChatEndpoint([], { use }), { output: 'trip' });
+  await named.last().submit('go');
+  await expect
+    .poll(() => named.last().error?.message)
+    .toBe('With an endpoint, useAgentObject() takes sessionId, not output.');
+});
+
 test('a page renders once for each object', async () => {
   const endpoint = new ChatEndpoint([called(rome, 4)], { use });
   const view = await mountedAt(endpoint);

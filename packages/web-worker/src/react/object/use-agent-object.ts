@@ -1,21 +1,18 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { AgentError } from '@isoloop/core';
 import { partialOutput, type DeepPartial, type ItemOf } from '@isoloop/core/output';
-import { connectAgent } from '../../page/connect-agent.ts';
-import {
-  isEndpoint,
-  type AgentEndpoint,
-  type AgentSource,
-  type LinkOptions,
-} from '../source/agent-source.ts';
+import { checkGiven } from '../../page/check-given.ts';
+import { sessionClient } from '../../page/session-client.ts';
+import { linkWorker } from '../../page/worker-link.ts';
+import { isEndpoint, type AgentSource, type LinkOptions } from '../source/agent-source.ts';
 import { AgentObject, type AgentObjectState, type Objects } from './agent-object.ts';
-import { answerObjects } from './answer-objects.ts';
+import { endpointObjects } from './endpoint-objects.ts';
 
 /** Options of `useAgentObject`. Only workers use the fields besides `sessionId`. */
 export interface UseAgentObjectOptions extends Omit<LinkOptions, 'sessionId'> {
   /**
-   * Id of the conversation, whose earlier messages the model reads. Default: a new conversation for
-   * each object.
+   * Id of the conversation, whose earlier messages the model reads. With an id, a page that loads
+   * again shows an object that an endpoint's Durable Object is still generating. Default: a new
+   * conversation for each object.
    */
   readonly sessionId?: string | undefined;
   /**
@@ -51,6 +48,7 @@ export interface AgentObjectHelpers<T> extends AgentObjectState<T> {
  * of the agent's schema, such as `z.infer<typeof Trip>`. The object is validated where the agent
  * runs. If the model has to correct it, `object` is `undefined` until the new one arrives. From an
  * endpoint, the object has the JSON form of the value. A component that unmounts stops the request.
+ * A page that loads again reads the object on: see `sessionId`.
  *
  * @example
  * const { object, submit, status } = useAgentObject<Trip>(worker, { output: 'trip' });
@@ -64,22 +62,19 @@ export function useAgentObject<T = unknown>(
   useEffect(() => {
     latest.current = { source, options };
   });
-  useEffect(() => () => void shown.stop(), [shown]);
+  const isResumed = isEndpoint(source) && options.sessionId !== undefined;
+  useEffect(
+    () => shown.enter(isResumed ? (signal) => objectsOf<T>(latest.current, signal) : undefined),
+    [shown, isResumed],
+  );
   const read = (): AgentObjectState<T> => shown.state;
   const state = useSyncExternalStore(shown.subscribe, read, read);
   const actions = useMemo(
     () => ({
       submit: (input: unknown) =>
         shown.request((signal) => {
-          const { source: agent, options: given } = latest.current;
           const text = typeof input === 'string' ? input : JSON.stringify(input);
-          const { sessionId = crypto.randomUUID(), ...others } = given;
-          const link = { ...others, sessionId };
-          return (
-            isEndpoint(agent)
-              ? endpointObjects(agent, link, text, signal)
-              : workerObjects(agent as Worker, link, text, signal)
-          ) as Objects<T>;
+          return objectsOf<T>(latest.current, signal, text);
         }),
       stop: () => shown.stop(),
       clear: () => shown.clear(),
@@ -90,6 +85,21 @@ export function useAgentObject<T = unknown>(
   const isBusy = status === 'submitted' || status === 'streaming';
   const items = useMemo(() => finishedItems<T>(object, isBusy), [object, isBusy]);
   return { ...state, ...actions, items, isBusy };
+}
+
+interface Latest {
+  readonly source: AgentSource | undefined;
+  readonly options: UseAgentObjectOptions;
+}
+
+/** `text`: message of the user. Without one, an endpoint's object that is already on its way. */
+function objectsOf<T>({ source, options }: Latest, signal: AbortSignal, text?: string): Objects<T> {
+  const { sessionId = crypto.randomUUID(), ...others } = options;
+  if (!isEndpoint(source))
+    return workerObjects(source as Worker, { ...others, sessionId }, text, signal) as Objects<T>;
+  const { agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown } = others;
+  checkGiven('With an endpoint, useAgentObject() takes sessionId', true, unknown);
+  return endpointObjects(source, { sessionId, text, signal }) as Objects<T>;
 }
 
 /** The last item of a list may be incomplete. */
@@ -108,38 +118,15 @@ interface ObjectLink extends LinkOptions {
 async function* workerObjects(
   worker: Worker | SharedWorker,
   { output, ...options }: ObjectLink,
-  input: string,
+  input: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<unknown, unknown> {
-  const agent = connectAgent(worker, options);
+  const client = sessionClient(linkWorker(worker, options));
   try {
-    const given = output === undefined ? { signal } : { signal, output };
-    return yield* partialOutput(agent.stream(input, given));
+    const request = { input, options: output === undefined ? {} : { output } };
+    const { batches } = client.begin('stream', request, signal);
+    return yield* partialOutput({ batches: () => batches });
   } finally {
-    agent.close();
-  }
-}
-
-async function* endpointObjects(
-  endpoint: AgentEndpoint,
-  { output, ...options }: ObjectLink,
-  text: string,
-  signal: AbortSignal,
-): AsyncGenerator<unknown, unknown> {
-  if (output !== undefined)
-    throw new AgentError(
-      'CONFIGURATION',
-      'An endpoint has no output. Use structured(schema) there.',
-    );
-  const link = endpoint.link(options, () => endpoint);
-  const id = crypto.randomUUID();
-  const messages = [{ id, role: 'user' as const, parts: [{ type: 'text' as const, text }] }];
-  // The events of the agent would be more bytes than the object.
-  const request = { trigger: 'submit-message', messages, body: { events: false } } as const;
-  try {
-    return yield* answerObjects(await link.send(request, signal));
-  } finally {
-    if (signal.aborted) await link.stop();
-    link.close();
+    client.close();
   }
 }

@@ -1,0 +1,90 @@
+import type { AgentEvent } from '../../../event/agent-event.ts';
+import { messageIdOf } from '../../../message/block-id.ts';
+import { textOf } from '../../../message/message-text.ts';
+import { outputToolName } from '../../../message/output-tool.ts';
+
+/**
+ * Beginning of a JSON object or list in a text. A bracket in prose, such as in `[see below]`, does
+ * not match.
+ */
+const startOfJson = /\{\s*["}]|\[\s*(?:["{[\]]|-?\d|true|false|null)/;
+
+/** Longest beginning of JSON that is kept, in characters. JSON rarely begins with so many spaces. */
+const maxBeginning = 200;
+
+/**
+ * Finds the JSON of a structured answer while it arrives, in the text of a reply or in the
+ * arguments of the output tool.
+ */
+export abstract class AnswerSource {
+  /** Whether the value so far is no longer valid. */
+  protected isReset = false;
+  /** Where the object comes from: the text of a message, or a call. */
+  #source: string | undefined;
+  #hasBegun = false;
+  /** End of the text so far, with which JSON may begin. */
+  #before = '';
+
+  /** Discards what was read, because the reply with it is not the answer. */
+  reset(): void {
+    this.readFrom(undefined);
+    this.isReset = true;
+  }
+
+  /**
+   * Reads the next piece of the text of a block. Text and code fences around the JSON are ignored.
+   */
+  text(blockId: string, delta: string): void {
+    this.readFrom(`text ${messageIdOf(blockId)}`);
+    if (this.#hasBegun) return this.push(delta);
+    const text = this.#before + delta;
+    const at = text.search(startOfJson);
+    this.#hasBegun = at >= 0;
+    this.#before = text.slice(-maxBeginning);
+    if (this.#hasBegun) this.push(text.slice(at));
+  }
+
+  /** Reads the next piece of the arguments of a call of the output tool. */
+  input(toolUseId: string, delta: string): void {
+    this.readFrom(`call ${toolUseId}`);
+    this.push(delta);
+  }
+
+  /** Whether the object comes from a call, whose arguments may wrap it. */
+  protected get isCall(): boolean {
+    return this.#source?.startsWith('call') === true;
+  }
+
+  protected readFrom(source: string | undefined): void {
+    if (source !== undefined && source === this.#source) return;
+    this.#source = source;
+    this.#hasBegun = false;
+    this.#before = '';
+    this.begin();
+  }
+
+  /** Forgets the JSON so far. The next piece is of another one. */
+  protected abstract begin(): void;
+
+  protected abstract push(piece: string): void;
+}
+
+/** Reads what an event of the agent itself says of the object. */
+export function takeEvent(source: AnswerSource, event: AgentEvent): void {
+  switch (event.type) {
+    case 'pre-reasoning':
+    case 'pre-summary':
+      return source.reset();
+    case 'reasoning-chunk':
+      return event.kind === 'text' ? source.text(event.blockId, event.delta) : undefined;
+    case 'summary-chunk':
+      return source.text(event.blockId, event.delta);
+    case 'tool-input-chunk':
+      return event.name === outputToolName ? source.input(event.toolUseId, event.delta) : undefined;
+    case 'step-reset':
+      source.reset();
+      return event.replacement && source.text('', textOf(event.replacement));
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+import type { EventBatch } from '../../../event/agent-event.ts';
+import { isAnswer, type AgentResult } from '../../../event/agent-result.ts';
+import { parseJson } from '../../../message/json/parse-json.ts';
+import { sortedJson } from '../../../message/json/sorted-json.ts';
+import { AnswerSource, takeEvent } from './answer-source.ts';
+import { CompactJson } from './compact-json.ts';
+import { failureText, restartMark } from './object-format.ts';
+
+/** Writes the object of a structured answer while it arrives. See `objectMediaType`. */
+export class ObjectWriter extends AnswerSource {
+  #json: CompactJson | undefined;
+  /** Text of the present source that was not looked at yet. */
+  #fresh = '';
+  /** Text of the object for the reader. */
+  #written = '';
+  /** End of this text, which the reader does not have yet. */
+  #rest = '';
+  /** Whether the present source continues `#written`. */
+  #continues = false;
+
+  /** Returns the next piece for the reader, which may be empty. */
+  write(batch: EventBatch): string {
+    let end = '';
+    for (const event of batch) {
+      // The output of an agent that runs as a tool is for the calling agent, not for the reader.
+      if (event.agentPath.length > 1) continue;
+      takeEvent(this, event);
+      if (event.type === 'error') end = failureText(event.error);
+      if (event.type === 'run-end') return this.#next() + end + this.#end(event.result);
+    }
+    return this.#next() + end;
+  }
+
+  protected begin(): void {
+    if (this.#continues) this.#take();
+    this.#json = undefined;
+    this.#fresh = '';
+    this.#continues = false;
+  }
+
+  protected push(piece: string): void {
+    this.#json ??= new CompactJson(this.isCall);
+    this.#fresh += this.#json.push(piece);
+  }
+
+  #next(): string {
+    let mark = '';
+    if (!this.#continues) {
+      if (!this.#fresh && !this.isReset) return '';
+      // A finished answer repeats its object in another format.
+      if (this.#isWritten(parseJson(this.#fresh))) return '';
+      mark = this.#restart();
+    }
+    this.#take();
+    const rest = this.#rest;
+    // The end may be half of a character.
+    const isKept = this.#json?.mayEnd || /[\ud800-\udbff]$/.test(rest.slice(-1));
+    const { length } = isKept ? rest.slice(0, -1) : rest;
+    this.#rest = rest.slice(length);
+    return mark + rest.slice(0, length);
+  }
+
+  #take(): void {
+    this.#written += this.#fresh;
+    this.#rest += this.#fresh;
+    this.#fresh = '';
+  }
+
+  #isWritten(value: unknown): boolean {
+    return value !== undefined && sortedJson(value) === sortedJson(parseJson(this.#written));
+  }
+
+  #restart(): string {
+    const mark = this.#written.length > this.#rest.length ? restartMark : '';
+    this.#continues = true;
+    this.isReset = false;
+    this.#written = '';
+    this.#rest = '';
+    return mark;
+  }
+
+  #end({ reason, text, message, error, pending }: AgentResult): string {
+    const { output = parseJson(text) ?? parseJson(this.#written) } = message.metadata ?? {};
+    if (isAnswer(reason) && output !== undefined) {
+      const rest = this.#isWritten(output) ? this.#rest : this.#restart() + JSON.stringify(output);
+      // Nothing else shows the end of a number.
+      return typeof output === 'number' ? `${rest} ` : rest;
+    }
+    if (reason === 'error') return '';
+    const code = /abort|interrupt/.test(reason) ? 'ABORTED' : 'OUTPUT_INVALID';
+    return failureText({
+      code: pending.length ? 'PENDING_TOOL_CALLS' : (error?.code ?? code),
+      message: reason === 'rejected' ? text : `The answer has no object, but ends with ${reason}.`,
+    });
+  }
+}

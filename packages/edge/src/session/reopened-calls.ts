@@ -1,0 +1,55 @@
+import { toolResultsOf, toolUsesOf } from '@isoloop/core';
+import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
+import { isQuestion, resumptionOf } from '@isoloop/core/adapter';
+import { lastRun, waitingCalls } from '../turn/chat-turn.ts';
+import { runsHere } from '../turn/decisions.ts';
+
+/**
+ * Opens tool calls of the client again if the turn that brought their results failed. The client
+ * then sends the results again. Does nothing if the turn has an answer.
+ */
+export async function reopenCalls(
+  { memory, tools }: Pick<ReActAgent, 'memory' | 'tools'>,
+  decisions: readonly Decision[],
+): Promise<void> {
+  const ids = new Set(decisions.map(({ toolUseId }) => toolUseId));
+  const stored = await memory.read();
+  const at = stored.findLastIndex((message) => toolUsesOf(message).some(({ id }) => ids.has(id)));
+  const later = stored.slice(at + 1);
+  const isOfTurn = (message: Msg): boolean =>
+    message.role !== 'tool' || toolResultsOf(message).some(({ toolUseId }) => ids.has(toolUseId));
+  const first = later.findIndex(isOfTurn);
+  if (at < 0 || first < 0 || later.some(isQuestion) || (await hasAnswer(memory, later))) return;
+  const calls = toolUsesOf(stored[at]!).filter(({ id }) => ids.has(id));
+  if (calls.length < ids.size || calls.some(({ name }) => runsHere(tools.find(name)))) return;
+  await memory.delete(
+    later.filter((message, index) => index >= first && isOfTurn(message)).map(({ id }) => id),
+  );
+  const pending = calls.map(({ id: toolUseId, name, input }) => ({
+    pending: { toolUseId, name, input, kind: 'external' } as const,
+  }));
+  await memory.note?.([{ kind: 'suspended', calls: pending }]);
+}
+
+/**
+ * Returns whether a client may have the answer to one of these messages, or gets it later because
+ * a run has not ended.
+ */
+export async function hasAnswer(memory: Memory, messages: readonly Msg[]): Promise<boolean> {
+  const { openRun, ended } = await lastRun(memory);
+  if (openRun !== undefined && ended === undefined) return true;
+  const waiting = (await waitingCalls(memory)).filter(({ kind }) => kind === 'external');
+  const ids = new Set(waiting.map(({ toolUseId }) => toolUseId));
+  if (messages.flatMap(toolUsesOf).some(({ id }) => ids.has(id))) return true;
+  return turnsOf(messages).some(
+    (turn) => resumptionOf({ messages: turn, openRun: undefined }).type === 'nothing',
+  );
+}
+
+/** Splits messages into lists that begin with a question. */
+function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
+  const starts = messages.flatMap((message, index) =>
+    index === 0 || isQuestion(message) ? [index] : [],
+  );
+  return starts.map((start, index) => messages.slice(start, starts[index + 1]));
+}

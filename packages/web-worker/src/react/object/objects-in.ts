@@ -1,0 +1,48 @@
+import { AgentError, type AgentErrorCode } from '@isoloop/core';
+import { failureMark, ObjectReader, restartMark, signOfLife } from '@isoloop/core/adapter';
+
+/**
+ * Reads an object that an endpoint sends while it grows. Yields at most one object for each piece
+ * of the network, and `undefined` while the model corrects it. Returns the object if it is complete,
+ * or `undefined` if somebody has stopped it. Rejects with the error of the endpoint, or with
+ * `MODEL_UNREACHABLE` if the connection was lost.
+ */
+export async function* objectsIn(
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<unknown, unknown> {
+  const reader = new ObjectReader();
+  const decoder = new TextDecoder();
+  const bytes = body.getReader();
+  /** The failure so far, after its mark. */
+  let failure = '';
+  try {
+    for (let isOpen = true; isOpen;) {
+      const { done, value } = await bytes.read().catch(() => lost);
+      const piece = failure + decoder.decode(value, { stream: true }).replaceAll(signOfLife, '');
+      const [text = '', failed] = piece.split(failureMark);
+      if (failed !== undefined) failure = failureMark + failed;
+      for (const [index, next] of text.split(restartMark).entries()) {
+        if (index) reader.reset();
+        reader.json(next);
+      }
+      isOpen = !done;
+      if (reader.update(done)) yield reader.value;
+    }
+  } finally {
+    bytes.cancel().catch(() => {});
+  }
+  if (failure) return failureIn(failure);
+  if (reader.isComplete) return reader.value;
+  throw new AgentError('MODEL_UNREACHABLE', 'The connection to the endpoint was lost.');
+}
+
+/** In WebKit, a lost connection looks like the end of the body. */
+const lost = { done: true, value: undefined } as const;
+
+function failureIn(text: string): undefined {
+  const { code, message } = JSON.parse(text.slice(1)) as {
+    readonly code: AgentErrorCode;
+    readonly message: string;
+  };
+  if (code !== 'ABORTED') throw new AgentError(code, message);
+}
