@@ -71,7 +71,7 @@ test('selectTools() sends fewer tools per request', async () => {
       schemas.flatMap(({ name }) => (question.includes(name) ? name : [])),
   });
   const picky = new ReActAgent({ name: 'picky', model, tools, use: [own] });
-  await picky.call('What says the clock?'); // sends clock
+  await picky.call('What does the clock say?'); // sends clock
   // #endregion
 
   expect(offered(model).slice(2)).toEqual([['cal_add', 'cal_list'], ['clock']]);
