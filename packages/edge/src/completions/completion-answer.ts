@@ -57,8 +57,8 @@ export function answerEncoder(
 }
 
 /** In the Responses API, the name of each event is its `type`. Chunks of completions have none. */
-function namedEvent(chunk: object): string {
-  return ('type' in chunk ? `event: ${String(chunk.type)}\n` : '') + toText(chunk);
+function namedEvent(chunk: { readonly type?: string }): string {
+  return (chunk.type ? `event: ${chunk.type}\n` : '') + toText(chunk);
 }
 
 /** Replaces the end of a run that waits for decisions that the client cannot give by an error. */

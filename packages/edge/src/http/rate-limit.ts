@@ -56,7 +56,7 @@ async function isWithin(limiter: RateLimiter, key: string, requestId: string): P
     return (await limiter.limit({ key })).success;
   } catch (cause) {
     logError(cause, requestId);
-    throw new AgentError('OVERLOADED', 'Requests cannot be counted right now; try again later.', {
+    throw new AgentError('OVERLOADED', 'Requests cannot be counted; try again later.', {
       cause,
       details: { retryAfterMs: 10_000 },
     });

@@ -34,7 +34,7 @@ export class ChatIndex {
   }
 
   /** Returns the conversations, the most recently changed first. */
-  list({ limit, before = Number.MAX_SAFE_INTEGER }: ChatListOptions): readonly ChatInfo[] {
+  list({ limit, before = 9e15 }: ChatListOptions): readonly ChatInfo[] {
     if (!this.#exists) return [];
     const last = `SELECT updated_at FROM isoloop_sessions WHERE updated_at < ?1
       ORDER BY updated_at DESC LIMIT 1 OFFSET ?2 - 1`;

@@ -200,7 +200,7 @@ async function refusal(response: Response, url: string): Promise<AgentError> {
   } catch {
     return new AgentError(
       'INTERNAL',
-      `${url} answered with ${response.status}. Give agentEndpoint() a chat route: "/api/chat".`,
+      `${url} answered with ${response.status}. Give agentEndpoint() a route: "/api/chat".`,
     );
   }
 }
