@@ -17,7 +17,7 @@ const named = 6;
 const countedRuns = 10;
 /** Parts of our own code, by the path of a file. The first that fits counts. */
 const ownParts = [
-  ['stream: events to the reader', /agent\/driver|event\/run-log/],
+  ['stream: events to the reader', /event\/readers/],
   ['events and hooks', /outbox|hook/],
   ['wrappers and their waits', /wrapped-step|waits|per-run|use-list|\/middleware\//],
   ['checks of options and values', /check|schema|required-parts|is-message/],

@@ -121,7 +121,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
     input?: AgentInput,
     options: KernelCallOptions = {},
   ): Promise<AgentResult<T>> {
-    return this.#start<T>(input, options).runToEnd();
+    const driver = this.#start<T>(input, options);
+    driver.release();
+    return driver.result;
   }
 
   /**

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { RunDriver } from '../event/readers/run-driver.ts';
-import { abortables } from '../wait/abortable.ts';
+import { abortable } from '../wait/abortable.ts';
 import { runAgentCall, type InputOfCall } from './agent-call.ts';
 import type { AgentSettings } from './kernel-options.ts';
 import type { Run } from './run/run.ts';
@@ -92,7 +92,7 @@ export class CallLine {
         const joined = await running.run.inbox.join(offer, earlier);
         if (joined) return joined;
       }
-      await abortables(signal)(earlier);
+      await abortable(earlier, signal);
       return undefined;
     } catch (error) {
       if (!run.aborted) run.refuse(AgentError.from(error));

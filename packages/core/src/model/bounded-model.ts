@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { abortables } from '../wait/abortable.ts';
+import { abortable, onAbort } from '../wait/abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from '../wait/pace.ts';
 import { ReplyLength, usualReplyLength } from './reply-length.ts';
@@ -63,16 +63,15 @@ function abortableReply(
     [Symbol.asyncIterator]() {
       const { signal } = context;
       const batches = model.stream(request, context)[Symbol.asyncIterator]();
-      const within = abortables(signal);
       // Nobody waits for the cleanup, because it may hang.
       const leave = (): void => void batches.return?.()?.catch(() => {});
-      signal.addEventListener('abort', leave);
+      const off = onAbort(signal, leave);
       return {
-        next: () => within(batches.next()),
-        async return() {
-          signal.removeEventListener('abort', leave);
+        next: () => abortable(batches.next(), signal),
+        return() {
+          off();
           leave();
-          return { done: true, value: undefined };
+          return Promise.resolve({ done: true, value: undefined });
         },
       };
     },

@@ -17,6 +17,8 @@ interface OpenBlock {
 }
 
 interface OpenText {
+  /** Id of its deltas. */
+  readonly id: string;
   /** Unique within the session. */
   readonly blockId: string;
   readonly block: OpenBlock;
@@ -47,9 +49,10 @@ export interface ReplyAssemblerOptions {
  */
 export class ReplyAssembler {
   readonly #options: ReplyAssemblerOptions;
-  #texts: OpenText[] = [];
-  /** The same, by the id of their deltas. */
-  #byId: Record<OpenBlock['type'], Map<string, OpenText>> = textsById();
+  /** Text and thinking, by the type and the id of their deltas. */
+  #texts: Map<string, OpenText> = new Map();
+  /** The one that got the last delta. */
+  #last: OpenText | undefined;
   #media: MediaBlock[] = [];
   #calls: Map<number, OpenCall> = new Map();
   #blocks = 0;
@@ -65,8 +68,8 @@ export class ReplyAssembler {
   add(delta: ModelDelta): ReplyPiece | undefined {
     if (delta.type === 'tool-input') return this.#addToolInput(delta);
     if (delta.type === 'reset') {
-      this.#texts = [];
-      this.#byId = textsById();
+      this.#texts = new Map();
+      this.#last = undefined;
       this.#media = [];
       this.#calls = new Map();
       return { type: 'step-reset', reason: delta.reason };
@@ -96,7 +99,7 @@ export class ReplyAssembler {
    * are left out.
    */
   content(options: { readonly partial: boolean }): readonly ContentBlock[] {
-    const texts = this.#texts
+    const texts = [...this.#texts.values()]
       .map((open) => open.block)
       .filter((block) => block[block.type] || block.signature || block.providerMetadata);
     const calls = options.partial ? [] : [...this.#calls.values()].map(toolUseBlock);
@@ -104,15 +107,17 @@ export class ReplyAssembler {
   }
 
   #addText(delta: Extract<ModelDelta, { type: 'text' | 'thinking' }>): ReplyPiece | undefined {
-    const { type, id: deltaId } = delta;
-    let open = this.#byId[type].get(deltaId);
-    if (!open) {
-      open = {
-        blockId: `${this.#options.messageId}:${this.#blocks++}`,
+    const { type, id } = delta;
+    let open = this.#last;
+    if (open?.id !== id || open.block.type !== type) {
+      const key = type + id;
+      open = this.#texts.get(key) ?? {
+        id,
         block: { type, [type]: '' } as unknown as OpenBlock,
+        blockId: `${this.#options.messageId}:${this.#blocks++}`,
       };
-      this.#texts.push(open);
-      this.#byId[type].set(deltaId, open);
+      this.#texts.set(key, open);
+      this.#last = open;
     }
     const { block, blockId } = open;
     block[type] += delta.delta;
@@ -146,10 +151,6 @@ export class ReplyAssembler {
         }
       : undefined;
   }
-}
-
-function textsById(): Record<OpenBlock['type'], Map<string, OpenText>> {
-  return { text: new Map(), thinking: new Map() };
 }
 
 function addMetadata(

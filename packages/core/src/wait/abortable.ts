@@ -4,33 +4,17 @@
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) stop();
+    const off = onAbort(signal, () => reject(signal.reason));
     // This chain cannot reject, so `then` is enough. `finally` would create two more promises.
-    promise.then(resolve, reject).then(onAbort(signal, stop));
+    promise.then(resolve, reject).then(off);
   });
-}
-
-/**
- * Returns a function like `abortable` for many promises of one signal, one at a time. Adds one
- * listener and never removes it, so use it for a signal that belongs to one request.
- */
-export function abortables(signal: AbortSignal): <T>(promise: Promise<T>) => Promise<T> {
-  let stop: ((reason: unknown) => void) | undefined;
-  signal.addEventListener('abort', () => stop?.(signal.reason));
-  return (promise) =>
-    new Promise((resolve, reject) => {
-      stop = reject;
-      if (signal.aborted) reject(signal.reason);
-      promise.then(resolve, reject);
-    });
 }
 
 /** Functions to call at the abort of a signal. */
 const callsAtAbort: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
 
 /**
- * Calls `stop` when the signal aborts. Returns a function that prevents this call. All calls of a
+ * Calls `stop` when the signal aborts, or at once if it has. Returns a function that prevents this call. All calls of a
  * signal share one listener, because thousands of listeners take quadratic time in Node.
  */
 export function onAbort(signal: AbortSignal, stop: () => void): () => void {
@@ -44,5 +28,6 @@ export function onAbort(signal: AbortSignal, stop: () => void): () => void {
     calls = shared;
   }
   calls.add(stop);
+  if (signal.aborted) stop();
   return () => void calls.delete(stop);
 }

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { abortables, onAbort } from './abortable.ts';
+import { onAbort } from './abortable.ts';
 import { timerMs } from './timer.ts';
 
 /**
@@ -12,11 +12,12 @@ export class Deadline {
   readonly #controller = new AbortController();
   /** Signal for `fetch`; its reason is an `AgentError`. */
   readonly signal: AbortSignal = this.#controller.signal;
-  /** Waits for a promise without a time limit. Rejects with the reason of `signal` once it aborts. */
-  readonly #within: <T>(promise: Promise<T>) => Promise<T> = abortables(this.signal);
+  /** Ends the wait that runs now. */
+  #reject: ((reason: unknown) => void) | undefined;
   readonly #leaveCaller: () => void;
-  /** The wait that runs now: when it is too long, and its time limit. */
-  #wait: { readonly endsAt: number; readonly timeoutMs: number } | undefined;
+  /** When the wait that runs now is too long, and its time limit. */
+  #endsAt = Infinity;
+  #limitMs!: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #firesAt = Infinity;
   /** Time in `listen` since the last call of `heard`, in milliseconds. */
@@ -33,26 +34,27 @@ export class Deadline {
   ) {
     this.#timeoutMs = timeoutMs;
     this.#toError = toError;
-    const stop = (): void => this.#controller.abort(AgentError.from(caller.reason, 'ABORTED'));
-    if (caller.aborted) stop();
-    this.#leaveCaller = onAbort(caller, stop);
+    this.#leaveCaller = onAbort(caller, () =>
+      this.#stop(AgentError.from(caller.reason, 'ABORTED')),
+    );
   }
 
   /**
    * Returns the value of `work`, or rejects with the reason of `signal`. Only one wait at a time is
    * allowed. `spentMs`: part of `timeoutMs` that has passed already.
    */
-  async wait<T>(
-    work: () => Promise<T>,
-    timeoutMs: number = this.#timeoutMs,
-    spentMs = 0,
-  ): Promise<T> {
-    this.#begin(performance.now() + timeoutMs - spentMs, timeoutMs);
-    try {
-      return await this.#within(work());
-    } finally {
-      this.#wait = undefined;
-    }
+  wait<T>(work: () => Promise<T>, timeoutMs: number = this.#timeoutMs, spentMs = 0): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.signal.throwIfAborted();
+      this.#reject = reject;
+      this.#endsAt = performance.now() + timeoutMs - spentMs;
+      this.#limitMs = timeoutMs;
+      if (this.#endsAt < this.#firesAt) this.#start();
+      const end = (): void => void (this.#endsAt = Infinity);
+      const value = work();
+      value.then(end, end);
+      value.then(resolve, reject);
+    });
   }
 
   /** Works like `wait`, but all waits since the last call of `heard` share one time limit. */
@@ -76,30 +78,24 @@ export class Deadline {
     this.#leaveCaller();
   }
 
-  #begin(endsAt: number, timeoutMs: number): void {
-    this.signal.throwIfAborted();
-    this.#wait = { endsAt, timeoutMs };
-    if (endsAt < this.#firesAt) this.#start(endsAt);
-  }
-
   /**
    * Starts the timer. It keeps running after the wait, because most waits of a reply have the same
    * time limit. A new timer for each network read would be slow, above all in Cloudflare Workers.
    */
-  #start(endsAt: number): void {
+  #start(): void {
     clearTimeout(this.#timer);
     const now = performance.now();
-    const ms = timerMs(endsAt - now);
+    const ms = timerMs(this.#endsAt - now);
     this.#firesAt = now + ms;
-    this.#timer = setTimeout(() => this.#check(), ms);
+    this.#timer = setTimeout(() => {
+      if (this.#endsAt > performance.now()) this.#start();
+      else this.#stop(this.#toError(this.#limitMs));
+    }, ms);
   }
 
-  #check(): void {
-    this.#firesAt = Infinity;
-    if (!this.#wait) return;
-    const { endsAt, timeoutMs } = this.#wait;
-    if (endsAt > performance.now()) this.#start(endsAt);
-    else this.#controller.abort(this.#toError(timeoutMs));
+  #stop(reason: AgentError): void {
+    this.#controller.abort(reason);
+    this.#reject?.(reason);
   }
 }
 

@@ -55,7 +55,7 @@ export function remoteRun<T>({
     if (connection.error) throw connection.error;
     const { port1, port2 } = new MessageChannel();
     const inbox = createInbox<T>(port1);
-    const off = connection.onCut((error) => inbox.fail(error));
+    const off = connection.onCut(inbox.fail);
     signal?.addEventListener('abort', stop);
     try {
       over ||= !!signal?.aborted;
@@ -82,7 +82,7 @@ export function remoteRun<T>({
 }
 
 interface Inbox<T> {
-  fail(error: AgentError): void;
+  readonly fail: (error: AgentError) => void;
   next(): Promise<RunMessage<T>>;
   /**
    * Counts the batches that were read. When they are half of the initial credits, allows the worker

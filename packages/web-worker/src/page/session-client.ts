@@ -7,11 +7,17 @@ import type { WorkerLink } from './worker-link.ts';
 /** Methods of the API that begin a run. */
 type RunKind = 'call' | 'stream' | 'watch' | 'chat';
 
+/** Methods of the API that return a value. */
+type AskedMethod = 'pending' | 'interrupt' | 'messages' | 'uiMessages' | 'clear';
+
+type Ask = <T>(input: unknown) => Promise<Outcome<T>>;
+
 type Begin = (request: object, port: MessagePort) => Promise<void>;
 
 /** The API of a session in a worker, as its page uses it. */
 export interface SessionClient {
-  readonly ask: <T>(call: (remote: Remote<SessionApi>) => Promise<Outcome<T>>) => Promise<T>;
+  /** Calls a method of the API. */
+  readonly ask: <T>(method: AskedMethod, input?: unknown) => Promise<T>;
   /** Requests a run, which sends its events over a port of its own. */
   readonly begin: <K extends RunKind, T = AgentEvent>(
     kind: K,
@@ -30,7 +36,8 @@ export function sessionClient({ port, connection }: WorkerLink): SessionClient {
     if (!connection.error) remote.abort(id, unread).catch(() => {});
   };
   return {
-    ask: async (call) => fromOutcome(await connection.guard(() => call(remote))),
+    ask: async (method, input) =>
+      fromOutcome(await connection.guard(() => (remote[method] as Ask)(input))),
     begin(kind, request, signal) {
       const id = ++lastId;
       const open = (aborted: boolean, runPort: MessagePort): Promise<void> =>

@@ -1,7 +1,7 @@
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { CallInput } from '../../event/call-input.ts';
 import type { CheckedRequest } from '../../event/interrupt-request.ts';
-import { abortables } from '../../wait/abortable.ts';
+import { abortable } from '../../wait/abortable.ts';
 import type { KernelCallOptions } from '../kernel-options.ts';
 
 /** An agent call that begins while another one runs. */
@@ -78,6 +78,6 @@ export class Inbox {
       call.signal.addEventListener('abort', withdraw);
       void turn.then(withdraw);
     });
-    return abortables(call.signal)(joined);
+    return abortable(joined, call.signal);
   }
 }

@@ -39,10 +39,24 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
     return this.#driver.result;
   }
 
-  async *[Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
-    for await (const batch of this.batches()) {
-      for (const event of batch) yield event;
-    }
+  /** Not a generator, because a generator makes four promises for each of thousands of deltas. */
+  [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
+    const batches = this.batches();
+    let unread = [].values() as ArrayIterator<AgentEvent>;
+    const take = ({
+      value = [],
+    }: IteratorResult<EventBatch, undefined>): IteratorResult<AgentEvent, undefined> => {
+      // Another call may have read meanwhile.
+      unread = [...unread, ...value].values();
+      return unread.next();
+    };
+    return {
+      next() {
+        const event = unread.next();
+        return event.done ? batches.next().then(take) : Promise.resolve(event);
+      },
+      return: () => batches.return(undefined) as Promise<IteratorReturnResult<undefined>>,
+    };
   }
 
   /**
@@ -62,9 +76,9 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
     return new ReadableStream<EventBatch>(
       {
         async pull(controller) {
-          const { done, value } = await batches.next();
-          if (done) controller.close();
-          else controller.enqueue(value);
+          const { value } = await batches.next();
+          if (value) controller.enqueue(value);
+          else controller.close();
         },
         cancel: () => this.cancel(),
       },

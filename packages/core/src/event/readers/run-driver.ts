@@ -42,9 +42,12 @@ export class RunDriver<T = unknown> {
     this.runId = options.runId;
     this.#options = options;
     this.result = new Promise((resolve) => (this.#settle = resolve));
-    // Readers get the failure from their stream. Without this `catch`, an unused `result` would be
-    // an unhandled rejection.
-    this.result.catch(() => {});
+    const end = (): void => {
+      this.#state = 'ended';
+      this.#news.ring();
+    };
+    // Readers get a failure from their stream, so an unused `result` must not reject unhandled.
+    this.result.then(end, end);
   }
 
   /**
@@ -59,13 +62,7 @@ export class RunDriver<T = unknown> {
   start(): void {
     if (this.#state !== 'new') return;
     this.#log = [];
-    void this.#run('free');
-  }
-
-  /** Runs to the end without any readers. Resolves with the result. */
-  runToEnd(): Promise<AgentResult<T>> {
-    void this.#run('free');
-    return this.result;
+    this.release();
   }
 
   /** Adds a batch of the run. Resolves when the run may go on. */
@@ -89,7 +86,7 @@ export class RunDriver<T = unknown> {
     const setsPace = this.#state === 'new';
     if (setsPace) {
       this.#unread = [];
-      void this.#run('paced');
+      this.#run('paced');
     } else if (!this.#log) {
       throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
     }
@@ -123,34 +120,32 @@ export class RunDriver<T = unknown> {
   }
 
   /**
-   * Lets the run continue without waiting for its reader. The reader gets the remaining batches
-   * later.
+   * Lets the run continue without waiting for its reader, or begin without one. A reader gets the
+   * remaining batches later.
    */
   release(): void {
-    if (this.#state === 'new') void this.#run('free');
+    if (this.#state === 'new') this.#run('free');
     if (this.#state === 'paced') this.#state = 'free';
     this.#demand.ring();
   }
 
-  async #run(state: 'paced' | 'free'): Promise<void> {
+  #run(state: 'paced' | 'free'): void {
     this.#state = state;
-    const result = this.#options.run();
-    this.#settle(result);
-    await result.catch(() => {});
-    this.#state = 'ended';
-    this.#news.ring();
+    this.#settle(this.#options.run());
   }
 }
 
 /** Wakes all code that waits for it. */
 class Bell {
-  #waiting: (() => void)[] = [];
+  #next: Promise<void> | undefined;
+  #goOn: (() => void) | undefined;
 
   wait(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return (this.#next ??= new Promise((resolve) => (this.#goOn = resolve)));
   }
 
   ring(): void {
-    for (const goOn of this.#waiting.splice(0)) goOn();
+    this.#goOn?.();
+    this.#next = undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { checkNew, type CallInput } from '../../event/call-input.ts';
 import type { RunContext, Steps } from '../../agent/middleware.ts';
 import type { Msg } from '../../message/msg.ts';
-import { abortables } from '../../wait/abortable.ts';
+import { abortable } from '../../wait/abortable.ts';
 
 /** Messages that came in together during a run. */
 export interface Injection {
@@ -55,11 +55,10 @@ export class SteeredRun {
 
   /** Waits until guards have judged all messages, or until the signal aborts. */
   async judged(signal: AbortSignal): Promise<void> {
-    const within = abortables(signal);
     for (;;) {
       const next = this.#injections.find(({ messages }) => !messages);
       if (!next || signal.aborted) return;
-      await within(next.admitted).catch(() => {});
+      await abortable(next.admitted, signal).catch(() => {});
     }
   }
 

@@ -6,7 +6,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
 import { SteeredRun } from './steered-run.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import { abortables } from '../../wait/abortable.ts';
+import { abortable } from '../../wait/abortable.ts';
 import type { Agent } from '../../agent/agent.ts';
 import type { Msg } from '../../message/msg.ts';
 
@@ -126,7 +126,7 @@ async function joinCall(
   const end = result.then(nothing, nothing);
   const rejection = injection.admitted.then(() => end);
   try {
-    await abortables(signal)(Promise.race([rejection, end]));
+    await abortable(Promise.race([rejection, end]), signal);
   } catch (error) {
     injection.messages = [];
     throw error;

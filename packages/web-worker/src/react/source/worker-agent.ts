@@ -34,8 +34,7 @@ export function linkWorkerAgent(
       const { databaseSessions } = await import('./database-sessions.ts');
       return databaseSessions(options.agent);
     },
-    history: async () =>
-      typedMessages(await client.ask((remote) => remote.uiMessages())) as readonly UIMessage[],
+    history: async () => typedMessages(await client.ask('uiMessages')) as readonly UIMessage[],
     watch: (listener) => void watchRuns(client, listener),
     stop: async () => {},
     close: () => client.close(),
