@@ -191,6 +191,6 @@ function toStream(
  */
 function checked(options: RemoteCallOptions = {}): RemoteCallOptions {
   if (Object(options) !== options || (options.signal && !options.signal.addEventListener))
-    throw new AgentError('INVALID_INPUT', '`options` or its signal is invalid.');
+    throw new AgentError('INVALID_INPUT', '`options` or `signal` is invalid.');
   return options;
 }

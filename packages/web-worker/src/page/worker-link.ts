@@ -141,7 +141,7 @@ function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
  */
 function watchLock(lock: string, connection: Connection, signal: AbortSignal): void {
   const gone = (): void =>
-    connection.cut(new AgentError('WORKER_TERMINATED', 'The worker is gone.'));
+    connection.cut(new AgentError('WORKER_TERMINATED', 'The worker is terminated.'));
   navigator.locks?.request(lock, { mode: 'shared', signal }, gone).catch(() => {
     // The request for the lock was aborted, because the connection ended.
   });

@@ -40,12 +40,11 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   }
 
   /** Not a generator, because a generator makes four promises for each of thousands of deltas. */
-  [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<AgentEvent, undefined> {
     const batches = this.batches();
-    let unread = [].values() as ArrayIterator<AgentEvent>;
-    const take = ({
-      value = [],
-    }: IteratorResult<EventBatch, undefined>): IteratorResult<AgentEvent, undefined> => {
+    const none = ([] as EventBatch).values();
+    let unread = none;
+    const take = ({ value = [] }: IteratorResult<EventBatch, undefined>) => {
       // Another call may have read meanwhile.
       unread = [...unread, ...value].values();
       return unread.next();
@@ -55,7 +54,13 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
         const event = unread.next();
         return event.done ? batches.next().then(take) : Promise.resolve(event);
       },
-      return: () => batches.return(undefined) as Promise<IteratorReturnResult<undefined>>,
+      return(value) {
+        unread = none;
+        return batches.return(value) as Promise<IteratorReturnResult<undefined>>;
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
     };
   }
 
