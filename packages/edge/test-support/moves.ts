@@ -2,6 +2,7 @@ import { MemoryStore, tool, toolResultsOf } from '@isoloop/core';
 import type { Msg, PendingCall, Tool, ToolUse } from '@isoloop/core';
 import { endpointPlace, messagesOf, storePlace } from '@isoloop/core/adapter';
 import type { LogRecord, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
+import type { ScriptedReply } from '@isoloop/core/testing';
 import * as z from 'zod';
 import type { AgentHandlerOptions } from '../src/handler-options.ts';
 import { sessionMoves } from '../src/move.ts';
@@ -71,7 +72,7 @@ export const suspended = (id: string, kind: PendingCall['kind']): LogRecord => (
 const secret = { ...bindings, SESSION_SECRET: 'a secret of at least thirty-two letters' };
 
 export function kvEndpoint(
-  replies: readonly string[],
+  replies: readonly ScriptedReply[],
   tools: readonly Tool[] = [],
   more: Partial<AgentHandlerOptions<TestEnv>> = {},
 ): TestEndpoint & { readonly place: SessionPlace } {

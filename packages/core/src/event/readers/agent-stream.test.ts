@@ -17,9 +17,8 @@ test('events can be asked for one by one, and none comes after a reader has left
 });
 
 test('calls of next() at the same time get every event once', async () => {
-  const events = new ReActAgent({ name: 'a', model: new ScriptedModel(['One two three.']) })
-    .stream('Hi')
-    [Symbol.asyncIterator]();
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['One two three.']) });
+  const events = agent.stream('Hi')[Symbol.asyncIterator]();
   const given = await Promise.all(Array.from({ length: 12 }, () => events.next()));
   const seqs = given.flatMap(({ value }) => (value ? [value.seq] : []));
   expect(seqs.toSorted((one, other) => one - other)).toEqual(seqs.map((_, index) => index + 1));

@@ -343,6 +343,26 @@ test('a conversation moves from KV to a browser and back, and KV names its place
   expect(textsOf(messages)).toEqual(['Hi', 'Hello.', 'in the tab', 'yes']);
 });
 
+test.for(['wait', 'stop', 'refuse'] as const)(
+  'KV does not show a turn that runs, so a move with `%s` leaves it out, and its end fails',
+  async (running) => {
+    let goOn = (): void => {};
+    const wait = new Promise<void>((resolve) => (goOn = resolve));
+    const { post, place, settled } = kvEndpoint(['Hello.', [{ wait, text: 'Late.' }]]);
+    const id = crypto.randomUUID();
+    const store = new MemoryStore();
+    await (await post('/api/chat', { id, messages: [ask('Hi')] })).text();
+    await settled();
+    const late = await post('/api/chat', { id, messages: [ask('More')] });
+    await moveSession(id, { from: place, to: tab(store), running });
+    goOn();
+    expect(await late.text()).toContain('[SESSION_MOVED]');
+    await settled();
+    const moved = await new SessionMemory(store, id).read();
+    expect(moved.map(textOfMsg)).toEqual(['Hi', 'Hello.']);
+  },
+);
+
 test('a message without an echo reads a conversation in KV that moved away or in', async () => {
   const { post, get, place, settled } = kvEndpoint(['Hello.', 'Again.']);
   const id = crypto.randomUUID();
