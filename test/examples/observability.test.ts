@@ -6,6 +6,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
+import { showFailuresAs } from '@isoloop/core/adapter';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region metrics
 import { ReActAgent } from '@isoloop/core';
@@ -15,6 +16,9 @@ import { metrics, type Metrics } from '@isoloop/core/observe';
 // #endregion
 // #region trace
 import { jsonlTrace } from '@isoloop/core/observe';
+// #endregion
+// #region hide-secrets
+import { hideSecrets, maskSecrets } from '@isoloop/core/observe';
 // #endregion
 // #region open-telemetry
 import { context, trace } from '@opentelemetry/api';
@@ -79,6 +83,22 @@ test('jsonlTrace() writes every event as a line', async () => {
       .split('\n')
       .map((line) => (JSON.parse(line) as { type: string }).type),
   ).toContain('run-end');
+});
+
+test('hideSecrets() hides a value in texts for logs', () => {
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+  const apiKey = 'plain words of a key';
+  const password = 'correct horse battery';
+
+  // #region hide-secrets
+  hideSecrets([apiKey, password]); // once, when the process starts
+
+  console.log(maskSecrets(`Log in with ${password}.`)); // Log in with ***.
+  // #endregion
+
+  expect(log).toHaveBeenCalledWith('Log in with ***.');
+  log.mockRestore();
+  showFailuresAs((failure) => failure); // other tests read warnings as they are
 });
 
 test('openTelemetry() creates spans', async () => {

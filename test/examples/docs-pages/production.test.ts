@@ -7,6 +7,9 @@ import { rateLimit, spendCap, storedCounters } from '@isoloop/core/guards';
 import { retry } from '@isoloop/core/middleware';
 import { jsonlTrace, metrics } from '@isoloop/core/observe';
 // #endregion
+// #region turn-price
+import type { Usage } from '@isoloop/core';
+// #endregion
 // #region delete-user
 import { listSessions } from '@isoloop/core';
 import { keywordMemory } from '@isoloop/core/memory-search'; // npm install minisearch
@@ -16,7 +19,10 @@ import { MemoryStore, userMessage } from '@isoloop/core';
 test('the page about production limits, counts and traces an agent, and deletes a user’s data', async () => {
   const model = new ScriptedModel([
     { text: 'Hello Ann.', usage: { inputTokens: 9, outputTokens: 3 } },
-    'No.',
+    {
+      text: 'Go to Rome.',
+      usage: { inputTokens: 6_200, cachedInputTokens: 2_800, outputTokens: 250 },
+    },
   ]);
   const storeOf = (user: string): KeyValueStore => stores.get(user)!;
   const stores = new Map([['ann', new MemoryStore()]]);
@@ -51,6 +57,18 @@ test('the page about production limits, counts and traces an agent, and deletes 
   await agentOf('ann', 'notes').call('I am Ann.');
   await traced.settled(); // before a shutdown
   // #endregion
+
+  // #region turn-price
+  const dollars = { input: 0.25e-6, cached: 0.025e-6, output: 2e-6 }; // per token, as an example
+  const priceOf = ({ inputTokens, cachedInputTokens = 0, outputTokens }: Usage): number =>
+    (inputTokens - cachedInputTokens) * dollars.input +
+    cachedInputTokens * dollars.cached +
+    outputTokens * dollars.output;
+
+  const { usage } = await agentOf('ann', 'trip').call('Where shall I go?');
+  console.log(`${priceOf(usage).toFixed(5)} dollars`); // 0.00142 dollars
+  // #endregion
+  expect(log).toHaveBeenCalledWith('0.00142 dollars');
 
   const records = keywordMemory({ store: counters, namespace: 'ann' });
   await records.record([userMessage('I am Ann.')], { sessionId: 'notes' });

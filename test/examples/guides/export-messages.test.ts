@@ -2,13 +2,15 @@ import { expect, test } from 'vitest';
 import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region export-messages
-import { InMemoryMemory, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import { ReActAgent, SessionMemory } from '@isoloop/core';
 import { parseHistory } from '@isoloop/core/adapter';
 // #endregion
+import { MemoryStore } from '@isoloop/core';
 
-test('messages are exported as JSON and read by another agent', async () => {
+test('messages are exported as JSON and restored into another store', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'You are Ann.']);
   const store = new MemoryStore();
+  const newStore = new MemoryStore();
   const memory = new SessionMemory(store, 'notes');
   await new ReActAgent({ name: 'assistant', model, memory }).call('I am Ann.');
 
@@ -16,10 +18,14 @@ test('messages are exported as JSON and read by another agent', async () => {
   const exported = JSON.stringify(await new SessionMemory(store, 'notes').read());
 
   const history = parseHistory(JSON.parse(exported)); // checks each message
-  const agent = new ReActAgent({ name: 'assistant', model, memory: new InMemoryMemory(history) });
+  const restored = new SessionMemory(newStore, 'notes'); // an empty session
+  await restored.append(history);
+
+  const agent = new ReActAgent({ name: 'assistant', model, memory: restored });
   const { text } = await agent.call('Who am I?');
   // #endregion
 
   expect(text).toBe('You are Ann.');
   expect(model.requests[1]!.messages).toHaveLength(3);
+  expect(await new SessionMemory(newStore, 'notes').read()).toHaveLength(4);
 });

@@ -17,12 +17,14 @@ test('a user over the spending limit is refused without a request, and other use
   const kv = new MemoryStore();
 
   // #region spending-per-user
-  const dollars = { input: 0.25e-6, output: 2e-6 }; // per token
+  const dollars = { input: 0.25e-6, cached: 0.025e-6, output: 2e-6 }; // per token
   const cap = spendCap({
     limit: 0.08, // dollars per user
     window: 30 * 24 * 60 * 60 * 1000, // 30 days; default: one day
-    price: ({ inputTokens, outputTokens }) =>
-      inputTokens * dollars.input + outputTokens * dollars.output,
+    price: ({ inputTokens, outputTokens, cachedInputTokens = 0 }) =>
+      (inputTokens - cachedInputTokens) * dollars.input +
+      cachedInputTokens * dollars.cached +
+      outputTokens * dollars.output,
     store: storedCounters(kv), // any KeyValueStore; without it, the counts are in memory
   });
   const agentOf = (userId: string): ReActAgent =>
