@@ -381,8 +381,8 @@ export class AgentChat {
 /** Resolves after a time in milliseconds, or when the signal aborts. */
 function elapsed(ms: number, signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-    signal.addEventListener('abort', resolve);
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => resolve(clearTimeout(timer)));
   });
 }
 
