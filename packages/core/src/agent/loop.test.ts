@@ -9,7 +9,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
-import type { Middleware, RequestDraft } from './middleware.ts';
+import type { Middleware, RequestDraft, RunContext } from './middleware.ts';
 import { isEnding, type Ending } from './next.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
@@ -382,4 +382,28 @@ test('an end of a run takes only the reasons of its kind', () => {
     { kind: 'told', reason: 'error', message },
   ];
   expect(endings.every(isEnding)).toBe(true);
+});
+
+test.each<
+  [how: string, abort: (context: RunContext, caller: AbortController) => void, end: string]
+>([
+  ['an abort', (_context, caller) => caller.abort(), 'aborted'],
+  ['a failure', (context) => context.fail(new AgentError('CALL_TIMEOUT', 'late')), 'error'],
+])('%s ends a loop of rounds without a model request', async (_how, abort, end) => {
+  const caller = new AbortController();
+  let rounds = 0;
+  const { agent } = setUp([calls('external')], {
+    use: [
+      {
+        wrapRound: () => async (_round, context) => {
+          rounds += 1;
+          if (rounds === 3) abort(context, caller);
+          if (rounds > 50) throw new Error('The loop goes on.');
+          return { to: 'tools' };
+        },
+      },
+    ],
+  });
+  const result = await agent.call('go', { signal: caller.signal, throwOnError: false });
+  expect({ reason: result.reason, rounds }).toEqual({ reason: end, rounds: 3 });
 });

@@ -57,7 +57,10 @@ async function reason(run: Run, isAsked = false): Promise<Next> {
 /** Runs the open tool calls and returns what follows. */
 async function act(run: Run): Promise<Next> {
   try {
-    return await runRound(run);
+    const next = await runRound(run);
+    // A wrapper may ask for round after round, without `next`.
+    if (!isEnding(next)) run.signal.throwIfAborted();
+    return next;
   } catch (error) {
     // After a failure, such as a full store, the other tools must stop. `rescue` closes the calls,
     // then throws the failure. A rejection is such a failure while tools run.
