@@ -38,7 +38,13 @@ const parts = {
   '- no keys in errors': { 'model/http/without-secrets.js': true },
   'checks of options': {
     'error/check-fields.js': true,
-    'agent/check-options.js': ['checkCall', 'checkHook', 'checkPart', 'checkUse', 'checkDefaults'],
+    'agent/check-options.js': [
+      'checkCallOptions',
+      'checkHook',
+      'checkPart',
+      'checkUse',
+      'checkDefaults',
+    ],
     'tool/tool.js': ['toolFields', 'checkTool'],
     'model/http/http-request.js': ['httpFields'],
     'model/chat-model.js': ['generateFields'],

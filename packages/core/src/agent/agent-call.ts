@@ -47,7 +47,7 @@ export async function runAgentCall(run: Run, call?: InputOfCall): Promise<AgentR
 /** Runs the loop inside `wrapRun`. Whoever ends the run, the log then has its end. */
 async function runToResult(run: Run, call?: InputOfCall): Promise<AgentResult> {
   run.resumes = await resumedRun(run, call?.input);
-  await run.outbox.tell('run-start', setFields({ resumes: run.resumes }));
+  await run.outbox.emit('run-start', setFields({ resumes: run.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
   if (!call || 'error' in run.halt || run.waits.abandoned) return endWith(run, await loop(run));
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);

@@ -23,7 +23,7 @@ import {
   type CallInput,
 } from '../event/call-input.ts';
 import {
-  checkCall,
+  checkCallOptions,
   checkUse,
   completedOptions,
   kernelFields,
@@ -205,7 +205,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     givenOptions: KernelCallOptions,
     streamed = false,
   ): RunDriver<T> {
-    checkCall(givenOptions, this.#fields);
+    checkCallOptions(givenOptions, this.#fields);
     const options = this.kernelOptions(givenOptions);
     const setup = this.#setupFor(options);
     const hooks = (): readonly AgentHook[] =>

@@ -121,6 +121,6 @@ const partFields =
  * Throws `INVALID_INPUT` for an option of the wrong type, and for an option that an agent call does
  * not have.
  */
-export function checkCall(options: KernelCallOptions, fields: OptionFields): void {
+export function checkCallOptions(options: KernelCallOptions, fields: OptionFields): void {
   checkOptions('call()', options, fields.call, 'INVALID_INPUT');
 }

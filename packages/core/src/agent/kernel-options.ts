@@ -34,7 +34,7 @@ export interface KernelLimits {
   readonly resultLength?: number;
   /**
    * Maximum time of an agent call from its turn to its end, in milliseconds. Includes hooks and
-   * wrappers, but not the wait for a semaphore. A longer agent call fails with `CALL_TIMEOUT`, even
+   * wrappers, but not the time in `steps.untimed()`. A longer agent call fails with `CALL_TIMEOUT`, even
    * if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.
    */
   readonly timeoutMs?: number;

@@ -1,5 +1,5 @@
 import type { CallInput } from '../event/call-input.ts';
-import { closeCalls } from './step/conclude.ts';
+import { interruptOpenCalls } from './step/conclude.ts';
 import { isEnding, isNext, type Next } from './next.ts';
 import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
@@ -77,6 +77,6 @@ async function rescue(run: Run, thrown: unknown, isSettled: boolean): Promise<Ne
   if (run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run, run.lastReply));
   if (!isRejection(thrown)) throw thrown;
   run.refuse(thrown);
-  if (isSettled) await closeCalls(run);
+  if (isSettled) await interruptOpenCalls(run);
   return endingOf(run);
 }

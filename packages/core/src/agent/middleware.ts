@@ -34,8 +34,8 @@ export interface RequestDraft {
   /** System prompt, other messages outside the conversation, then the conversation. */
   readonly messages: readonly Msg[];
   /**
-   * Number of messages at the beginning that stay, such as the system prompt. A context policy adds
-   * its summary to them.
+   * Number of messages at the beginning that stay, such as the system prompt. A wrapper that adds
+   * messages there counts them, too.
    */
   readonly head: number;
   readonly tools: readonly ToolSchema[];
@@ -165,7 +165,10 @@ export interface Middleware extends AgentHook {
    * readers already have.
    */
   readonly wrapModel?: (next: ChatModel) => ChatModel;
-  /** Wraps what follows a reply. An `Ending` of `next` is not in the log yet. */
+  /**
+   * Wraps what follows a reply, and a message that `steps.reply()` passes in its place. An `Ending`
+   * of `next` is not in the log yet.
+   */
   readonly wrapReply?: Wrap<Reply, Next>;
   /** Wraps the run of the open tool calls. Leave calls out, and they stay open. */
   readonly wrapRound?: Wrap<Round, Next>;

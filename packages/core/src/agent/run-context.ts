@@ -30,7 +30,7 @@ export interface RunContext extends RunInfo {
   readonly stopped: Stopped | undefined;
   /** Milliseconds since 1970, by the agent's clock. */
   now(): number;
-  /** Number of model requests so far, without the summary at a limit. */
+  /** Number of model requests so far, without those of `steps.ask()`. */
   readonly iteration: number;
   /** Tokens that the run has used so far. */
   readonly usage: Usage;

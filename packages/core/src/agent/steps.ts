@@ -118,7 +118,7 @@ export function stepsOf(run: Run): Steps {
     conclude: (toolUse, result) => step(() => conclude(run, toolUse, result)),
     emit: (type, data, { to } = {}) =>
       step(() =>
-        to ? run.outbox.push([run.outbox.event(type, data)]) : run.outbox.tell(type, data),
+        to ? run.outbox.push([run.outbox.event(type, data)]) : run.outbox.emit(type, data),
       ),
     revise: (type, data) => step(() => revise(run, type, data)),
     wait: (work) => run.waits.code(work),

@@ -61,7 +61,7 @@ export class Outbox {
   }
 
   /** Sends a notification to the hooks, then to the readers. */
-  async tell<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
+  async emit<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
     const event = this.event(type, data);
     const told = this.notify(event);
     if (told instanceof Promise) await told;
@@ -131,7 +131,7 @@ export class Outbox {
     const { message } = event as { readonly message?: Msg };
     if (message && message !== given) {
       const replacement = this.#run.asReply(message);
-      await this.tell('step-reset', { reason: type, replacement });
+      await this.emit('step-reset', { reason: type, replacement });
       event = this.stamp({ ...event, message: replacement }, event.at);
     }
     await this.push([event as AgentEvent]);

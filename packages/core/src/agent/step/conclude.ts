@@ -11,7 +11,7 @@ import { append, reload } from '../run/session.ts';
 const ticksOfCall = 10;
 
 /** Ends or suspends a tool call, or leaves it open. */
-export async function endCall(
+export async function takeOutcome(
   run: Run,
   toolUse: ToolUse,
   outcome: ToolOutcome,
@@ -84,7 +84,7 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
  * so that a person can still decide about them. After a timeout, closes them, too. Rejects with the
  * first failure, after it has tried to close all tool calls.
  */
-export async function closeCalls(run: Run): Promise<void> {
+export async function interruptOpenCalls(run: Run): Promise<void> {
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
   for (const toolUse of run.conversation.openCalls()) {

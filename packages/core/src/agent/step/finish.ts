@@ -4,7 +4,7 @@ import { withMetadata } from '../../message/metadata-keys.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { closeCalls } from './conclude.ts';
+import { interruptOpenCalls } from './conclude.ts';
 import type { EndBase, Ending, Next, ToldReason } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
@@ -21,7 +21,7 @@ import { append } from '../run/session.ts';
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.aborted) run.moveTo('stopping');
   if (partial) await append(run, [partial]);
-  if (run.stopped !== 'suspended') await closeCalls(run);
+  if (run.stopped !== 'suspended') await interruptOpenCalls(run);
   return endingOf(run, partial);
 }
 
@@ -78,14 +78,14 @@ export type Finished = EndBase & { readonly message: Msg };
 export async function finish(run: Run, ending: Ending): Promise<Finished> {
   const keepsCalls = keepingCalls.includes(ending.reason);
   // A rejection of the input changes nothing.
-  if (!keepsCalls && run.halt.how !== 'rejected') await closeCalls(run);
+  if (!keepsCalls && run.halt.how !== 'rejected') await interruptOpenCalls(run);
   run.moveTo('ending');
   let { message = run.message('assistant', []) } = ending;
   if (ending.kind === 'told') await tellText(run, message);
   if (ending.reason === 'suspended')
-    await run.outbox.tell('suspended', { pending: pendingCallsOf(run) });
+    await run.outbox.emit('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
-  if (ending.kind === 'stored') await run.outbox.tell('post-call', { message });
+  if (ending.kind === 'stored') await run.outbox.emit('post-call', { message });
   else if (!withoutAnswer.includes(ending.reason))
     ({ message } = await run.outbox.revise('post-call', { message }));
   // If the agent call was aborted before its answer, the message is empty.
@@ -94,7 +94,7 @@ export async function finish(run: Run, ending: Ending): Promise<Finished> {
     // `closeLog` writes the answer together with the end of the run, unless it has to wait before.
     await append(run, [message], { later: !run.log.lastWork.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
-    if (toolUsesOf(message).length && !keepsCalls) await closeCalls(run);
+    if (toolUsesOf(message).length && !keepsCalls) await interruptOpenCalls(run);
   }
   return { ...ending, message };
 }
@@ -102,7 +102,7 @@ export async function finish(run: Run, ending: Ending): Promise<Finished> {
 /** Sends the text of a message that no model streams to the readers. */
 export function tellText(run: Run, message: Msg): Promise<void> {
   const blockId = `${message.id}:0`;
-  return run.outbox.tell('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
+  return run.outbox.emit('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
 }
 
 /** Carries out a hook's jump. `message`: the model's last reply, which the log may not have yet. */
@@ -126,6 +126,6 @@ export async function carryOut(
   );
   if (to === 'model') return { to, isAsked: true };
   if (to === 'tools') return { to };
-  await closeCalls(run);
+  await interruptOpenCalls(run);
   return last ? told(run, last, end) : { ...end, kind: 'stopped', message };
 }

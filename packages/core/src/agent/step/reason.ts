@@ -10,7 +10,7 @@ import type { Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
-import { closeCalls } from './conclude.ts';
+import { interruptOpenCalls } from './conclude.ts';
 import { carryOut, told } from './finish.ts';
 
 /**
@@ -20,7 +20,7 @@ import { carryOut, told } from './finish.ts';
 export async function nextRequest(run: Run, isAsked: boolean): Promise<ModelRequest | Next> {
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
-  await closeCalls(run);
+  await interruptOpenCalls(run);
   const { iterations, resultLength } = run.options.limits;
   const messages = shortenResults(run.request, resultLength);
   const draft: RequestDraft = {

@@ -20,7 +20,7 @@ import { callState, markReady, pendingCallsOf, takeNotes } from '../run/open-cal
 import type { Run } from '../run/run.ts';
 import { storeStart } from '../run/session.ts';
 import { runWrapped, runWrappedTool } from '../run/wrapped-step.ts';
-import { endCall, failCall } from './conclude.ts';
+import { takeOutcome, failCall } from './conclude.ts';
 import { carryOut, endStopped } from './finish.ts';
 
 /** Runs the open tool calls inside `wrapRound`, and says what follows. */
@@ -73,7 +73,7 @@ async function checkCalls(run: Run, calls: readonly OpenCall[]): Promise<readonl
     // Given results enter the log in one write.
     const later = calls[index + 1]?.result !== undefined;
     if ('ok' in made) ready.push({ call, checked: made });
-    else await endCall(run, call.toolUse, made, { later });
+    else await takeOutcome(run, call.toolUse, made, { later });
   }
   return ready;
 }
@@ -169,10 +169,10 @@ async function handle(run: Run, item: ToolQueueItem): Promise<void> {
   if (item.type === 'events') return run.outbox.push(run.outbox.adopt(item.events));
   // A decision may have changed the arguments.
   if (item.type === 'outcome')
-    return endCall(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome);
+    return takeOutcome(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome);
   // After an abort, nobody needs progress events, and a hook could hang.
   if (run.aborted) return;
-  return run.outbox.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
+  return run.outbox.emit('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
 }
 
 /** What a tool gets from its round: where its output goes, and the messages that the model got. */

@@ -48,7 +48,7 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   // another process that a run has begun.
   await note(run, [{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
   run.status.suspendedRun = run.runId;
-  // The new message comes first, so that no failure can lose it. `closeCalls` later moves the
+  // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves the
   // results of open calls before this message.
   await append(run, messages);
   run.promptId = run.messages.findLast(isQuestion)?.id;
@@ -115,12 +115,12 @@ function resumption(run: Run): Resumption {
 async function removeLeftovers(run: Run, { removed }: Resumption): Promise<void> {
   if (!removed.length) return;
   await edit(run, { remove: removed.map(({ id }) => id) }, { later: true });
-  await run.outbox.tell('step-reset', { reason: 'resume' });
+  await run.outbox.emit('step-reset', { reason: 'resume' });
 }
 
 /** Ends with an answer that an earlier run stored. Readers get it again. */
 async function storedAnswer(run: Run, message: Msg): Promise<Ending> {
-  await run.outbox.tell('step-reset', { reason: 'resume' });
+  await run.outbox.emit('step-reset', { reason: 'resume' });
   await tellText(run, message);
   return { kind: 'stored', reason: 'stop', message };
 }

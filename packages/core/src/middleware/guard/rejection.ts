@@ -59,7 +59,7 @@ export function rejectionError(
 }
 
 /** Returns whether the value is a well-formed rejection. */
-export function isRejection(value: unknown): value is Rejection {
+export function isGuardRejection(value: unknown): value is Rejection {
   if (!isObject(value)) return false;
   const { category, message, details } = value;
   return (

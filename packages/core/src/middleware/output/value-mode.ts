@@ -153,7 +153,8 @@ class ValueRun {
     const form = this.#form;
     const read = draft.isAsked ? undefined : form.readResults?.(this.#context.messages);
     const given = await read;
-    if (given?.reading.ok) return this.#ending(given.reading.found, given.reply);
+    if (given?.reading.ok)
+      return this.#ending({ kind: 'answer' }, given.reading.found, given.reply);
     if (given?.reading.ok === false) await this.#fail(given.reading);
     const beside = form.beside ? [...draft.beside, form.beside] : draft.beside;
     const made = await next({ ...draft, beside });
@@ -167,7 +168,7 @@ class ValueRun {
   async judge(ending: Answer | StoredAnswer): Promise<Next> {
     const { message } = ending;
     const reading = await this.#form.read(message);
-    if (reading.ok) return this.#ending(reading.found, message, ending);
+    if (reading.ok) return this.#ending(ending, reading.found, message);
     if (this.#isAsked || !this.#form.isReminded) await this.#fail(reading);
     this.#isAsked = true;
     return this.#again(message, this.#form.question(reading.issues));
@@ -203,9 +204,13 @@ class ValueRun {
     return { type: 'complete', message: event.message, output: found.value };
   }
 
-  async #ending(found: Found, reply: Msg, ending?: Answer | StoredAnswer): Promise<Ending> {
+  async #ending(
+    ending: Pick<Answer | StoredAnswer, 'kind'>,
+    found: Found,
+    reply: Msg,
+  ): Promise<Ending> {
     const message = await this.#answer(found, reply, 'reasoning-chunk');
-    return { kind: 'answer', ...ending, reason: 'stop', message, output: found.value };
+    return { ...ending, reason: 'stop', message, output: found.value };
   }
 
   /**

@@ -5,7 +5,7 @@ import type { RunContext } from '../../../agent/middleware.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { addressesOf, textsOf } from '../message-texts.ts';
-import { isRejection, type Rejection } from '../rejection.ts';
+import { isGuardRejection, type Rejection } from '../rejection.ts';
 import {
   inputGuard,
   inputGuardFields,
@@ -34,7 +34,7 @@ export function classify(classifier: Classify, options: InputGuardOptions = {}):
     const verdict = await classifier(text, context);
     if (verdict === 'pass') return input;
     const rejection = typeof verdict === 'string' ? { category: verdict } : verdict;
-    if (isRejection(rejection)) return rejection;
+    if (isGuardRejection(rejection)) return rejection;
     throw misconfigured('A classifier returned neither "pass" nor a category.');
   };
   return inputGuard(name, check, options);

@@ -8,7 +8,7 @@ import { abortable } from '../../../wait/abortable.ts';
 import { decisionClaims, judgedWith } from '../claims.ts';
 import {
   guardFields,
-  isRejection,
+  isGuardRejection,
   rejectionError,
   reporter,
   type GuardOptions,
@@ -105,7 +105,7 @@ async function verdictOf(
 ): Promise<readonly Msg[] | Rejection> {
   const asked = (async () => check(input, context))();
   const verdict: unknown = await abortable(asked, context.signal);
-  if (verdict === input || isRejection(verdict)) return verdict as readonly Msg[] | Rejection;
+  if (verdict === input || isGuardRejection(verdict)) return verdict as readonly Msg[] | Rejection;
   const messages = parseMessages(verdict);
   // Without messages, the agent call would continue from the log.
   if (messages.length || !input.length) return messages;

@@ -1,6 +1,6 @@
 import { misconfigured } from '../../../error/agent-error.ts';
 import { isRecord } from '../../../message/json/is-record.ts';
-import { isRejection, type Rejection, type Report } from '../rejection.ts';
+import { isGuardRejection, type Rejection, type Report } from '../rejection.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
 
 /** Exception that ends the check of a reply and names the rule that rejected it. */
@@ -89,7 +89,7 @@ function checkedFindings(findings: readonly Finding[], length: number): readonly
     const isPlace = [start, end].every(Number.isInteger) && from <= start && start <= end;
     const says =
       'reject' in finding
-        ? isRejection({ category: finding.reject })
+        ? isGuardRejection({ category: finding.reject })
         : typeof finding.replacement === 'string';
     if (!isPlace || end > length || !says)
       throw misconfigured('A rule returned an invalid finding, or findings out of order.');
@@ -99,7 +99,7 @@ function checkedFindings(findings: readonly Finding[], length: number): readonly
 }
 
 function checkedReview(review: unknown, { retries }: ReviewContext): Review {
-  if (isRejection(review)) return review;
+  if (isGuardRejection(review)) return review;
   const { text, retry } = isRecord(review) ? review : {};
   if (typeof retry === 'string' && retries) throw misconfigured('A rule asked for a second retry.');
   if (typeof text === 'string' || typeof retry === 'string') return review as Review;

@@ -7,7 +7,7 @@ import type { Msg } from '../../../message/msg.ts';
 import { toolResultsOf } from '../../../message/message-text.ts';
 import { inputGuard } from '../input/guard-input.ts';
 import { mapTexts, textsOf } from '../message-texts.ts';
-import { isRejection, reporter, type Rejection, type Report } from '../rejection.ts';
+import { isGuardRejection, reporter, type Rejection, type Report } from '../rejection.ts';
 import { replaceFindings } from '../output/output-rule.ts';
 import { piiFields, piiRule, type MaskPiiOptions } from './mask-pii.ts';
 import { outputFields, outputGuardsOf, type OutputGuardOptions } from '../output/output-guards.ts';
@@ -73,7 +73,7 @@ function checkedResult(
   const messages = [toolMessage(result)];
   try {
     const checked = check(messages);
-    if (!isRejection(checked))
+    if (!isGuardRejection(checked))
       return checked[0] === messages[0] ? result : toolResultsOf(checked[0]!)[0]!;
   } catch (error) {
     report(error, 'piiGuard');
