@@ -9,6 +9,7 @@ import { sidebarOf } from '../scripts/docs/sidebar.ts';
 import { linkedFiles, linkedPages, replaceLinks, siteLink } from '../scripts/docs/site-links.ts';
 import { addressOf, bodyOf, fileOf, sitePage } from '../scripts/docs/site-page.ts';
 import { readSitePages } from '../scripts/docs/site-pages.ts';
+import { sourceFiles } from '../scripts/docs/site-state.ts';
 import { traditionalWords } from '../scripts/docs/traditional.ts';
 import { startSiteServer } from '../scripts/docs/site-server.ts';
 
@@ -75,11 +76,13 @@ test('the sidebar has the lists of the index, the reference and what the index d
   ]);
 });
 
-test('each group of the sidebar has a Chinese label', () => {
+test('each group and page of the sidebar has a Chinese label, except packages', () => {
   const pages = readSitePages();
   const index = pages.find(({ path }) => path === 'docs/README.md');
   const groups = sidebarOf(index!, pages, []);
   expect(groups.filter((group) => !group.translations).map(({ label }) => label)).toEqual([]);
+  const unnamed = groups.flatMap(({ items }) => items).filter((page) => !page.translations);
+  expect(unnamed.filter(({ slug }) => !/^packages\/[\w-]+$/.test(slug))).toEqual([]);
 });
 
 test('words that differ in traditional Chinese are found in both forms', () => {
@@ -121,6 +124,14 @@ test('the server builds the site at the first request, and says so until it is b
   } finally {
     await site.stop();
   }
+});
+
+test('the site is made of files, so that a folder that its build writes does not make it outdated', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'isoloop-sources-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(`${folder}/docs/site`, { recursive: true });
+  writeFileSync(`${folder}/docs/site/a.ts`, '');
+  expect(sourceFiles(folder)).toEqual([`${folder}/docs/site/a.ts`]);
 });
 
 test('a link of the built site to a missing file or element is found', () => {

@@ -104,4 +104,13 @@ test('the output shows printed values and events in short', () => {
   expect(
     eventLine({ ...base, agentPath: ['a', 'child'], type: 'step-reset', reason: 'retry' })?.label,
   ).toBe('child: step-reset');
+  const toolUse = { type: 'tool_use', id: 'c', name: 'pay', input: {} } as const;
+  const result = {
+    type: 'tool_result',
+    toolUseId: 'c',
+    name: 'pay',
+    output: '',
+    state: 'success',
+  } as const;
+  expect(eventLine({ ...base, type: 'post-acting', toolUse, result })?.text).toBe('pay: success');
 });

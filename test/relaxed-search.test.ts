@@ -49,3 +49,49 @@ test('only common words are searched as they are', async () => {
   await relaxedSearch(search, 'what is it');
   expect(asked).toEqual(['what is it']);
 });
+
+const hints = {
+  pages: { cors: ['Answers', 'Why do I get a CORS error?'], core: ['The core'], other: [] },
+  abbreviations: { cors: ['cors', 'other'] },
+};
+
+/** Like Pagefind, finds "core" for CORS, too. */
+const searchAll = async (): Promise<{ results: readonly Found[] }> => ({
+  results: [
+    { id: 'core', score: 9 },
+    { id: 'other', score: 3 },
+    { id: 'cors', score: 1 },
+    { id: 'zh', score: 0.1 },
+  ],
+});
+
+test('for an abbreviation, pages with words that only begin like it are left out', async () => {
+  const { results } = await relaxedSearch(searchAll, 'CORS', hints);
+  expect(results.map(({ id }) => id)).toEqual(['cors', 'other', 'zh']);
+});
+
+test.for(['cors error', 'CORS-error'])(
+  'for %s, the page with these words in a heading is the first',
+  async (question) => {
+    const { results } = await relaxedSearch(searchAll, question, hints);
+    expect(results.map(({ id }) => id)).toEqual(['cors', 'other', 'core', 'zh']);
+  },
+);
+
+test('the passages of a page are those with the abbreviation, the best heading first', async () => {
+  const passage = (title: string, excerpt: string) => ({ title, excerpt });
+  const passages = [
+    passage('First', 'the <mark>core</mark>'),
+    passage('Second', 'with <mark>CORS</mark>'),
+    passage('Why do I get a CORS error?', '<mark>CORS</mark>'),
+  ];
+  const search = async () => ({
+    results: [{ id: 'cors', score: 1, data: async () => ({ sub_results: passages }) }],
+  });
+  const { results } = await relaxedSearch(search, 'CORS', hints);
+  const shown = await results[0]!.data();
+  expect(shown.sub_results.map(({ title }) => title)).toEqual([
+    'Why do I get a CORS error?',
+    'Second',
+  ]);
+});

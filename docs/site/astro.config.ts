@@ -36,8 +36,8 @@ export default defineConfig({
       },
       components: { Search: './src/components/search.astro' },
       customCss: ['./src/styles/site.css'],
-      // Long lines wrap: a reader would miss comments at their ends.
-      expressiveCode: { defaultProps: { wrap: true, preserveIndent: true } },
+      // Long lines scroll: in a wrapped comment, the second line would look like code.
+      expressiveCode: { defaultProps: { wrap: false } },
       lastUpdated: false,
       credits: false,
     }),

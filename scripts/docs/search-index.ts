@@ -2,6 +2,7 @@ import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { close, createIndex } from 'pagefind';
 import { stripTypes } from '../../docs/site/live/strip-types.ts';
 import { htmlFolder, siteFolder } from './site-folders.ts';
+import { searchHints } from './search-hints.ts';
 import { bodyOf, type SitePage } from './site-page.ts';
 import { traditionalWords } from './traditional.ts';
 
@@ -39,17 +40,25 @@ const searchFolder = `${htmlFolder}/pagefind`;
 
 /** Puts our search around that of Pagefind. */
 function writeSearch(): void {
-  const source = readFileSync(`${siteFolder}/search/relaxed-search.ts`, 'utf8');
-  writeFileSync(`${searchFolder}/relaxed-search.js`, stripTypes(source));
-  writeFileSync(
-    `${searchFolder}/pagefind.js`,
-    `import { search as strict } from './engine/pagefind.js';
-import { relaxedSearch } from './relaxed-search.js';
-export * from './engine/pagefind.js';
-export const search = (question, options) =>
-  relaxedSearch((words) => strict(words, options), question);
-`,
-  );
+  for (const name of ['relaxed-search', 'search-hints']) {
+    const source = readFileSync(`${siteFolder}/search/${name}.ts`, 'utf8');
+    const text = stripTypes(source).replace(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'");
+    writeFileSync(`${searchFolder}/${name}.js`, text);
+  }
+  const hints = searchHints(`${searchFolder}/engine/fragment`, (url) => weightOf(url.slice(1)));
+  writeFileSync(`${searchFolder}/hints.json`, JSON.stringify(hints));
+  const lines = [
+    "import { search as strict } from './engine/pagefind.js';",
+    "import { relaxedSearch } from './relaxed-search.js';",
+    "export * from './engine/pagefind.js';",
+    'let hints;',
+    "const read = async () => (await fetch(new URL('hints.json', import.meta.url))).json();",
+    'export const search = async (question, options) => {',
+    '  hints ??= read().catch(() => undefined);',
+    '  return relaxedSearch((words) => strict(words, options), question, await hints);',
+    '};',
+  ];
+  writeFileSync(`${searchFolder}/pagefind.js`, lines.join('\n'));
 }
 
 async function indexPages(
@@ -63,7 +72,10 @@ async function indexPages(
     checked(
       await index.addHTMLFile({
         sourcePath: file,
-        content: weighed(chinese ? '' : file, readFileSync(`${htmlFolder}/${file}`, 'utf8')),
+        content: weighed(
+          chinese ? 1 : weightOf(file),
+          readFileSync(`${htmlFolder}/${file}`, 'utf8'),
+        ),
       }),
     );
   for (const page of chinese ?? [])
@@ -84,17 +96,19 @@ async function indexPages(
  * for contributors contain most words, so they would come before the pages by task.
  */
 const weights: readonly (readonly [address: RegExp, weight: number])[] = [
-  [/^questions/, 2],
-  [/^(?:overview\/)?index\.html$/, 0.3],
+  [/^(?:overview\/)?(?:index\.html)?$/, 0.3],
   [/^zh\//, 0.1], // English pages for Chinese readers
-  [/^reference\/(?!errors|events|formats)/, 0.2],
+  [/^reference\/(?!errors|events|formats)/, 0.1],
   [/^(?:changelog|contributing|bench)/, 0.05],
   [/^(?:packages|coming-from|features)/, 0.5],
 ];
 
-function weighed(file: string, html: string): string {
-  const weight = weights.find(([address]) => address.test(file))?.[1] ?? 1;
+function weighed(weight: number, html: string): string {
   return html.replace('data-pagefind-body', `data-pagefind-body data-pagefind-weight="${weight}"`);
+}
+
+function weightOf(address: string): number {
+  return weights.find(([pattern]) => pattern.test(address))?.[1] ?? 1;
 }
 
 const forceLanguage = 'zh-cn';

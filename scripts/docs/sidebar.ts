@@ -1,5 +1,6 @@
 import { lexer, type Token, type Tokens } from 'marked';
 import { join } from 'node:path/posix';
+import { chineseGroups, chinesePages } from './chinese-labels.ts';
 import { addressOf, isChinese, type SitePage } from './site-page.ts';
 
 /** A group of the sidebar, as Starlight takes it. */
@@ -7,7 +8,12 @@ export interface SidebarGroup {
   readonly label: string;
   readonly translations?: Readonly<Record<string, string>>;
   readonly collapsed?: boolean;
-  readonly items: readonly { readonly slug: string }[];
+  readonly items: readonly SidebarPage[];
+}
+
+export interface SidebarPage {
+  readonly slug: string;
+  readonly translations?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -40,27 +46,13 @@ export function sidebarOf(
 }
 
 function groupOf(label: string, addresses: readonly string[]): SidebarGroup {
-  const chinese = chineseLabels[label];
-  const translations = chinese ? { translations: { 'zh-CN': chinese } } : {};
-  return { label, ...translations, items: addresses.map((slug) => ({ slug })) };
+  const items = addresses.map((slug) => ({ slug, ...inChinese(chinesePages[slug]) }));
+  return { label, ...inChinese(chineseGroups[label]), items };
 }
 
-/** Labels of groups on the Chinese pages. A label without an entry stays English. */
-const chineseLabels: Readonly<Record<string, string>> = {
-  'Begin here': '从这里开始',
-  'Build an agent': '构建智能体',
-  'Control it': '控制与审批',
-  'Keep conversations': '保存对话',
-  'Run it': '上线运行',
-  'Coming from': '从其他框架转过来',
-  Recipes: '集成示例',
-  Reference: '参考',
-  'In depth': '深入了解',
-  'The packages': '各个包',
-  'API reference': 'API 参考',
-  Pages: '页面',
-  More: '更多',
-};
+function inChinese(label: string | undefined): Pick<SidebarPage, 'translations'> {
+  return label === undefined ? {} : { translations: { 'zh-CN': label } };
+}
 
 interface List {
   readonly label: string;

@@ -153,7 +153,7 @@ function sendText(
 
 const waitingPage = page(
   '<meta http-equiv="refresh" content="1">',
-  '<p>The documentation is being built. This takes about ten seconds, once.</p>',
+  '<p>The documentation is being built. This takes up to a minute, once.</p>',
 );
 
 function failedPage(output: string): string {

@@ -1,4 +1,4 @@
-import { globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { root } from '../root.ts';
 import { outputFolder } from './site-folders.ts';
 
@@ -22,14 +22,20 @@ export function markUnfinished(): void {
 
 /** Marks the site as built from the sources of now. `begin`: start of the build, in ms since 1970. */
 export function markBuilt(begin: number): void {
-  writeFileSync(marker, String(begin));
+  writeFileSync(marker, JSON.stringify({ begin, files: sourceFiles(root).length }));
 }
 
 /** Returns whether the site was built and no source has changed since. */
 export function isSiteBuilt(): boolean {
-  if (!statSync(marker, { throwIfNoEntry: false })) return false;
-  const built = Number(readFileSync(marker, 'utf8'));
-  return globSync(sources, { cwd: root }).every((file) => {
-    return (statSync(`${root}/${file}`, { throwIfNoEntry: false })?.mtimeMs ?? 0) < built;
-  });
+  if (!existsSync(marker)) return false;
+  const { begin, files } = JSON.parse(readFileSync(marker, 'utf8')) as Record<string, number>;
+  const now = sourceFiles(root);
+  return now.length === files && now.every((file) => statSync(file).mtimeMs < begin!);
+}
+
+/** Returns the sources, without folders: the build writes a folder of its own into one of them. */
+export function sourceFiles(folder: string): readonly string[] {
+  return globSync(sources, { cwd: folder, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`);
 }

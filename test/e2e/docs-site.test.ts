@@ -55,7 +55,7 @@ async function search(page: Page, words: string): Promise<void> {
 test('the demo’s server has the documentation at /docs, which needs no other host', async () => {
   const { page, problems } = await open('');
   await page.getByRole('heading', { level: 1, name: 'Isoloop' }).waitFor();
-  await page.getByRole('link', { name: 'Concepts', exact: true }).click();
+  await page.locator('main').getByRole('link', { name: 'Concepts', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Concepts' }).waitFor();
   expect(new URL(page.url()).pathname).toBe('/docs/concepts/');
   const sidebar = page.getByRole('navigation', { name: 'Main' });
@@ -82,6 +82,53 @@ test.for(['approval', 'How do I ask a person for approval, xyzzy?'])(
     await search(page, words);
     await page.getByRole('link', { name: 'Ask a person for approval' }).first().waitFor();
     expect(problems).toEqual([]);
+  },
+);
+
+test.for([
+  ['CORS', ['Find out what went wrong', 'Questions']],
+  ['CORS error', ['Find out what went wrong', 'Questions']],
+  ['Content-Security-Policy', ['Questions', '@isoloop/web-worker']],
+  ['different system prompt for each user', ['Give each user a system prompt']],
+  ['long conversation context window full', ['Fit a long conversation into the context window']],
+] as const)('a search for %s finds its pages among the first three', async ([words, titles]) => {
+  const { page } = await open('/');
+  await search(page, words);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(`for ${words}`).waitFor();
+  const found = dialog.locator('.pagefind-ui__result-title:not(.pagefind-ui__result-nested *)');
+  await expect
+    .poll(async () => (await found.allInnerTexts()).slice(0, 3))
+    .toEqual(expect.arrayContaining([...titles]));
+});
+
+test('a search for CORS finds few pages, and shows the heading with this word first', async () => {
+  const { page } = await open('/');
+  await search(page, 'CORS');
+  const dialog = page.getByRole('dialog');
+  const first = dialog.locator('.pagefind-ui__result').first();
+  await first.getByRole('link', { name: 'Why do I get a CORS error?' }).waitFor();
+  const message = await dialog.getByText('results for CORS').innerText();
+  expect(parseInt(message, 10)).toBeLessThan(30);
+});
+
+test.for([
+  ['/', '中文'],
+  ['/zh/', 'English'],
+] as const)(
+  'on a phone, %s has the navigation, the theme and a link to the other language',
+  async ([path, other]) => {
+    const { page } = await open(path, { viewport: { width: 390, height: 800 } });
+    await page.locator('.sl-menu-button').click();
+    const menu = page.locator('#starlight__sidebar');
+    await menu.locator('starlight-theme-select select').waitFor();
+    await menu.locator('starlight-lang-select select').waitFor();
+    await menu.locator('a[href$="/concepts/"]').waitFor();
+    await page.locator('.sl-menu-button').click();
+    await page.locator('main').getByRole('link', { name: other, exact: true }).click();
+    await expect
+      .poll(() => new URL(page.url()).pathname)
+      .toBe(path === '/' ? '/docs/zh/' : '/docs/');
   },
 );
 

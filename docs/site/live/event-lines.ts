@@ -30,7 +30,9 @@ function textOfEvent(event: AgentEvent): string | undefined {
     case 'acting-chunk':
       return ` ${JSON.stringify(event.chunk)}`;
     case 'post-acting':
-      return `${event.toolUse.name}: ${event.result.state}, ${shortened(event.result.output)}`;
+      return [`${event.toolUse.name}: ${event.result.state}`, shortened(event.result.output)]
+        .filter((part) => part !== '')
+        .join(', ');
     case 'step-reset':
       return `${event.reason}: the text of this step is no longer valid`;
     case 'context-fitted':
@@ -53,6 +55,6 @@ function count(number: number, what: string): string {
 }
 
 function shortened(output: unknown): string {
-  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  const text = typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
   return text.length > 200 ? `${text.slice(0, 199)}…` : text;
 }

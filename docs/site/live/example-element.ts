@@ -151,7 +151,6 @@ class LiveExample extends HTMLElement {
     value.textContent = text;
     item.append(name, ' ', value);
     this.#output.append(item);
-    this.#output.scrollTop = this.#output.scrollHeight;
   }
 
   #end(status: string): void {
