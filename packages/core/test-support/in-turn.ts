@@ -19,7 +19,7 @@ export function inTurn(...policies: readonly ContextPolicy[]): ContextMiddleware
 /** Passes a request through context policies as an agent does. */
 export async function fitInTurn(
   policies: readonly ContextPolicy[],
-  { messages, head = 0, tools, beside = [], ...about }: ContextRequest,
+  { messages, headLength = 0, tools, addedLater = [], ...about }: ContextRequest,
 ): Promise<FittedContext> {
   let usage = noUsage;
   const context = {
@@ -30,7 +30,14 @@ export async function fitInTurn(
   } as RunContext;
   const results: FittedContext[] = [];
   const steps = { addToResult: () => {}, emit: async () => {} } as unknown as Steps;
-  let draft: RequestDraft = { messages, head, tools, beside, options: {}, isAsked: false };
+  let draft: RequestDraft = {
+    messages,
+    headLength,
+    tools,
+    addedLater,
+    options: {},
+    mustAnswer: false,
+  };
   const last: InnerStep<RequestDraft, ModelRequest> = async (given) => {
     draft = given;
     return given;

@@ -6,7 +6,7 @@ import { randomOf } from '../../../test/random-of.ts';
 
 export interface RandomRequest extends ContextRequest {
   /** Number of messages before the history: the system prompt and recalled messages. */
-  readonly head: number;
+  readonly headLength: number;
   /** Id of the current prompt. */
   readonly promptId: string;
   /** Ids of the tool calls without a result. */
@@ -83,7 +83,7 @@ export function randomRequest(seed: number): RandomRequest {
 
   if (chance(0.7)) add('system', [{ type: 'text', text: text() }]);
   if (chance(0.3)) add('user', [{ type: 'text', text: text() }]);
-  const head = messages.length;
+  const headLength = messages.length;
   if (chance(0.2)) add('assistant', blocks());
   for (let turn = below(8); turn > 0; turn -= 1) {
     runId = chance(0.8) ? `run${messages.length}` : '';
@@ -98,6 +98,6 @@ export function randomRequest(seed: number): RandomRequest {
   rounds();
   const open = chance(0.2) ? round().map(({ id }) => id) : [];
   const tools = chance(0.5) ? [{ name: 'look', description: text(), parameters: {} }] : [];
-  const beside = chance(0.2) ? [createMessage('system', text(), { id: 'beside' })] : [];
-  return { messages, head, promptId: prompt.id, tools, beside, open };
+  const addedLater = chance(0.2) ? [createMessage('system', text(), { id: 'beside' })] : [];
+  return { messages, headLength, promptId: prompt.id, tools, addedLater, open };
 }

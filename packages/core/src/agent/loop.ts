@@ -29,7 +29,7 @@ export async function loop(
     const pause = run.pace.tick(run.now(), ticksOfStep);
     if (pause) await pause;
     try {
-      next = await (next.to === 'model' ? reason(run, next.isAsked) : act(run));
+      next = await (next.to === 'model' ? reason(run, next.mustAnswer) : act(run));
     } catch (thrown) {
       next = await rescue(run, thrown, true);
     }
@@ -45,9 +45,9 @@ export async function loop(
 }
 
 /** Asks the model once and returns what follows its reply. */
-async function reason(run: Run, isAsked = false): Promise<Next> {
+async function reason(run: Run, mustAnswer = false): Promise<Next> {
   if (run.stopped) return endStopped(run);
-  const request = await nextRequest(run, isAsked);
+  const request = await nextRequest(run, mustAnswer);
   if (isNext(request)) return request;
   const { type, message } = await readReply(run, request);
   if (type === 'incomplete') return endStopped(run, message);

@@ -37,19 +37,19 @@ export interface RequestDraft {
    * Number of messages at the beginning that stay, such as the system prompt. A wrapper that adds
    * messages there counts them, too.
    */
-  readonly head: number;
+  readonly headLength: number;
   readonly tools: readonly ToolSchema[];
   readonly options: GenerateOptions;
   /**
    * Whether a hook or a wrapper asked for this request. Middleware that answers with the results of
    * tools, without the model, then lets the model answer.
    */
-  readonly isAsked: boolean;
+  readonly mustAnswer: boolean;
   /**
    * Messages that outer wrappers add to the request after `next`, such as the list of tasks. Inner
    * wrappers count their tokens, so that the request still fits, but do not add them.
    */
-  readonly beside: readonly Msg[];
+  readonly addedLater: readonly Msg[];
   /**
    * Reason to end the agent call instead of asking the model. Inner wrappers still prepare the
    * messages, for a last answer.

@@ -124,7 +124,7 @@ export async function carryOut(
     run,
     messages.filter(({ content }) => content.length),
   );
-  if (to === 'model') return { to, isAsked: true };
+  if (to === 'model') return { to, mustAnswer: true };
   if (to === 'tools') return { to };
   await interruptOpenCalls(run);
   return last ? told(run, last, end) : { ...end, kind: 'stopped', message };

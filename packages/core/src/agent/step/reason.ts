@@ -15,9 +15,9 @@ import { carryOut, told } from './finish.ts';
 
 /**
  * Makes the next model request from the log, and passes it through `wrapRequest`. Closes open tool
- * calls first. `isAsked`: the model must answer.
+ * calls first. `mustAnswer`: the model must answer.
  */
-export async function nextRequest(run: Run, isAsked: boolean): Promise<ModelRequest | Next> {
+export async function nextRequest(run: Run, mustAnswer: boolean): Promise<ModelRequest | Next> {
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
   await interruptOpenCalls(run);
@@ -25,11 +25,11 @@ export async function nextRequest(run: Run, isAsked: boolean): Promise<ModelRequ
   const messages = shortenResults(run.request, resultLength);
   const draft: RequestDraft = {
     messages,
-    head: messages.length - run.messages.length,
+    headLength: messages.length - run.messages.length,
     tools: run.toolSchemas,
     options: run.generate,
-    isAsked,
-    beside: [],
+    mustAnswer,
+    addedLater: [],
     limit: run.iteration >= iterations ? 'max-iterations' : undefined,
   };
   return runWrapped(run, 'wrapRequest', draft, (given) => innerRequest(run, given, messages));

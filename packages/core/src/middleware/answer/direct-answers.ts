@@ -46,7 +46,7 @@ export function directAnswers(): Middleware {
   return {
     name: 'directAnswers',
     wrapRequest: (next) => (draft, context, steps) =>
-      draft.isAsked || !mayAnswer(context)
+      draft.mustAnswer || !mayAnswer(context)
         ? next(draft)
         : answerDirectly(draft, next, context, steps),
   };

@@ -19,15 +19,18 @@ import { weightedHistory } from './weighted-history.ts';
 
 const allSeeds = seeds({ quick: 80, full: 400 });
 const ids = (messages: readonly Msg[]): readonly string[] => messages.map(({ id }) => id);
-const tokensOf = ({ tools, beside = [] }: RandomRequest, messages: readonly Msg[]): number =>
-  [...messages, ...beside].reduce((sum, message) => sum + countMessage(message), countTools(tools));
+const tokensOf = ({ tools, addedLater = [] }: RandomRequest, messages: readonly Msg[]): number =>
+  [...messages, ...addedLater].reduce(
+    (sum, message) => sum + countMessage(message),
+    countTools(tools),
+  );
 
 /** Returns the violations of the rules that every context policy must keep. */
 function faults(
   request: RandomRequest,
   { messages, before, after }: FittedContext,
 ): readonly string[] {
-  const { head, promptId, open } = request;
+  const { headLength, promptId, open } = request;
   const kept = new Set(ids(messages));
   const added = messages.filter(({ id }) => !ids(request.messages).includes(id));
   const given = ids(messages).filter((id) => ids(request.messages).includes(id));
@@ -41,7 +44,7 @@ function faults(
       openNow.map(({ id }) => id),
     ),
     ...(openNow.length ? [] : requestFaults(messages)),
-    ...ids(request.messages.slice(0, head))
+    ...ids(request.messages.slice(0, headLength))
       .filter((id, index) => messages[index]?.id !== id)
       .map((id) => `${id} is not at its place in the head`),
     ...(kept.has(promptId) ? [] : ['the prompt went']),
@@ -56,10 +59,10 @@ function faults(
  * Returns the number of messages in the smallest fitted request: the head, the prompt and the
  * newest group of the prompt’s turn.
  */
-function smallest({ messages, head, promptId }: RandomRequest): number {
+function smallest({ messages, headLength, promptId }: RandomRequest): number {
   const prompt = messages.findIndex(({ id }) => id === promptId);
   const last = messages.findLastIndex((message) => !isResult(message));
-  let start = head;
+  let start = headLength;
   while (messages[start]?.role === 'system') start++;
   return start + 1 + (last > prompt ? messages.length - last : 0);
 }
@@ -159,7 +162,7 @@ test.each(views)('%s keeps the rules and the whole current turn', async (name, p
     const request = randomRequest(seed);
     const fitted = await policy().fit(request);
     expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
-    const current = turnsOf(request.messages.slice(request.head)).findLast((turn) =>
+    const current = turnsOf(request.messages.slice(request.headLength)).findLast((turn) =>
       turn.some(({ id }) => id === request.promptId),
     )!;
     expect(ids(fitted.messages.slice(-current.length)), `seed ${seed}`).toEqual(ids(current));
@@ -228,7 +231,7 @@ test('one chain with failing summaries keeps the rules at each request of a grow
     });
     const policy = inTurn(clearToolResults({ above: 0, keep: 2 }), summarize);
     let promptId = '';
-    for (let length = whole.head + 1; length <= whole.messages.length; length++) {
+    for (let length = whole.headLength + 1; length <= whole.messages.length; length++) {
       const messages = whole.messages.slice(0, length);
       const { id, role } = messages.at(-1)!;
       if (role === 'user' && !isResult(messages.at(-1)!)) promptId = id;

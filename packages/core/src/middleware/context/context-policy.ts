@@ -22,12 +22,12 @@ export interface ContextRequest {
    * Number of messages before the conversation, such as the system prompt. A policy must keep these
    * messages. Default: the number of leading system messages.
    */
-  readonly head?: number;
+  readonly headLength?: number;
   /**
    * Messages that other middleware adds to the request later, such as the instruction of an output
    * mode. Policies count their tokens but do not return them.
    */
-  readonly beside?: readonly Msg[];
+  readonly addedLater?: readonly Msg[];
   /** The model of the next request. */
   readonly model?: ChatModel;
   readonly sessionId?: string;
@@ -38,11 +38,11 @@ export interface ContextRequest {
 }
 
 /**
- * Returns the number of messages before the conversation. They are the first `head` messages of the
- * request and the system messages right after them.
+ * Returns the number of messages before the conversation. They are the first `headLength` messages
+ * of the request and the system messages right after them.
  */
-export function headOf({ messages, head = 0 }: ContextRequest): number {
-  let start = head;
+export function headOf({ messages, headLength = 0 }: ContextRequest): number {
+  let start = headLength;
   while (messages[start]?.role === 'system') start++;
   return Math.min(start, messages.length);
 }
@@ -58,10 +58,10 @@ export interface FittedContext {
   /** Estimated tokens of the request after fitting, including system prompt and tools. */
   readonly after: number;
   /**
-   * The new `head`, if later policies must keep more messages at the beginning, such as a summary.
-   * Default: the `head` of the request.
+   * The new `headLength`, if later policies must keep more messages at the beginning, such as a
+   * summary. Default: the `headLength` of the request.
    */
-  readonly head?: number;
+  readonly headLength?: number;
   /** Usage of the policy's own model requests. It becomes part of the usage of the agent call. */
   readonly usage?: Usage | undefined;
   /** Error that the policy worked around, such as that of a summary. Events and results have it. */
@@ -104,9 +104,9 @@ async function fitDraft(
   steps: Steps,
 ): Promise<RequestDraft> {
   const { sessionId, promptId, model, stopSignal } = context;
-  const { messages, head, tools, beside } = draft;
-  const about = { promptId, model, sessionId, run: context, beside, signal: stopSignal };
-  const result = await policy.fit({ messages, head, tools, ...about }, context);
+  const { messages, headLength, tools, addedLater } = draft;
+  const about = { promptId, model, sessionId, run: context, addedLater, signal: stopSignal };
+  const result = await policy.fit({ messages, headLength, tools, ...about }, context);
   checkFields('The result of a context policy', result, resultFields);
   const { removed, before, after, usage } = result;
   const error = result.error?.toJSON();
@@ -114,5 +114,5 @@ async function fitDraft(
   if (error) steps.addToResult({ warning: error });
   if (removed || before !== after || error)
     await steps.emit('context-fitted', { removed, before, after, ...(error && { error }) });
-  return { ...draft, messages: result.messages, head: result.head ?? head };
+  return { ...draft, messages: result.messages, headLength: result.headLength ?? headLength };
 }

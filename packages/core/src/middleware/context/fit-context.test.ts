@@ -116,7 +116,7 @@ test('fitContext() counts and keeps the messages before the history: system prom
     messages: [system, recalled, ...history, prompt],
     tools: [],
     promptId: 'prompt',
-    head: 2,
+    headLength: 2,
   };
   const fitted = await fitContext({ window: 340, reserveOutput: 50, step: 0 }).fit(request);
   expect(fitted.messages.slice(0, 3).map(({ id }) => id)).toEqual(['system', 'recalled', 'u16']);
@@ -129,7 +129,7 @@ test('fitContext() counts content that is sent beside the messages', async () =>
     messages,
     tools: [],
     promptId: 'prompt',
-    beside,
+    addedLater: beside,
   });
   expect(fitted).toMatchObject({ before: 550, after: 510, removed: 4 });
 });

@@ -48,7 +48,7 @@ test('a context policy gets the whole request, and its usage is part of the call
   const [user] = await agent.messages();
   for (const request of seen) {
     expect(request).toMatchObject({
-      head: 2,
+      headLength: 2,
       sessionId: 's1',
       promptId: user!.id,
       tools: [{ name: 'look' }],
@@ -70,18 +70,18 @@ test('later policies keep a message that a policy put before the conversation, a
     },
   });
   const put = contextPolicy({
-    fit: ({ messages, head = 0 }) => ({
-      messages: messages.toSpliced(head, 0, userMessage('note')),
+    fit: ({ messages, headLength = 0 }) => ({
+      messages: messages.toSpliced(headLength, 0, userMessage('note')),
       removed: 0,
       before: 0,
       after: 0,
-      head: head + 1,
+      headLength: headLength + 1,
     }),
   });
   const seen: unknown[] = [];
   const last = contextPolicy({
-    fit({ messages, head }) {
-      seen.push([messages.map(textOf).slice(0, head), head]);
+    fit({ messages, headLength }) {
+      seen.push([messages.map(textOf).slice(0, headLength), headLength]);
       return { messages, removed: 0, before: 0, after: 0 };
     },
   });

@@ -113,7 +113,7 @@ export function handOff(options: HandOffOptions): Middleware {
       const made = await next({ ...round, calls });
       const isHandedOff = !isEnding(made) && made.to === 'model' && turn.follow();
       // The results of this round are no answer.
-      return isHandedOff ? { to: 'model', isAsked: true } : made;
+      return isHandedOff ? { to: 'model', mustAnswer: true } : made;
     },
   };
 }

@@ -105,18 +105,21 @@ export class TeamTurn {
   /** Returns the request with the part of the history that the leader sees. */
   filter(draft: RequestDraft): RequestDraft {
     const { inputFilter, name } = this.#leader;
-    const { messages, head } = draft;
+    const { messages, headLength } = draft;
     const newest = inputFilter && this.#team.newestIn(messages);
     if (!newest) return draft;
     const { toolUseId } = newest;
     const end = roundEnd(messages, toolUseId);
     if (this.#filtered?.toolUseId !== toolUseId) {
       const from = this.#leaderBefore(messages, newest).name;
-      const history = inputFilter(messages.slice(head, end), { from, to: name });
+      const history = inputFilter(messages.slice(headLength, end), { from, to: name });
       this.#filtered = { toolUseId, history };
     }
     const { history } = this.#filtered;
-    return { ...draft, messages: [...messages.slice(0, head), ...history, ...messages.slice(end)] };
+    return {
+      ...draft,
+      messages: [...messages.slice(0, headLength), ...history, ...messages.slice(end)],
+    };
   }
 
   #leaderBefore(messages: readonly Msg[], { toolUseId }: LoggedHandOff): Member {

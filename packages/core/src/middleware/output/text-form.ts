@@ -46,11 +46,11 @@ export function textForm(
 ): ValueForm {
   const { name } = format;
   const told = formatInstruction(name, schema.jsonSchema);
-  const beside = steps.message('system', told);
-  const tell = systemTextAdder(() => beside);
+  const addedLater = steps.message('system', told);
+  const tell = systemTextAdder(() => addedLater);
   return {
     schema,
-    beside,
+    addedLater,
     lastQuestion: `Your steps are used up. Give your answer now, as ${name} alone.`,
     request(request) {
       const messages = tell(request.messages, told);

@@ -57,7 +57,7 @@ export interface ValueForm {
   /** Whether the first reply without a value is no failed attempt, and only gets a reminder. */
   readonly isReminded?: boolean;
   /** Message that `request` adds. Context policies count its tokens. */
-  readonly beside?: Msg;
+  readonly addedLater?: Msg;
   /** Question for the value at a limit. */
   readonly lastQuestion: string;
   /**
@@ -151,13 +151,13 @@ class ValueRun {
     next: InnerStep<RequestDraft, ModelRequest | Next>,
   ): Promise<ModelRequest | Next> {
     const form = this.#form;
-    const read = draft.isAsked ? undefined : form.readResults?.(this.#context.messages);
+    const read = draft.mustAnswer ? undefined : form.readResults?.(this.#context.messages);
     const given = await read;
     if (given?.reading.ok)
       return this.#ending({ kind: 'answer' }, given.reading.found, given.reply);
     if (given?.reading.ok === false) await this.#fail(given.reading);
-    const beside = form.beside ? [...draft.beside, form.beside] : draft.beside;
-    const made = await next({ ...draft, beside });
+    const addedLater = form.addedLater ? [...draft.addedLater, form.addedLater] : draft.addedLater;
+    const made = await next({ ...draft, addedLater });
     return isNext(made) ? made : form.request(made, this.#isAsked);
   }
 

@@ -36,7 +36,7 @@ export function errorHints(): Middleware {
       if (!hinting.isForced) return made;
       hinting.refused += 1;
       await steps.emit('step-reset', { reason: 'error-hints' });
-      return { to: 'model', isAsked: true };
+      return { to: 'model', mustAnswer: true };
     },
   };
 }

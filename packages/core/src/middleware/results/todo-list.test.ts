@@ -166,8 +166,8 @@ test('context policies after todoList() count the list that they make necessary'
       use: [
         lastTurns(0),
         contextPolicy({
-          fit({ messages, beside = [] }) {
-            sizes.push(beside.length);
+          fit({ messages, addedLater = [] }) {
+            sizes.push(addedLater.length);
             return { messages, removed: 0, before: 0, after: 0 };
           },
         }),

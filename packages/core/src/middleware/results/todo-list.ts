@@ -79,8 +79,8 @@ export function todoList(options: TodoListOptions = {}): Middleware {
     wrapRequest: (next) => async (draft, context) => {
       const list = newestIn(context);
       if (!list?.todos.some(({ status }) => status !== 'completed')) return next(draft);
-      const beside = [...draft.beside, list.message];
-      const made = await next({ ...draft, beside });
+      const addedLater = [...draft.addedLater, list.message];
+      const made = await next({ ...draft, addedLater });
       if (isNext(made) || isShown(list, made.messages)) return made;
       const { messages } = made;
       const head = messages.findIndex(({ role }) => role !== 'system');

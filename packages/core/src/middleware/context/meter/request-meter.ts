@@ -44,7 +44,7 @@ export interface Measured {
   readonly sums: readonly number[];
   /**
    * Number of tokens of the parts that every request contains: the messages before the
-   * conversation, the tools, and the additional messages `beside`.
+   * conversation, the tools, and the additional messages `addedLater`.
    */
   readonly fixed: number;
   /** Maximum number of tokens of the conversation. */
@@ -148,11 +148,11 @@ export function requestCounter(profile: TokenProfile): (request: ContextRequest)
 }
 
 /** Counts the tokens of a request, except those of its messages. */
-function countAround({ tools, beside = [] }: ContextRequest, profile: TokenProfile): number {
+function countAround({ tools, addedLater = [] }: ContextRequest, profile: TokenProfile): number {
   return (
     (profile.perRequest ?? 0) +
     countTools(tools, profile) +
-    beside.reduce((tokens, message) => tokens + countMessage(message, profile), 0)
+    addedLater.reduce((tokens, message) => tokens + countMessage(message, profile), 0)
   );
 }
 

@@ -278,10 +278,10 @@ class Summarizer {
       ...promptShown(summary, messages, measured),
       ...messages.slice(start + summary.count),
     ];
-    const head = start + 1;
-    const fitted = trimRequest({ ...request, messages: view, head }, this.#viewMeter);
+    const headLength = start + 1;
+    const fitted = trimRequest({ ...request, messages: view, headLength }, this.#viewMeter);
     const removed = messages.length - fitted.messages.length + 1;
-    return { ...fitted, removed, before, head };
+    return { ...fitted, removed, before, headLength };
   }
 }
 
@@ -321,7 +321,7 @@ function endOf(
 /** Counts the user's first message as part of the head: the messages that always stay. */
 function withFirst(request: ContextRequest): ContextRequest {
   const first = headOf(request);
-  return request.messages[first]?.role === 'user' ? { ...request, head: first + 1 } : request;
+  return request.messages[first]?.role === 'user' ? { ...request, headLength: first + 1 } : request;
 }
 
 /**
