@@ -40,7 +40,7 @@ import type { AgentHook, Middleware } from './middleware.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
 import { stepsOf } from './steps.ts';
 import { systemMessages } from '../message/system-message.ts';
-import { partsOf, withCallParts } from './use-list.ts';
+import { partsOf } from './use-list.ts';
 
 /**
  * The kernel: an agent that reasons, acts and observes until it has an answer, without features. One
@@ -245,11 +245,12 @@ export class Agent<const G extends GivenTools = GivenTools> {
   #setupFor({ use }: KernelCallOptions): RunSetup {
     if (!use?.length) return this.#setup;
     checkUse(use);
-    const parts = withCallParts(this.use, use);
-    const added = parts.filter((part) => !this.use.includes(part));
-    const kept = parts.filter((part) => this.use.includes(part));
+    const given = partsOf(use);
+    // A part with the name of a part of the agent takes its place. The others come first.
+    const parts = partsOf([this.use, ...given]);
+    const own = parts.splice(0, this.use.length);
     // The defaults of the call's middleware override those of the agent's.
-    const options = completedOptions(this.#given, [...kept, ...added], this.#fields);
-    return runSetup({ ...this.#setup, options }, parts);
+    const options = completedOptions(this.#given, [...own, ...given], this.#fields);
+    return runSetup({ ...this.#setup, options }, [...parts, ...own]);
   }
 }

@@ -25,7 +25,7 @@ export function presetOf(parts: readonly Middleware[]): readonly Middleware[] {
  * middleware of the same name, in the same place. A nested list counts as a preset. Throws
  * `CONFIGURATION` for two other parts of one name.
  */
-export function partsOf(use: UseList): readonly Middleware[] {
+export function partsOf(use: UseList): Middleware[] {
   const parts: Middleware[] = [];
   const nested = new Set<Middleware>();
   for (const item of use) {
@@ -41,15 +41,6 @@ export function partsOf(use: UseList): readonly Middleware[] {
     for (const part of added) nested.add(part);
   }
   return parts;
-}
-
-/**
- * Returns the middleware of an agent with that of one agent call, which comes first. A part with the
- * name of a part of the agent takes its place instead.
- */
-export function withCallParts(own: readonly Middleware[], use: UseList): readonly Middleware[] {
-  const parts = partsOf([own, ...partsOf(use)]);
-  return [...parts.slice(own.length), ...parts.slice(0, own.length)];
 }
 
 /**

@@ -205,9 +205,13 @@ export function invalidInput(message: string, options?: AgentErrorOptions): Agen
  * Returns the error for something that needs a middleware which the agent does not have. `what`: what
  * needs it, as the start of a sentence. The message ends with the lines to add.
  */
-export function missingPart(part: string, what: string): AgentError {
+export function missingPart(
+  part: string,
+  what: string,
+  advice = 'Use ReActAgent, or add it',
+): AgentError {
   const message =
-    `${what} needs the middleware "${part}". Use ReActAgent, or add it: ` +
+    `${what} needs the middleware "${part}". ${advice}: ` +
     `import { ${part} } from '@isoloop/core/middleware'; use: [${part}()].`;
   return misconfigured(message, { details: { part } });
 }

@@ -107,7 +107,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
     if (given.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
     // The part of `standard()` defers no rounds.
     if (given.deferRound !== undefined && !this.use.some((part) => 'mayAsk' in part))
-      throw missingPart('approvals', 'The option `deferRound`');
+      throw missingPart('approvals', 'The option `deferRound`', 'Add it');
   }
 
   /** Same as `call` of the kernel's `Agent`, with the options of its features. */

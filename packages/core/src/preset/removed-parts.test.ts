@@ -36,7 +36,9 @@ test('ReActAgent refuses `deferRound` without approvals() in `use`', () => {
   expect(() => deferring()).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',
-      message: expect.stringMatching(/^The option `deferRound` needs .* use: \[approvals\(\)\]\.$/),
+      message:
+        'The option `deferRound` needs the middleware "approvals". Add it: ' +
+        "import { approvals } from '@isoloop/core/middleware'; use: [approvals()].",
     }),
   );
   expect(() => deferring([approvals()])).not.toThrow();
