@@ -20,6 +20,8 @@ export interface RunContext extends RunInfo {
    * with an input of its own.
    */
   readonly resumes: string | undefined;
+  /** The same object in all calls of one agent: a key for what middleware keeps by agent. */
+  readonly status: object;
   /** Signal that aborts when the agent call is aborted. */
   readonly signal: AbortSignal;
   /** Signal that aborts when the agent call is aborted, interrupted or paused. */
@@ -74,7 +76,8 @@ export interface RunContext extends RunInfo {
    * over tool calls should use it once.
    */
   readonly openCalls: readonly OpenCall[];
-  /** The session's state. The run's next write stores it. */
+  /** The session's state. The run's next write stores it. After `next` of `wrapRun` no write follows:
+   * call `storeState()` there. */
   readonly state: Record<string, JsonValue>;
   /** Reads the session's state from its log, unless this run has read it. */
   loadState(): Promise<void>;

@@ -309,3 +309,25 @@ test('an outer `wrapRun` gets the result of an aborted run, even if an inner one
   const { reason } = await agent.call('go', { signal: controller.signal });
   expect([reason, ...seen]).toEqual(['aborted', 'aborted']);
 });
+
+test('state that is set after `next` of `wrapRun` is in the log after `storeState()`', async () => {
+  const store = new MemoryStore();
+  const counts: unknown[] = [];
+  const counting: Middleware = {
+    wrapRun: (next) => async (input, context) => {
+      await context.loadState();
+      const count = Number(context.state['count'] ?? 0);
+      counts.push(count);
+      const result = await next(input);
+      context.state['count'] = count + 1;
+      await context.storeState();
+      return result;
+    },
+  };
+  for (const text of ['one', 'two', 'three']) {
+    const memory = new SessionMemory(store, 's');
+    const model = new ScriptedModel([text]);
+    await new ReActAgent({ name: 'a', model, memory, use: [counting] }).call(text);
+  }
+  expect(counts).toEqual([0, 1, 2]);
+});

@@ -13,6 +13,8 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { createUiMessageEncoder } from '../../stream/ui/ui-message-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
+import { metaTool } from '../../tool/set/meta-tool.ts';
+import { Toolkit } from '../../tool/set/toolkit.ts';
 import { operator, operatorMessage } from '../operator/operator.ts';
 import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
@@ -455,4 +457,24 @@ test('wrong options, repeated names and unknown names are refused', async () => 
   const { agent: taken } = setUp([], {}, { tools: [own('transfer_to_billing')] });
   await expect(taken.call('Hi')).rejects.toMatchObject({ code: 'CONFIGURATION' });
   expect(await taken.messages()).toEqual([]);
+});
+
+test('an agent keeps its active tool groups in a later agent call with `use`', async () => {
+  const tools = new Toolkit([metaTool(), { ...own('pay'), groups: ['money'] }], {
+    groups: [{ name: 'money', description: 'Payments', active: false }],
+  });
+  const activate = { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['money'] } }] };
+  const { agent, model } = setUp([toBilling, activate, 'ok', 'more', 'end'], {
+    to: [{ ...billing, tools }],
+  });
+  await agent.call('one');
+  await agent.call('two', { use: [{ name: 'other', wrapModel: (next) => next }] });
+  await agent.call('three', { use: [{ name: 'lastAnswer' }] });
+  expect(model.requests.map((request) => toolsOf(request).includes('pay'))).toEqual([
+    false,
+    false,
+    true,
+    true,
+    true,
+  ]);
 });

@@ -58,12 +58,12 @@ export function handOff(options: HandOffOptions): Middleware {
   const fields = 'to:array own:object|? limit:whole|Infinity|? onHandOff:function|?';
   checkOptions('handOff()', options, fields);
   checkAgents(options.to, options.own ?? {});
-  /** By the wrapped model, which each agent has once: a team keeps which tool groups are active. */
-  const teams = new WeakMap<ChatModel, Team>();
-  const teamOf = ({ model, agentPath, options: usual }: RunContext): Team => {
+  /** By agent, because a team keeps which tool groups are active. */
+  const teams = new WeakMap<object, Team>();
+  const teamOf = ({ status, agentPath, options: usual }: RunContext): Team => {
     const { presetPriority } = usual;
-    const team = teams.get(model) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
-    teams.set(model, team);
+    const team = teams.get(status) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
+    teams.set(status, team);
     return team;
   };
   const turnOf = perRun((context, steps) => new TeamTurn(context, steps, teamOf(context), options));
