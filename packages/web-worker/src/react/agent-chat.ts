@@ -50,8 +50,13 @@ export class AgentChat {
   #link: AgentLink | undefined;
   /** Whether the conversation begins here, so that there is nothing to load. */
   #isNew: boolean;
-  /** Settles when no stream is being resumed, so when the history is complete. */
-  #resumed: Promise<void> = Promise.resolve();
+  /** Lets the chat begin when this has settled. */
+  #begin!: (resumed: void | Promise<void>) => void;
+  /**
+   * Settles when no stream is being resumed, so when the history is complete. A component may send
+   * a message before the chat has connected, for example from an effect of a child.
+   */
+  #resumed: Promise<void> = new Promise((resolve) => (this.#begin = resolve));
   /** Whether a stream is being resumed, which repeats an answer from its start. */
   #isResuming = false;
   #reason: Reason = 'idle';
@@ -194,14 +199,14 @@ export class AgentChat {
 
   get #connected(): AgentLink {
     if (this.#link) return this.#link;
-    throw new AgentError('ABORTED', 'No component shows the chat.');
+    throw new AgentError('ABORTED', 'The chat is closed.');
   }
 
   #connect(): void {
     this.#link = this.#open();
     this.#link.watch((runId) => this.#hear(runId));
     void this.#loadSessions();
-    if (!this.#isNew) void this.resume();
+    this.#begin(this.#isNew ? undefined : this.resume());
     this.#isNew = false;
   }
 

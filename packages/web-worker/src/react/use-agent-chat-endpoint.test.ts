@@ -1,5 +1,12 @@
-import { agentEndpoint } from '@isoloop/web-worker/react';
-import { expect, test } from 'vitest';
+import {
+  agentEndpoint,
+  useAgentChat,
+  type AgentChatHelpers,
+  type AgentSource,
+} from '@isoloop/web-worker/react';
+import { createElement as h, useLayoutEffect, type ReactNode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
 import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
 
@@ -38,6 +45,28 @@ test('shows the answer of an endpoint, sends approvals, and lists conversations'
   await view.chat().sessions.delete('c');
   await expect.poll(() => view.chat().error).toMatchObject({ code: 'NOT_FOUND' });
 });
+
+test('a component that sends a message before the chat has connected gets an answer', async () => {
+  const endpoint = new ChatEndpoint(['Hello.']);
+  const source = agentEndpoint('/api/chat', { fetch: endpoint.fetch });
+  const container = document.createElement('div');
+  const root = createRoot(container);
+  onTestFinished(() => root.unmount());
+  root.render(h(Page, { source, sessionId: crypto.randomUUID() }));
+  await expect.poll(() => container.textContent).toBe('goHello.');
+});
+
+function Page({ source, sessionId }: { readonly source: AgentSource; readonly sessionId: string }) {
+  const { messages, sendMessage } = useAgentChat(source, { sessionId });
+  const texts = messages.flatMap(({ parts }) => parts.map((part) => 'text' in part && part.text));
+  return h('p', null, texts, h(Sender, { send: sendMessage }));
+}
+
+/** A layout effect runs long before the effects of the hook, as a click on a slow page can. */
+function Sender({ send }: { readonly send: AgentChatHelpers['sendMessage'] }): ReactNode {
+  useLayoutEffect(() => void send({ text: 'go' }), [send]);
+  return null;
+}
 
 test('a reloaded page shows the running answer, and stop() ends it at the endpoint', async () => {
   const [endpoint, id] = [new ChatEndpoint([half]), crypto.randomUUID()];
