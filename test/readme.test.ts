@@ -33,6 +33,7 @@ test('the code in the worker package’s README compiles against the built packa
     'endpoint-chat.tsx',
     'invoice-form.tsx',
     'agent.ts',
+    'endpoint.ts',
     'page-parts.ts',
     'page-parts-worker.ts',
     'invoice-worker.ts',

@@ -19,6 +19,12 @@ createApp(Chat).mount('#root');`,
   'svelte-main.ts': `import { mount } from 'svelte';
 import Chat from './chat.svelte';
 mount(Chat, { target: document.getElementById('root')! });`,
+  'vue-endpoint-main.ts': `import { createApp } from 'vue';
+import Chat from './endpoint-chat.vue';
+createApp(Chat).mount('#root');`,
+  'svelte-endpoint-main.ts': `import { mount } from 'svelte';
+import Chat from './endpoint-chat.svelte';
+mount(Chat, { target: document.getElementById('root')! });`,
   'page-parts-main.ts': `import { agent } from './page-parts.ts';
 void agent.call('Call it Example 2.').then(({ text }) => document.body.append(text));`,
 };
@@ -39,6 +45,9 @@ beforeAll(async () => {
     sessions: 'sessions.ts',
     vue: 'vue-main.ts',
     svelte: 'svelte-main.ts',
+    // Only built, because they need an endpoint.
+    'vue-endpoint': 'vue-endpoint-main.ts',
+    'svelte-endpoint': 'svelte-endpoint-main.ts',
   };
   const files = {
     name: 'readme-pages',
