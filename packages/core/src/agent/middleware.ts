@@ -122,8 +122,8 @@ export type AgentHook = Hook<RunContext>;
  * What a feature adds to an agent through the option `use`. Every member is optional. The first
  * middleware of the list is the outermost: it gets input and requests first, and replies and
  * results last. A wrapper is called for each step, and returns the function that takes the place of
- * `next`. `wrapModel` is called once per agent, and again for each agent call with a `use` or
- * an `output`. Only `wrapModel` and `wrapTool` may call `next` more
+ * `next`. `wrapModel` is called once per agent, and again for each agent call whose options add
+ * middleware, such as `use` and `output`. Only `wrapModel` and `wrapTool` may call `next` more
  * than once.
  */
 export interface Middleware extends AgentHook {

@@ -81,3 +81,26 @@ test('nested wrappers are one wrapper, the first outermost, and each gets contex
   expect((await agent.call('go')).text).toBe('a(b(hi))');
   expect(seen).toEqual(['a true function', 'b true function', 'b', 'a']);
 });
+
+test('`wrapModel` is called once per agent, and once more for each agent call with `use`', async () => {
+  let wrapped = 0;
+  const statuses = new Set<object>();
+  const counting: Middleware = {
+    wrapModel(next) {
+      wrapped += 1;
+      return next;
+    },
+    wrapRun: (next) => (input, context) => {
+      statuses.add(context.status);
+      return next(input);
+    },
+  };
+  const model = new ScriptedModel(['one', 'two', 'three']);
+  const agent = new Agent({ name: 'a', model, use: [counting] });
+  await agent.call('one');
+  await agent.call('two');
+  expect(wrapped).toBe(1);
+  await agent.call('three', { use: [{ name: 'other' }] });
+  expect(wrapped).toBe(2);
+  expect(statuses.size).toBe(1);
+});
