@@ -148,7 +148,7 @@ function headingMatch(
     const matched = terms.filter(({ word }) => words.some((each) => isMatch(each, word)));
     const covered = matched.reduce((sum, { rarity }) => sum + rarity, 0) / (whole || 1);
     const precise = matched.length / (words.length || 1);
-    const factor = 1 + (index === 0 ? 6 : 4) * covered ** 2 * (0.4 + 0.6 * Math.min(1, precise));
+    const factor = 1 + (index === 0 ? 6 : 4) * covered ** 3 * (0.4 + 0.6 * Math.min(1, precise));
     if (factor > best.factor) best = { covered, factor };
   });
   return best;
