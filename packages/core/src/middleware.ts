@@ -60,7 +60,8 @@ export type {
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type { Answer, Ending, LimitReason, Next, ToldReason } from './agent/next.ts';
-export { nestedHooks, nestedWraps, perRun, type NestedHooks } from './agent/per-run.ts';
+export { nestedHooks, nestedWraps, type NestedHooks } from './agent/nested.ts';
+export { perRun } from './agent/per-run.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
 export type { Stopped } from './wait/halt.ts';
 export { partsOf, presetOf } from './agent/use-list.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
-import { nestedWraps, perRun } from './per-run.ts';
+import { perRun } from './per-run.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import { tool } from '../tool/tool.ts';
 
@@ -62,24 +62,6 @@ test('wrappers of the model and of tools get the value of the run, and `begin` g
   const { runId, sessionId } = asked as RunInfo;
   expect(JSON.parse(JSON.stringify(asked))).toEqual({ runId, sessionId, agentPath: ['a'] });
   expect(() => seenIn({ runId, sessionId, agentPath: ['a'] })).toThrow('not a copy');
-});
-
-test('nested wrappers are one wrapper, the first outermost, and each gets context and steps', async () => {
-  const seen: string[] = [];
-  const noted =
-    (name: string): NonNullable<Middleware['wrapRun']> =>
-    (next) =>
-    async (input, context, steps) => {
-      seen.push(`${name} ${context.runId.length > 0} ${typeof steps.edit}`);
-      const result = await next(input);
-      seen.push(name);
-      return { ...result, text: `${name}(${result.text})` };
-    };
-  const wrapRun = nestedWraps(noted('a'), noted('b'));
-  const model = new ScriptedModel(['hi']);
-  const agent = new Agent({ name: 'one', model, use: [{ wrapRun }] });
-  expect((await agent.call('go')).text).toBe('a(b(hi))');
-  expect(seen).toEqual(['a true function', 'b true function', 'b', 'a']);
 });
 
 test('`wrapModel` is called once per agent, and once more for each agent call with `use`', async () => {

@@ -1,6 +1,4 @@
 import { misconfigured } from '../error/agent-error.ts';
-import type { HookDispatcher } from '../event/hook-dispatcher.ts';
-import type { AgentHook, InnerStep, Wrap } from './middleware.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import type { Run } from './run/run.ts';
 import type { RunContext } from './run-context.ts';
@@ -26,34 +24,8 @@ export function perRun<T>(
   };
 }
 
-/**
- * Returns one wrapper that consists of several, for middleware that is made of others. The first is
- * the outermost.
- */
-export function nestedWraps<Given, Made>(
-  ...wraps: readonly Wrap<Given, Made>[]
-): Wrap<Given, Made> {
-  return (next) => (given, context, steps) => {
-    const around = (inner: InnerStep<Given, Made>, wrap: Wrap<Given, Made>) => (value: Given) =>
-      wrap(inner)(value, context, steps);
-    return wraps.reduceRight(around, next)(given);
-  };
-}
-
-/** What `nestedHooks()` returns: passes an event through more hooks. */
-export type NestedHooks = Pick<HookDispatcher, 'modify' | 'notify'>;
-
-/**
- * Returns additional hooks of a run. `modify` passes an event through them and resolves with the
- * event that they return. Errors and time limits work as for the run's own hooks. Throws
- * `CONFIGURATION` if `context` is a copy.
- */
-export function nestedHooks(context: RunContext, hooks: readonly AgentHook[]): NestedHooks {
-  return runOf(context).hooks.nested(hooks);
-}
-
 /** Returns the run of a context. Throws `CONFIGURATION` unless the loop made the context. */
-function runOf(context: RunInfo): Run {
+export function runOf(context: RunInfo): Run {
   // A copy has the fields of the run, but not its methods.
   if ('alive' in Object(context)) return context as Run;
   const message = 'Pass the context of the run, not a copy.';

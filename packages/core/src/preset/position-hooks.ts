@@ -3,7 +3,8 @@ import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
 import type { AgentHook, Middleware, RunContext } from '../agent/middleware.ts';
-import { nestedHooks, perRun } from '../agent/per-run.ts';
+import { nestedHooks } from '../agent/nested.ts';
+import { perRun } from '../agent/per-run.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 

@@ -1,5 +1,5 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { nestedWraps } from '../../agent/per-run.ts';
+import { nestedWraps } from '../../agent/nested.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { toolNeeds, type Approving } from './approval-policy.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';

@@ -6,12 +6,38 @@ import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { notStarted } from '../../tool/tool-outcome.ts';
 import { isUndecided, type NeedsApproval } from './approval-policy.ts';
 
-interface Deferral {
-  /** `decide`: tool calls are only decided in this step. `run`: they also start. */
-  mode: 'decide' | 'run';
+/** Which tool calls of a run may start. */
+class Deferral {
+  #mayStart = true;
   /** Ids of the tool calls that may start without a decision. */
-  readonly cleared: Set<string>;
+  readonly #cleared = new Set<string>();
+
+  /** Whether the tool calls of the step start. If not, they are only decided. */
+  get mayStart(): boolean {
+    return this.#mayStart;
+  }
+
+  /** Runs a step in which tool calls are only decided. */
+  async decide<T>(step: () => Promise<T>): Promise<T> {
+    this.#mayStart = false;
+    try {
+      return await step();
+    } finally {
+      this.#mayStart = true;
+    }
+  }
+
+  /** Notes that the tool call may start without a decision. */
+  clear({ toolUse }: CallOf): void {
+    this.#cleared.add(toolUse.id);
+  }
+
+  isCleared({ toolUse }: CallOf): boolean {
+    return this.#cleared.has(toolUse.id);
+  }
 }
+
+type CallOf = Pick<OpenCall, 'toolUse'>;
 
 /** `needs`: says no about a tool call that was cleared. The wrappers belong inside those that ask. */
 export interface DeferredRounds extends Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
@@ -27,11 +53,13 @@ export function deferredRounds(
   needs: NeedsApproval,
   defers: (context: RunContext) => boolean,
 ): DeferredRounds {
-  const deferralOf = perRun((): Deferral => ({ mode: 'run', cleared: new Set() }));
-  const clear = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
-    const { mode, cleared } = deferralOf(context);
+  const deferralOf = perRun(() => new Deferral());
+  const askOnce = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
+    const deferral = deferralOf(context);
+    // A tool call that is asked about while tools run is not cleared.
+    const isDecided = !deferral.mayStart;
     const asked = await needs(call, context);
-    if (!asked && mode === 'decide') cleared.add(call.toolUse.id);
+    if (!asked && isDecided) deferral.clear(call);
     return asked;
   };
   const runDeferred = async (
@@ -48,30 +76,26 @@ export function deferredRounds(
     const fresh = calls.filter(({ state, result }) => !state.toolUse && !result);
     const first = waiting.length ? waiting : fresh;
     if (!first.length) {
-      for (const { toolUse } of calls) deferral.cleared.add(toolUse.id);
+      for (const call of calls) deferral.clear(call);
       return next({ calls });
     }
-    deferral.mode = 'decide';
-    try {
+    return deferral.decide(async () => {
       const made = await next({ calls: first, parallelTools: Infinity });
       // The tools start in the next round, also if the run pauses after it.
       const isPause = isEnding(made) && made.reason === 'suspended' && !hasPending(context);
       const goesOn = isPause || !isEnding(made);
       return goesOn && context.openCalls.length ? { to: 'tools' } : made;
-    } finally {
-      deferral.mode = 'run';
-    }
+    });
   };
   return {
     // A cleared tool call does not wait, so that it starts in its order among the decided ones.
     needs(call, context) {
-      const { cleared } = deferralOf(context);
-      return cleared.has(call.toolUse.id) ? false : clear(call, context);
+      return deferralOf(context).isCleared(call) ? false : askOnce(call, context);
     },
     wrapRound: (next) => (round, context) =>
       defers(context) ? runDeferred(round.calls, next, context) : next(round),
     wrapTool: (next) => async (call, context) =>
-      deferralOf(context).mode === 'run' ? next(call) : notStarted,
+      deferralOf(context).mayStart ? next(call) : notStarted,
   };
 }
 

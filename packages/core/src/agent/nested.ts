@@ -1,0 +1,30 @@
+import type { HookDispatcher } from '../event/hook-dispatcher.ts';
+import type { AgentHook, InnerStep, Wrap } from './middleware.ts';
+import { runOf } from './per-run.ts';
+import type { RunContext } from './run-context.ts';
+
+/**
+ * Returns one wrapper that consists of several, for middleware that is made of others. The first is
+ * the outermost.
+ */
+export function nestedWraps<Given, Made>(
+  ...wraps: readonly Wrap<Given, Made>[]
+): Wrap<Given, Made> {
+  return (next) => (given, context, steps) => {
+    const around = (inner: InnerStep<Given, Made>, wrap: Wrap<Given, Made>) => (value: Given) =>
+      wrap(inner)(value, context, steps);
+    return wraps.reduceRight(around, next)(given);
+  };
+}
+
+/** What `nestedHooks()` returns: passes an event through more hooks. */
+export type NestedHooks = Pick<HookDispatcher, 'modify' | 'notify'>;
+
+/**
+ * Returns additional hooks of a run. `modify` passes an event through them and resolves with the
+ * event that they return. Errors and time limits work as for the run's own hooks. Throws
+ * `CONFIGURATION` if `context` is a copy.
+ */
+export function nestedHooks(context: RunContext, hooks: readonly AgentHook[]): NestedHooks {
+  return runOf(context).hooks.nested(hooks);
+}
