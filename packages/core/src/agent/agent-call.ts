@@ -7,6 +7,7 @@ import { setFields } from '../message/json/set-fields.ts';
 import type { Msg } from '../message/msg.ts';
 import { loop } from './loop.ts';
 import type { EndBase } from './next.ts';
+import { endStopped, finish } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
 import type { Run } from './run/run.ts';
 import { closeLog, restore } from './run/session.ts';
@@ -49,10 +50,11 @@ async function runToResult(run: Run, call?: InputOfCall): Promise<AgentResult> {
   run.resumes = await resumedRun(run, call?.input);
   await run.outbox.emit('run-start', setFields({ resumes: run.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
-  if (!call || 'error' in run.halt || run.waits.abandoned) return endWith(run, await loop(run));
+  if (!call || 'error' in run.halt || run.waits.abandoned)
+    return endWith(run, await finish(run, await endStopped(run)));
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
   const inner = async (given: CallInput): Promise<AgentResult> =>
-    endWith(run, await loop(run, given, call.admitted));
+    endWith(run, await loop(run, { ...call, input: given }));
   const result = await runWrapped(run, 'wrapRun', call.input, inner, recover).catch(recover);
   // A wrapper may have answered without `next`.
   await closeLog(run, result.reason);

@@ -1,6 +1,5 @@
-import type { CallInput } from '../event/call-input.ts';
-import { interruptOpenCalls } from './step/conclude.ts';
-import { isEnding, isNext, type Next } from './next.ts';
+import type { InputOfCall } from './agent-call.ts';
+import { isEnding, isNext, type Ending, type Next } from './next.ts';
 import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
 import { endingOf, endStopped, finish, type Finished } from './step/finish.ts';
@@ -12,36 +11,20 @@ import { settle } from './step/settle.ts';
 /** Number of ticks of `run.pace` that a step of the loop counts for. */
 const ticksOfStep = 25;
 
-/**
- * Runs one agent call: settle → reason → act → reason → … → finish. Without `input`, ends an agent
- * call that was refused, or aborted before its turn. Nothing is stored then.
- */
-export async function loop(
-  run: Run,
-  input?: CallInput,
-  admitted?: Promise<CallInput>,
-): Promise<Finished> {
-  const first = input
-    ? settle(run, input, admitted).catch((thrown: unknown) => rescue(run, thrown, false))
-    : endStopped(run);
-  let next = await first;
+/** Runs one agent call: settle → reason → act → reason → … → finish. */
+export async function loop(run: Run, call: InputOfCall): Promise<Finished> {
+  // A rejection of the input changes nothing, so open tool calls stay open.
+  let next = await settle(run, call).catch((thrown: unknown) => rescue(run, thrown, endingOf));
   while (!isEnding(next)) {
     const pause = run.pace.tick(run.now(), ticksOfStep);
     if (pause) await pause;
     try {
       next = await (next.to === 'model' ? reason(run, next.mustAnswer) : act(run));
     } catch (thrown) {
-      next = await rescue(run, thrown, true);
+      next = await rescue(run, thrown, endStopped);
     }
   }
-  try {
-    return await finish(run, next);
-  } catch (thrown) {
-    if (!run.waits.isAbort(thrown)) throw thrown;
-    // Readers may have the answer already, so the log keeps it.
-    const part = next.reason === 'rejected' ? undefined : releasedPart(run, next.message);
-    return finish(run, await endStopped(run, part));
-  }
+  return finish(run, next);
 }
 
 /** Asks the model once and returns what follows its reply. */
@@ -71,12 +54,15 @@ async function act(run: Run): Promise<Next> {
 
 /**
  * Returns how the run ends after an exception. Rethrows an exception that makes the agent call fail.
- * `isSettled`: whether the input was accepted. A rejection of the input changes nothing.
+ * `refused`: ends a run that a guard or a hook rejected.
  */
-async function rescue(run: Run, thrown: unknown, isSettled: boolean): Promise<Next> {
+async function rescue(
+  run: Run,
+  thrown: unknown,
+  refused: (run: Run) => Ending | Promise<Ending>,
+): Promise<Next> {
   if (run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run, run.lastReply));
   if (!isRejection(thrown)) throw thrown;
   run.refuse(thrown);
-  if (isSettled) await interruptOpenCalls(run);
-  return endingOf(run);
+  return refused(run);
 }

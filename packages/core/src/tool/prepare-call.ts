@@ -5,6 +5,7 @@ import type { ToolUse } from '../message/content-block.ts';
 import type { Path } from '../schema/schema.ts';
 import type { Tool } from './tool.ts';
 import type { ToolSet } from './set/tool-set.ts';
+import type { ToolOutcome } from './tool-outcome.ts';
 import { isRecord } from '../message/json/is-record.ts';
 
 /** Tool call whose tool exists and whose arguments passed the schema. */
@@ -49,6 +50,11 @@ type Execute = NonNullable<Tool['execute']>;
 export type Prepared =
   | ReadyCall
   | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
+
+/** Returns whether a tool call was checked and has no outcome yet. */
+export function isPrepared(made: Prepared | ToolOutcome): made is Prepared {
+  return 'ok' in made;
+}
 
 /** Checks whether a tool call can run. If not, returns the problem as text for the model. */
 export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Prepared> {

@@ -8,7 +8,8 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-outcome.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
-import type { InnerStep, Middleware, OuterStep } from '../middleware.ts';
+import type { InnerStep, Middleware, Wrap } from '../middleware.ts';
+import { isEnding, isNext } from '../next.ts';
 import { callState } from './open-calls.ts';
 import type { Run } from './run.ts';
 import { partsWith } from './run-setup.ts';
@@ -19,11 +20,14 @@ type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
 /** Wrappers that call their `next` once. */
 type StepKey = Exclude<WrapperKey, 'wrapTool'>;
 
-/** The `next` of the wrappers `K`. */
-type NextOf<K extends WrapperKey> = Parameters<NonNullable<Middleware[K]>>[0];
-type GivenTo<K extends WrapperKey> = Parameters<NextOf<K>>[0];
-type MadeBy<K extends WrapperKey> = Awaited<ReturnType<NextOf<K>>>;
-type Step<K extends WrapperKey> = InnerStep<GivenTo<K>, MadeBy<K>>;
+/** What each wrapper gets, and what it makes. */
+type Wrapped = {
+  readonly [K in WrapperKey]: NonNullable<Middleware[K]> extends Wrap<infer Given, infer Made>
+    ? { readonly given: Given; readonly made: Made }
+    : never;
+};
+type Step<K extends WrapperKey> = InnerStep<Wrapped[K]['given'], Wrapped[K]['made']>;
+type Wrappers = { readonly [K in WrapperKey]?: Wrap<Wrapped[K]['given'], Wrapped[K]['made']> };
 
 /**
  * Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the outermost.
@@ -32,17 +36,13 @@ type Step<K extends WrapperKey> = InnerStep<GivenTo<K>, MadeBy<K>>;
 export function runWrapped<K extends StepKey>(
   run: Run,
   key: K,
-  given: GivenTo<K>,
+  given: Wrapped[K]['given'],
   inner: Step<K>,
-  recover?: (thrown: unknown) => Promise<MadeBy<K>>,
-): Promise<MadeBy<K>> {
+  recover?: (thrown: unknown) => Promise<Wrapped[K]['made']>,
+): Promise<Wrapped[K]['made']> {
   const parts = partsWith(run.setup, key);
   if (!parts.length) return inner(given);
-  const innermost: Step<K> = (value) =>
-    run.waits.inner(() => {
-      run.alive();
-      return inner(value);
-    });
+  const innermost: Step<K> = async (value) => run.alive().waits.inner(() => inner(value));
   const wrap = (next: Step<K>, part: Middleware): Step<K> => {
     return (value) => {
       // If a wrapper hangs after an abort, the outer wrappers still end.
@@ -75,7 +75,8 @@ function takePlace<K extends WrapperKey>(
   key: K,
   next: Step<K>,
 ): Step<K> {
-  const outer = part[key]!(next as never) as unknown as OuterStep<GivenTo<K>, MadeBy<K>>;
+  const wrappers: Wrappers = part;
+  const outer = wrappers[key]!(next);
   if (typeof outer !== 'function') checkFields(`${key}()`, { result: outer }, 'result:function');
   return (given) => outer(given, run, run.alive().steps);
 }
@@ -128,9 +129,8 @@ const endingFields = 'kind:answer|stored|told|refused|stopped reason:string';
 function checkMade(run: Run, key: StepKey, made: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
-  const { to, kind } = Object(made) as Partial<Record<'to' | 'kind', unknown>>;
-  const next = to === undefined ? endingFields : 'to:model|tools';
-  const isNext = key === 'wrapRequest' && (to ?? kind) !== undefined;
-  const fields = isNext ? next : (madeFields[key] ?? next);
+  const given: object = Object(made);
+  const next = isNext(given) && !isEnding(given) ? 'to:model|tools' : endingFields;
+  const fields = key === 'wrapRequest' && isNext(given) ? next : (madeFields[key] ?? next);
   checkFields(`The result of ${key}()`, made, fields);
 }

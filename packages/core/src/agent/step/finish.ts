@@ -9,6 +9,7 @@ import type { EndBase, Ending, Next, ToldReason } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
+import { releasedPart } from './read-reply.ts';
 
 // If something stops a run, `endStopped` and `endingOf` say how it ends. `finish` carries out each
 // ending.
@@ -74,8 +75,20 @@ const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejecte
 /** How a run has ended, with its last message. */
 export type Finished = EndBase & { readonly message: Msg };
 
-/** Passes the answer through the hooks, and stores it. */
+/** Carries out an ending. If the run is aborted meanwhile, ends it as aborted. */
 export async function finish(run: Run, ending: Ending): Promise<Finished> {
+  try {
+    return await storeAnswer(run, ending);
+  } catch (thrown) {
+    if (!run.waits.isAbort(thrown)) throw thrown;
+    // Readers may have the answer already, so the log keeps it.
+    const part = ending.reason === 'rejected' ? undefined : releasedPart(run, ending.message);
+    return storeAnswer(run, await endStopped(run, part));
+  }
+}
+
+/** Passes the answer through the hooks, and stores it. */
+async function storeAnswer(run: Run, ending: Ending): Promise<Finished> {
   const keepsCalls = keepingCalls.includes(ending.reason);
   // A rejection of the input changes nothing.
   if (!keepsCalls && run.halt.how !== 'rejected') await interruptOpenCalls(run);

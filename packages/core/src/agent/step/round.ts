@@ -4,6 +4,7 @@ import { resumeOfStarted } from '../../memory/log/resumption.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 import {
+  isPrepared,
   prepareCall,
   type Prepared,
   type ReadyCall,
@@ -54,7 +55,7 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
   return { kind: 'stopped', reason: 'suspended', message };
 }
 
-/** A tool call whose tool may start. */
+/** A tool call that passed the hooks. If it cannot run, `checked` has the problem. */
 interface CheckedCall {
   readonly call: OpenCall;
   readonly checked: Prepared;
@@ -62,7 +63,7 @@ interface CheckedCall {
 
 /**
  * Checks the calls of a round in order, and passes each one through the `pre-acting` hooks. Returns
- * the calls whose tools may start. The others get their results or stay open. After a `stop`, the
+ * the calls that passed. The others get their results or stay open. After a `stop`, the
  * remaining calls stay open.
  */
 async function checkCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly CheckedCall[]> {
@@ -72,13 +73,13 @@ async function checkCalls(run: Run, calls: readonly OpenCall[]): Promise<readonl
     const made = await checkCall(run, call);
     // Given results enter the log in one write.
     const later = calls[index + 1]?.result !== undefined;
-    if ('ok' in made) ready.push({ call, checked: made });
+    if (isPrepared(made)) ready.push({ call, checked: made });
     else await takeOutcome(run, call.toolUse, made, { later });
   }
   return ready;
 }
 
-/** Returns the checked call if its tool may start, or else the outcome of the call. */
+/** Returns the checked call, or the outcome if the call has one already. */
 async function checkCall(run: Run, call: OpenCall): Promise<Prepared | ToolOutcome> {
   const { toolUse, state, result } = call;
   if (result) return result;
@@ -89,7 +90,7 @@ async function checkCall(run: Run, call: OpenCall): Promise<Prepared | ToolOutco
   // An earlier run has passed the call through the hooks.
   if (!state.toolUse) {
     const reviewed = await review(run, checked);
-    if (!('ok' in reviewed)) return reviewed;
+    if (!isPrepared(reviewed)) return reviewed;
     checked = reviewed;
   }
   markReady(run, call, checked.toolUse);

@@ -5,23 +5,17 @@ import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { carryOut, endStopped, tellText } from './finish.ts';
+import type { InputOfCall } from '../agent-call.ts';
 import type { OpenCall, SettledInput } from '../middleware.ts';
 import type { Ending, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append, edit, note, openLog } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
-/**
- * Admits the input, adds it to the log and says what comes first. `admitted`: the input after
- * `wrapInput`, if that began before the turn of the agent call.
- */
-export async function settle(
-  run: Run,
-  given: CallInput,
-  admitted: Promise<CallInput> | undefined,
-): Promise<Next> {
+/** Admits the input, adds it to the log and says what comes first. */
+export async function settle(run: Run, call: InputOfCall): Promise<Next> {
   if (run.failure) return endStopped(run);
-  const input = await (admitted ?? admitInput(run, given));
+  const input = await (call.admitted ?? admitInput(run, call.input));
   await openLog(run);
   const messages = await preCall(run, input.messages);
   const settled: SettledInput = { ...input, messages, jump: run.outbox.takeJump() };
