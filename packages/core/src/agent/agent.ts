@@ -210,8 +210,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const setup = this.#setupFor(options);
     const hooks = (): readonly AgentHook[] =>
       [...setup.use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
-    const run = new Run(setup, options, hooks, (events) => driver.push(events));
-    run.steps = stepsOf(run);
+    const run = new Run(setup, options, hooks, (events) => driver.push(events), stepsOf);
     const input = this.#checkedInput(given, run);
     const onTurn = (): void => void (streamed && keepDriver(this, driver));
     const driver: RunDriver = new RunDriver({

@@ -1,5 +1,5 @@
 import type { InputOfCall } from './agent-call.ts';
-import { isEnding, isNext, type Ending, type Next } from './next.ts';
+import { isEnding, isNext, type Next } from './next.ts';
 import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
 import { endingOf, endStopped, finish, type Finished } from './step/finish.ts';
@@ -52,15 +52,13 @@ async function act(run: Run): Promise<Next> {
   }
 }
 
+/** Ends a run that a guard or a hook rejected. */
+type EndRefused = typeof endingOf | typeof endStopped;
+
 /**
  * Returns how the run ends after an exception. Rethrows an exception that makes the agent call fail.
- * `refused`: ends a run that a guard or a hook rejected.
  */
-async function rescue(
-  run: Run,
-  thrown: unknown,
-  refused: (run: Run) => Ending | Promise<Ending>,
-): Promise<Next> {
+async function rescue(run: Run, thrown: unknown, refused: EndRefused): Promise<Next> {
   if (run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run, run.lastReply));
   if (!isRejection(thrown)) throw thrown;
   run.refuse(thrown);

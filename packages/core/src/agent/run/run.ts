@@ -86,8 +86,8 @@ export class Run extends Haltable implements RunContext {
   lastReply: Msg | undefined;
   /** Messages between system prompt and conversation in each model request. Never stored. */
   readonly prepended: Msg[] = [];
-  /** What wrappers may do to the run. The agent sets it, because a run knows no step of the loop. */
-  steps!: Steps;
+  /** What wrappers may do to the run. */
+  readonly steps: Steps;
   readonly #addedTools: Tool[] = [];
   #leftState: Record<string, JsonValue> | undefined;
 
@@ -96,6 +96,8 @@ export class Run extends Haltable implements RunContext {
     callOptions: KernelCallOptions,
     hooks: () => readonly AgentHook[],
     send: SendEvents,
+    // A parameter, because a run knows no step of the loop.
+    stepsOf: (run: Run) => Steps,
   ) {
     super();
     const { options, tools } = setup;
@@ -124,6 +126,7 @@ export class Run extends Haltable implements RunContext {
       onError: options.onHookError,
       waits: this.waits,
     });
+    this.steps = stepsOf(this);
     this.setSystemPrompt(this.agentPrompt);
     this.tools = allowed ? allowTools(tools, allowed) : tools;
     this.toolContext = new Map([
