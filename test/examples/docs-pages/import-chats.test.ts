@@ -10,6 +10,8 @@ import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 // #endregion
 
 const chat: readonly UIMessage[] = [
+  { id: 's1', role: 'system', parts: [{ type: 'text', text: 'You are strict.' }] },
+  { id: 'u0', role: 'user', parts: [{ type: 'data-place', data: 'Rome' }] },
   { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'What is 2 + 40?' }] },
   {
     id: 'a1',
@@ -23,6 +25,13 @@ const chat: readonly UIMessage[] = [
         state: 'output-available',
         input: { a: 2, b: 40 },
         output: { sum: 42 },
+      },
+      {
+        type: 'tool-log',
+        toolCallId: 'call-3',
+        state: 'output-available',
+        input: {},
+        output: undefined,
       },
       {
         type: 'dynamic-tool',
@@ -45,7 +54,9 @@ test('a stored chat of AI SDK becomes a conversation that an agent continues', a
 
   // #region import-chats
   const toMessages = ({ role, parts, ...message }: UIMessage): readonly Msg[] => {
+    if (role === 'system') return []; // the agent has its own systemPrompt
     const known = parts.filter(({ type }) => type === 'text' || type === 'file');
+    if (role === 'user' && !known.length) return [];
     if (role === 'user') return [fromUiMessage({ ...message, role, parts: known })];
     const messages: Msg[] = [];
     let content: ContentBlock[] = [];
@@ -63,7 +74,7 @@ test('a stored chat of AI SDK becomes a conversation that an agent continues', a
       const [name, id] = [getToolName(part), part.toolCallId];
       const result = { type: 'tool_result', toolUseId: id, name } as const;
       if (part.state === 'output-available')
-        results.push({ ...result, output: JSON.stringify(part.output), state: 'success' });
+        results.push({ ...result, output: JSON.stringify(part.output ?? null), state: 'success' });
       else if (part.state === 'output-error')
         results.push({ ...result, output: part.errorText, state: 'error' });
       else continue; // a call without a result is left out
@@ -87,9 +98,10 @@ test('a stored chat of AI SDK becomes a conversation that an agent continues', a
     'assistant',
     'user',
   ]);
-  expect(messages[1]!.content).toHaveLength(2);
+  expect(messages[1]!.content).toHaveLength(3);
   expect(messages[2]!.content).toMatchObject([
     { toolUseId: 'call-1', output: '{"sum":42}', state: 'success' },
+    { toolUseId: 'call-3', output: 'null', state: 'success' },
     { toolUseId: 'call-2', output: 'It is closed.', state: 'error' },
   ]);
   expect(messages[3]!.content).toEqual([{ type: 'text', text: 'It is 42.' }]);
