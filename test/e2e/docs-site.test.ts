@@ -88,7 +88,7 @@ test.for(['approval', 'How do I ask a person for approval, xyzzy?'])(
 test.for([
   ['CORS', ['Find out what went wrong', 'Questions']],
   ['CORS error', ['Find out what went wrong', 'Questions']],
-  ['Content-Security-Policy', ['Questions']],
+  ['Content-Security-Policy', ['@isoloop/web-worker']],
   ['different system prompt for each user', ['Give each user a system prompt']],
   ['long conversation context window full', ['Fit a long conversation into the context window']],
 ] as const)('a search for %s finds its pages among the first three', async ([words, titles]) => {
