@@ -16,8 +16,7 @@ import { createAgentHandler } from '@isoloop/edge';
 import { createTextStreamResponse, Output, streamText, toTextStream } from 'ai';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
-import { recordedPieces } from '../packages/core/test-support/recorded-pieces.ts';
-import { chatCompletions } from '../packages/core/test-support/wire-formats.ts';
+import { fetchOfPieces, recordedPieces } from '../packages/core/test-support/recorded-pieces.ts';
 import { objectsIn } from '../packages/web-worker/src/react/object/objects-in.ts';
 
 // Endpoints hide secrets in the warnings of core, which other files read as they are.
@@ -108,22 +107,6 @@ test('a failure at an endpoint rejects with its code', async () => {
   await expect(objectsOf([fails], 'prompt')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
 });
 
-/** Returns a `fetch` whose answer has one network read for each piece. */
-function fetchOf(pieces: readonly string[]): typeof fetch {
-  const events = chatCompletions({ text: pieces, finish: 'stop' })!;
-  return async () => {
-    const left = [...events];
-    const body = new ReadableStream<Uint8Array>({
-      pull(controller) {
-        const event = left.shift();
-        if (event === undefined) controller.close();
-        else controller.enqueue(new TextEncoder().encode(event));
-      },
-    });
-    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-  };
-}
-
 /** Returns the different objects, as JSON. */
 function grown(all: readonly unknown[]): readonly string[] {
   const texts = all.map((each) => JSON.stringify(each));
@@ -137,11 +120,11 @@ test.for(recordedPieces())(
     const common = { apiKey: 'k', baseURL: 'https://host/v1' };
     const theirs = () =>
       streamText({
-        model: createOpenAI({ ...common, fetch: fetchOf(pieces) }).chat('m'),
+        model: createOpenAI({ ...common, fetch: fetchOfPieces(pieces) }).chat('m'),
         prompt: 'go',
         output: Output.object({ schema: object }),
       });
-    const model = openai({ ...common, fetch: fetchOf(pieces), model: 'm' });
+    const model = openai({ ...common, fetch: fetchOfPieces(pieces), model: 'm' });
     const response = await answerOf(model, structured(object, { mode: 'prompt' }));
     const [body, counted] = response.body!.tee();
     const [{ all, value }, { byteLength }] = await Promise.all([

@@ -1,3 +1,5 @@
+import { chatCompletions } from './wire-formats.ts';
+
 const recorded = import.meta.glob<string>('../../../test/fixtures/*-streams/*.{txt,sse}', {
   query: '?raw',
   import: 'default',
@@ -40,4 +42,20 @@ function piecesIn({ type, item_id: item, delta, choices }: RecordedChunk): [stri
   return calls.flatMap(({ index, function: called }): [string, string][] =>
     called?.arguments ? [[String(index), called.arguments]] : [],
   );
+}
+
+/** Returns a `fetch` whose answer has one network read for each piece of the text. */
+export function fetchOfPieces(pieces: readonly string[]): typeof fetch {
+  const events = chatCompletions({ text: pieces, finish: 'stop' })!;
+  return async () => {
+    const left = [...events];
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const event = left.shift();
+        if (event === undefined) controller.close();
+        else controller.enqueue(new TextEncoder().encode(event));
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  };
 }

@@ -35,8 +35,8 @@ export const kernelFields: OptionFields = {
 
 /**
  * Completes the options of an agent with the defaults of its middleware and the kernel. Throws
- * `CONFIGURATION` for an option or a default that this class of agents does not have, and for one of
- * the wrong type.
+ * `CONFIGURATION` for an option or a default of the wrong type, and for one that this class of
+ * agents does not have.
  */
 export function completedOptions(
   given: KernelOptions,
@@ -54,7 +54,7 @@ export function completedOptions(
   return options;
 }
 
-/** Throws `CONFIGURATION` for a default of the middleware that this class of agents does not take. */
+/** Throws `CONFIGURATION` for a default that this class of agents does not have. */
 function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
   for (const { name = 'unnamed', defaults } of use) {
     if (!defaults) continue;
@@ -62,8 +62,8 @@ function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
     const key = unknownIn(options, fields.agent) ?? unknownIn(limits, fields.limits);
     if (key === undefined) continue;
     const advice = fields === kernelFields ? ' Use ReActAgent.' : '';
-    const message = `The middleware "${name}" sets \`${key}\`, which ${fields.of} does not have.${advice}`;
-    throw misconfigured(message);
+    const problem = `The middleware "${name}" sets \`${key}\``;
+    throw misconfigured(`${problem}, which ${fields.of} does not have.${advice}`);
   }
 }
 
@@ -84,8 +84,8 @@ export function runOptions(options: AgentSettings, call: KernelCallOptions): Age
 }
 
 /**
- * Throws `CONFIGURATION` if the middleware does not have a part of this name. A part that has only a
- * name removes the part of a preset. `what`: what needs it, as the start of a sentence.
+ * Throws `CONFIGURATION` if the middleware has no part of this name. A part that has only a name
+ * removes the part of a preset. `what`: what needs it, as the start of a sentence.
  */
 export function requirePart(use: readonly Middleware[], part: string, what: string): void {
   const found = use.find(({ name }) => name === part);
@@ -103,8 +103,8 @@ export function checkUse(use: UseList): void {
 }
 
 /**
- * Middleware may have members of its own. A misspelled wrapper is refused, because a guard or a limit
- * would be missing without a sign.
+ * Middleware may have members of its own. A misspelled wrapper is refused, because it would be
+ * missing without a sign.
  */
 function checkPart(part: Middleware): void {
   checkFields('A middleware', part, partFields);
@@ -114,8 +114,8 @@ function checkPart(part: Middleware): void {
 }
 
 const partFields =
-  `${hookFields} defaults:object|? tools:array|? mapEvent,wrapRun,wrapInput,wrapSettle,wrapRequest,wrapModel,` +
-  'wrapReply,wrapRound,wrapTool:function|?';
+  `${hookFields} defaults:object|? tools:array|? mapEvent,wrapRun,wrapInput,wrapSettle,` +
+  'wrapRequest,wrapModel,wrapReply,wrapRound,wrapTool:function|?';
 
 /**
  * Throws `INVALID_INPUT` for an option of the wrong type, and for an option that an agent call does

@@ -96,12 +96,15 @@ async function send(
   // The authorization flow has requests to other addresses, which must not get these headers.
   if (!isForServer || !given) return plain(url, init);
   const headers = new Headers(init.headers);
-  const own = typeof given === 'function' ? await ask(given) : given;
+  const own = await ask(given);
   toHeaders(own).forEach((value, name) => headers.set(name, value));
   return plain(url, { ...init, headers });
 }
 
-async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<McpHeaders> {
+async function ask(
+  headers: McpHeaders | (() => McpHeaders | Promise<McpHeaders>),
+): Promise<McpHeaders> {
+  if (typeof headers !== 'function') return headers;
   try {
     return await headers();
   } catch (cause) {

@@ -14,8 +14,8 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 const callsAtAbort: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
 
 /**
- * Calls `stop` when the signal aborts, or at once if it has. Returns a function that prevents this call. All calls of a
- * signal share one listener, because thousands of listeners take quadratic time in Node.
+ * Calls `stop` when the signal aborts, or at once if it has. Returns a function that prevents this
+ * call. All calls of a signal share one listener, because thousands take quadratic time in Node.
  */
 export function onAbort(signal: AbortSignal, stop: () => void): () => void {
   let calls = callsAtAbort.get(signal);

@@ -101,8 +101,8 @@ async function encoderOf(
   if (face.kind === 'object') return objectEncoder(live?.agent);
   if (isOpenAiFace(face)) {
     const openai = openAiOf(settings);
-    const shown = live ? await faceOfLive(face, live, openai) : face;
-    return openai.encoder(shown, live?.call);
+    if (!live) return openai.encoder(face, undefined);
+    return openai.encoder(await faceOfLive(face, live, openai), live.call);
   }
   const encoder = createUiMessageEncoder({
     events: face.events,

@@ -38,7 +38,8 @@ export async function callServerTool(
   // Something other than the server suspended the tool call.
   if (pending?.kind === 'suspended' && !asked && /result|reject/.test(decision?.type ?? ''))
     return outputOf(decision!);
-  const answered = decision && asked ? await withAnswers(call, asked, decision, context) : call;
+  let answered = call;
+  if (decision && asked) answered = await withAnswers(call, asked, decision, context);
   const reply = await send(server, answered, context);
   if ('result' in reply) return toToolOutput(reply.result, maxOutputChars);
   return context.suspend(questionText(reply.questions), { ...reply } as unknown as JsonObject);

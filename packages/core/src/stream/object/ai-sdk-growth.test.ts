@@ -6,26 +6,9 @@ import { ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { jsonMode, partialOutput } from '@isoloop/core/output';
 import type { JsonValue } from '../../message/json/json.ts';
-import { recordedPieces } from '../../../test-support/recorded-pieces.ts';
-import { chatCompletions } from '../../../test-support/wire-formats.ts';
+import { fetchOfPieces, recordedPieces } from '../../../test-support/recorded-pieces.ts';
 
 const object = z.looseObject({});
-
-/** Returns a `fetch` whose answer has one network read for each event. */
-function fetchOf(pieces: readonly string[]): typeof fetch {
-  const events = chatCompletions({ text: pieces, finish: 'stop' })!;
-  return async () => {
-    const left = [...events];
-    const body = new ReadableStream<Uint8Array>({
-      pull(controller) {
-        const event = left.shift();
-        if (event === undefined) controller.close();
-        else controller.enqueue(new TextEncoder().encode(event));
-      },
-    });
-    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-  };
-}
 
 async function grown(objects: AsyncIterable<unknown>): Promise<string[]> {
   const all: string[] = [];
@@ -38,7 +21,7 @@ async function grown(objects: AsyncIterable<unknown>): Promise<string[]> {
 
 test.for(recordedPieces())('the object of %s grows as that of AI SDK', async ([, pieces]) => {
   const value = JSON.parse(pieces.join('')) as JsonValue;
-  const common = { apiKey: 'k', baseURL: 'https://host/v1', fetch: fetchOf(pieces) };
+  const common = { apiKey: 'k', baseURL: 'https://host/v1', fetch: fetchOfPieces(pieces) };
   const model = openai({ ...common, model: 'm' });
   const agent = new ReActAgent({ name: 'a', model });
   const ours = await grown(partialOutput(agent.stream('go', { output: jsonMode(object) })));

@@ -23,20 +23,17 @@ export async function* endpointObjects(
   const headers = { accept: objectMediaType };
   let isRunning = text !== undefined;
   try {
-    const {
-      body,
-      status,
-      headers: given,
-    } = isRunning
-      ? await ask(api, { method: 'POST', headers, signal, body: bodyOf(sessionId, text, options) })
-      : await ask(`${path}/stream`, { headers, signal });
-    if (status === 204) return undefined;
+    const asked = isRunning
+      ? ask(api, { method: 'POST', headers, signal, body: bodyOf(sessionId, text, options) })
+      : ask(`${path}/stream`, { headers, signal });
+    const answer = await asked;
+    if (answer.status === 204) return undefined;
     isRunning = true;
-    if (!given.get('content-type')?.includes(objectMediaType))
+    if (!answer.headers.get('content-type')?.includes(objectMediaType))
       throw new AgentError('CONFIGURATION', `${api} does not send ${objectMediaType}.`);
     // The page shows that an object is on its way.
     if (text === undefined) yield undefined;
-    return yield* objectsIn(body!);
+    return yield* objectsIn(answer.body!);
   } finally {
     const channel = channelOf(path);
     if (signal.aborted && isRunning)
