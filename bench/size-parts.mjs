@@ -102,7 +102,7 @@ console.log(`${String(whole).padStart(6)}  Agent, tool, openai`);
 for (const [name, files] of Object.entries(parts))
   console.log(`${String(whole - (await sizeWith(files))).padStart(6)}  ${name}`);
 
-/** Returns the size of the bundle in which these functions do nothing. */
+/** Makes these functions do nothing. Returns the size of the bundle. */
 async function sizeWith(files) {
   const left = new Set(Object.keys(files));
   const bundle = await rolldown({

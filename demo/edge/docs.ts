@@ -7,7 +7,7 @@ export interface DocsEnv {
   /** Address of the server of the documentation. `npm start` sets it. */
   readonly DOCS_URL?: string;
   /**
-   * Origin of the Worker in `live-worker.ts`, in which the live examples run. Without it, the
+   * Origin of the Worker in `live-worker.ts`. The live examples run there. Without it, the
    * examples of a deployed demo do not run.
    */
   readonly LIVE_ORIGIN?: string;

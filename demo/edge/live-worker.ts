@@ -6,8 +6,8 @@ interface Env {
 }
 
 /**
- * The Worker in whose origin the live examples of a deployed documentation run. It serves nothing
- * else, because visitors run their own code there.
+ * The Worker for the live examples of a deployed documentation. They run in its origin. It serves
+ * nothing else, because visitors run their own code there.
  */
 export default {
   fetch: async (request, { ASSETS }) => {
