@@ -1,4 +1,4 @@
-import { type AgentError, misconfigured } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import type { RunContext } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
@@ -56,7 +56,13 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
     },
     check(tools) {
       const unknown = [...named.keys()].filter((name) => tools.find(name) === undefined);
-      if (unknown.length) throw unknownTools(unknown, tools);
+      if (!unknown.length) return;
+      const list = unknown.map((name) => `"${name}"`).join(', ');
+      const known = tools.schemas().map(({ name }) => name);
+      const wrong = `${where} names tools that the agent does not have: ${list}`;
+      const advice = 'For tools that come later, use a pattern such as "mail_*".';
+      const message = `${wrong}. It has: ${known.join(', ') || 'none'}. ${advice}`;
+      throw misconfigured(message, { details: { tools: unknown } });
     },
   };
 }
@@ -71,13 +77,4 @@ function toRule(key: string, rule: boolean | string | ApprovalRule): ApprovalRul
   const about = `${where}.${key}: a rule other than a boolean or a string`;
   checkOptions(about, rule, 'description:string|? when:function|?');
   return rule;
-}
-
-function unknownTools(names: readonly string[], tools: ToolSet): AgentError {
-  const list = names.map((name) => `"${name}"`).join(', ');
-  const known = tools.schemas().map(({ name }) => name);
-  const wrong = `${where} names tools that the agent does not have: ${list}`;
-  const advice = 'For tools that come later, use a pattern such as "mail_*".';
-  const message = `${wrong}. It has: ${known.join(', ') || 'none'}. ${advice}`;
-  return misconfigured(message, { details: { tools: [...names] } });
 }

@@ -62,7 +62,7 @@ export interface ApprovalsOptions {
  */
 export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('approvals()', options, optionFields);
-  const { approvalOn, decide, deferRound, timeoutMs, onError } = options;
+  const { approvalOn, decide, deferRound } = options;
   const rules = approvalRules(approvalOn ?? {});
   const deferred = deferredRounds(
     async (call, context) => {
@@ -72,7 +72,8 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
     ({ options: usual }) => deferRound ?? usual.deferRound ?? false,
   );
   const decided = basicApprovals(deferred.needs);
-  const asking = decide ? [askingApprover({ decide, timeoutMs, onError })] : [];
+  const asking = decide ? [askingApprover({ ...options, decide })] : [];
+  const parts = [...asking, decided, deferred];
   const made: Approving = {
     name: decided.name,
     mayAsk: Boolean(approvalOn || decide),
@@ -81,16 +82,8 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
       rules.check(context.tools);
       return decided.wrapSettle(next)(input, context, steps);
     },
-    wrapRound: nestedWraps(
-      ...asking.map((part) => part.wrapRound),
-      decided.wrapRound,
-      deferred.wrapRound,
-    ),
-    wrapTool: nestedWraps(
-      ...asking.map((part) => part.wrapTool),
-      decided.wrapTool,
-      deferred.wrapTool,
-    ),
+    wrapRound: nestedWraps(...parts.map((part) => part.wrapRound)),
+    wrapTool: nestedWraps(...parts.map((part) => part.wrapTool)),
   };
   return made;
 }

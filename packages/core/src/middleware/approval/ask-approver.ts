@@ -9,6 +9,7 @@ import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import { isSuspension } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult } from '../../tool/tool-result.ts';
+import type { ApprovalsOptions } from './approvals.ts';
 import { editCall } from './basic-approvals.ts';
 
 /** Answer of an approver about a tool call. */
@@ -32,16 +33,12 @@ export type Decide = (
   context: ApprovalContext,
 ) => Awaitable<Verdict | undefined>;
 
-export interface AskOptions {
-  readonly decide: Decide;
-  /** Default: 5 minutes. */
-  readonly timeoutMs?: number | undefined;
-  readonly onError?: ((error: unknown) => void) | undefined;
-}
+/** The options of `approvals()` with `decide`. */
+export type ApproverOptions = ApprovalsOptions & Required<Pick<ApprovalsOptions, 'decide'>>;
 
 /** Asks the approver about each tool call that an inner wrapper suspends for an approval. */
 export function askingApprover(
-  options: AskOptions,
+  options: ApproverOptions,
 ): Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
   return {
     wrapRound: (next) => (round) => next({ ...round, calls: round.calls.map(askedAgain) }),
@@ -60,7 +57,7 @@ export function askingApprover(
       await steps.note([{ kind: 'decision', decision }]);
       if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
       if (decision.type === 'edit')
-        toolUse = await editCall(toolUse, decision, { isReviewed: true, context, steps });
+        toolUse = await editCall(toolUse, decision, { context, steps }, true);
       // The tools may have changed while the approver was asked.
       const ready = await call.prepare(toolUse);
       return ready.ok ? next({ ...call, ...ready, decision }) : errorResult(toolUse, ready.problem);
@@ -79,7 +76,7 @@ async function verdictAbout(
   pending: PendingCall,
   { sessionId, request: messages, stopSignal: signal }: RunContext,
   steps: Steps,
-  { decide, timeoutMs = 300_000, onError }: AskOptions,
+  { decide, timeoutMs = 300_000, onError }: ApproverOptions,
 ): Promise<Decision | undefined> {
   const { name, toolUseId } = pending;
   const tooLate = `Nobody decided about "${name}" within ${timeoutMs} ms`;

@@ -14,11 +14,12 @@ import type { Awaitable } from '../../event/hook.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { withEditedCall } from '../../message/edited-call.ts';
-import { isRecord } from '../../message/json/is-record.ts';
+import { isObject } from '../../message/json/is-record.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { ToolCall } from '../../tool/prepare-call.ts';
+import { toolOf } from '../../tool/set/tool-set.ts';
 import type { ToolOutcome } from '../../tool/tool-outcome.ts';
 import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
 import { isUndecided, toolNeeds, type NeedsApproval } from './approval-policy.ts';
@@ -37,11 +38,11 @@ export function basicApprovals(needs: NeedsApproval = toolNeeds): BasicApprovals
     name: 'approvals',
     wrapSettle: (next) => async (input, context) => next(decidedInput(input, context.openCalls)),
     wrapRound: (next) => (round, context, steps) =>
-      round.calls.every(isNew) ? next(round) : decideRound(round, next, { needs, context, steps }),
+      round.calls.every(isNew) ? next(round) : decideRound(round, next, needs, { context, steps }),
     wrapTool: (next) => (call, context, steps) => {
       // The open calls come last, because to read them for each call of a round is quadratic.
       const isNeeded = !call.decision && needs(call, context);
-      return isNeeded ? runUnlessNeeded(call, next, { isNeeded, context, steps }) : next(call);
+      return isNeeded ? runUnlessNeeded(call, next, isNeeded, { context, steps }) : next(call);
     },
   };
 }
@@ -50,8 +51,8 @@ function openCall({ openCalls }: RunContext, { id }: ToolUse): OpenCall | undefi
   return openCalls.find(({ toolUse }) => toolUse.id === id);
 }
 
-interface Needed {
-  readonly isNeeded: Awaitable<boolean | string>;
+/** The run whose tool calls are decided. */
+interface DecidedRun {
   readonly context: RunContext;
   readonly steps: Steps;
 }
@@ -60,7 +61,8 @@ interface Needed {
 async function runUnlessNeeded(
   call: ToolCall,
   next: InnerStep<ToolCall, ToolOutcome>,
-  { isNeeded, context, steps }: Needed,
+  isNeeded: Awaitable<boolean | string>,
+  { context, steps }: DecidedRun,
 ): Promise<ToolOutcome> {
   let reason: boolean | string;
   const isApproved = (): boolean => Boolean(openCall(context, call.toolUse)?.state.approved);
@@ -124,22 +126,17 @@ function isNew({ isNoted, state }: OpenCall): boolean {
   return isNoted && !state.decision && !state.pending;
 }
 
-interface Deciding {
-  readonly needs: NeedsApproval;
-  readonly context: RunContext;
-  readonly steps: Steps;
-}
-
 /** Runs a round after the decisions about its tool calls. */
 async function decideRound(
   round: Round,
   next: InnerStep<Round, Next>,
-  { needs, context, steps }: Deciding,
+  needs: NeedsApproval,
+  run: DecidedRun,
 ): Promise<Next> {
   const calls: OpenCall[] = [];
   for (const given of round.calls) {
-    const call = await withDecision(given, context, steps);
-    calls.push(await steps.wait(withStart(call, context, needs)));
+    const call = await withDecision(given, run);
+    calls.push(await run.steps.wait(withStart(call, run.context, needs)));
   }
   return next({ ...round, calls });
 }
@@ -148,7 +145,8 @@ async function decideRound(
  * Applies the decision about a tool call. A rejection and a result end the tool call. An edit
  * changes its arguments.
  */
-async function withDecision(call: OpenCall, context: RunContext, steps: Steps): Promise<OpenCall> {
+async function withDecision(call: OpenCall, run: DecidedRun): Promise<OpenCall> {
+  const { context } = run;
   const { toolUse, state, result } = call;
   const { decision } = state;
   if (!decision || result || isForTool(call, context)) return call;
@@ -161,7 +159,7 @@ async function withDecision(call: OpenCall, context: RunContext, steps: Steps): 
   const startsNoTool = context.stopped === 'aborted' || context.stopped === 'interrupted';
   if (decision.type !== 'edit' || startsNoTool) return call;
   const isReviewed = state.toolUse !== undefined;
-  return { ...call, toolUse: await editCall(toolUse, decision, { isReviewed, context, steps }) };
+  return { ...call, toolUse: await editCall(toolUse, decision, run, isReviewed) };
 }
 
 /**
@@ -170,12 +168,10 @@ async function withDecision(call: OpenCall, context: RunContext, steps: Steps): 
  */
 function isForTool({ toolUse, state }: OpenCall, { tools }: RunContext): boolean {
   const waited = state.pending ?? state.waited;
-  const tool = tools.find(toolUse.name);
-  return (
-    waited?.kind === 'suspended' &&
-    // The answer to a tool that is gone now is not the tool's result.
-    Boolean(typeof tool === 'object' ? tool.takesDecisions : waited.details)
-  );
+  if (waited?.kind !== 'suspended') return false;
+  const tool = toolOf(tools, toolUse.name);
+  // The answer to a tool that is gone now is not the tool's result.
+  return Boolean(tool ? tool.takesDecisions : waited.details);
 }
 
 /**
@@ -190,22 +186,17 @@ async function withStart(
   return { ...call, state: { ...call.state, started: false } };
 }
 
-interface EditOptions {
-  /** Whether the `pre-acting` hooks have already run. Only readers get the event then. */
-  readonly isReviewed: boolean;
-  readonly context: RunContext;
-  readonly steps: Steps;
-}
-
 /**
  * Applies a person's edit and returns the edited tool call. The log, the model and the readers get
  * the new arguments before validation. A validation error then matches the arguments that they see.
- * Preset parameters, which the model does not see, go only to the tool.
+ * Preset parameters, which the model does not see, go only to the tool. `isReviewed`: whether the
+ * `pre-acting` hooks have already run. Only readers get the event then.
  */
 export async function editCall(
   { raw: _raw, ...toolUse }: ToolUse,
   decision: Extract<Decision, { type: 'edit' }>,
-  { isReviewed, context, steps }: EditOptions,
+  { context, steps }: DecidedRun,
+  isReviewed: boolean,
 ): Promise<ToolUse> {
   const { id, name } = toolUse;
   const input = jsonForm(decision.input, 'The edited arguments')!;
@@ -229,9 +220,8 @@ export async function editCall(
 }
 
 function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {
-  const tool = tools.find(name);
-  const preset = typeof tool === 'object' && tool.preset;
-  if (!preset || !isRecord(input) || Array.isArray(input)) return input;
-  const isShown = ([key]: readonly [string, JsonValue]): boolean => !Object.hasOwn(preset, key);
-  return Object.fromEntries(Object.entries(input).filter(isShown));
+  const preset = toolOf(tools, name)?.preset;
+  if (!preset || !isObject(input)) return input;
+  const shown = Object.entries(input).filter(([key]) => !Object.hasOwn(preset, key));
+  return Object.fromEntries(shown);
 }

@@ -7,37 +7,12 @@ import { notStarted } from '../../tool/tool-outcome.ts';
 import { isUndecided, type NeedsApproval } from './approval-policy.ts';
 
 /** Which tool calls of a run may start. */
-class Deferral {
-  #mayStart = true;
-  /** Ids of the tool calls that may start without a decision. */
-  readonly #cleared = new Set<string>();
-
+interface Deferral {
   /** Whether the tool calls of the step start. If not, they are only decided. */
-  get mayStart(): boolean {
-    return this.#mayStart;
-  }
-
-  /** Runs a step in which tool calls are only decided. */
-  async decide<T>(step: () => Promise<T>): Promise<T> {
-    this.#mayStart = false;
-    try {
-      return await step();
-    } finally {
-      this.#mayStart = true;
-    }
-  }
-
-  /** Notes that the tool call may start without a decision. */
-  clear({ toolUse }: CallOf): void {
-    this.#cleared.add(toolUse.id);
-  }
-
-  isCleared({ toolUse }: CallOf): boolean {
-    return this.#cleared.has(toolUse.id);
-  }
+  mayStart: boolean;
+  /** Ids of the tool calls that may start without a decision. */
+  readonly cleared: Set<string>;
 }
-
-type CallOf = Pick<OpenCall, 'toolUse'>;
 
 /** `needs`: says no about a tool call that was cleared. The wrappers belong inside those that ask. */
 export interface DeferredRounds extends Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
@@ -53,13 +28,13 @@ export function deferredRounds(
   needs: NeedsApproval,
   defers: (context: RunContext) => boolean,
 ): DeferredRounds {
-  const deferralOf = perRun(() => new Deferral());
+  const deferralOf = perRun((): Deferral => ({ mayStart: true, cleared: new Set() }));
   const askOnce = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
     const deferral = deferralOf(context);
     // A tool call that is asked about while tools run is not cleared.
     const isDecided = !deferral.mayStart;
     const asked = await needs(call, context);
-    if (!asked && isDecided) deferral.clear(call);
+    if (!asked && isDecided) deferral.cleared.add(call.toolUse.id);
     return asked;
   };
   const runDeferred = async (
@@ -76,21 +51,25 @@ export function deferredRounds(
     const fresh = calls.filter(({ state, result }) => !state.toolUse && !result);
     const first = waiting.length ? waiting : fresh;
     if (!first.length) {
-      for (const call of calls) deferral.clear(call);
+      for (const { toolUse } of calls) deferral.cleared.add(toolUse.id);
       return next({ calls });
     }
-    return deferral.decide(async () => {
+    deferral.mayStart = false;
+    try {
       const made = await next({ calls: first, parallelTools: Infinity });
       // The tools start in the next round, also if the run pauses after it.
       const isPause = isEnding(made) && made.reason === 'suspended' && !hasPending(context);
       const goesOn = isPause || !isEnding(made);
       return goesOn && context.openCalls.length ? { to: 'tools' } : made;
-    });
+    } finally {
+      deferral.mayStart = true;
+    }
   };
   return {
     // A cleared tool call does not wait, so that it starts in its order among the decided ones.
     needs(call, context) {
-      return deferralOf(context).isCleared(call) ? false : askOnce(call, context);
+      const isCleared = deferralOf(context).cleared.has(call.toolUse.id);
+      return isCleared ? false : askOnce(call, context);
     },
     wrapRound: (next) => (round, context) =>
       defers(context) ? runDeferred(round.calls, next, context) : next(round),

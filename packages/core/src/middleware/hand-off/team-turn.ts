@@ -5,9 +5,9 @@ import { toolResultsOf, toolUseIn, toolUsesOf } from '../../message/message-text
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { objectInput } from '../../schema/object-input.ts';
+import { viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { HandOffOptions } from './hand-off.ts';
-import { teamTools } from './team-tools.ts';
 import type { LoggedHandOff, Member, Team } from './team.ts';
 
 /** Who leads the conversation during one run. */
@@ -16,6 +16,12 @@ export class TeamTurn {
   readonly #steps: Steps;
   readonly #team: Team;
   readonly #options: HandOffOptions;
+  /** Maximum number of hand-offs in a turn. */
+  readonly #limit: number;
+  /** The tools of the agent that has `handOff()`, of middleware, and those for hand-offs. */
+  readonly #ownTools: ToolSet;
+  /** Names of the tools that serve all members, such as those of middleware. */
+  readonly #shared: ReadonlySet<string>;
   #leader: Member;
   /** The system prompt of the agent that has `handOff()`, while another one leads. */
   #ownPrompt = '';
@@ -28,19 +34,11 @@ export class TeamTurn {
     this.#team = team;
     this.#options = options;
     this.#leader = team.own;
-    const shared = new Set(context.addedTools.map(({ name }) => name));
+    this.#limit = options.limit ?? 5;
+    this.#shared = new Set(context.addedTools.map(({ name }) => name));
     context.addTools(team.members.map((member) => this.#toolFor(member)));
-    const { limit = usualLimit } = options;
-    const offer = {
-      team,
-      base: context.tools,
-      shared,
-      allowed: context.options.allowTools,
-      leader: () => this.#leader,
-      isFull: () => this.#countInTurn() >= limit,
-      limit,
-    };
-    context.setTools(teamTools(offer));
+    this.#ownTools = context.tools;
+    context.setTools(this.#teamTools());
     context.stopSignal.addEventListener('abort', this.#onStop, { once: true });
   }
 
@@ -156,6 +154,52 @@ export class TeamTurn {
     return added ? `${prompt}\n\n${added}` : prompt;
   }
 
+  /**
+   * Returns the tools of the agent that leads the conversation, with those of all members. The
+   * leader may change between two calls.
+   */
+  #teamTools(): ToolSet {
+    const own = this.#ownTools;
+    const sets = this.#team.members.flatMap(({ tools }) => tools ?? []);
+    const all: ToolSet = {
+      context: [...sets, own].flatMap(({ context = [] }) => [...context]),
+      activeGroups: own.activeGroups?.bind(own),
+      setActiveGroups: own.setActiveGroups?.bind(own),
+      find: (name) => this.#setOf(name).find(name),
+      schemas: () => {
+        const leading = new Set([own, this.#leader.tools ?? own]);
+        return [...leading].flatMap((set) =>
+          set.schemas().filter(({ name }) => this.#setOf(name) === set),
+        );
+      },
+      fork: () => all,
+    };
+    return viewOf(all, {
+      offered: (schemas) => schemas.filter(({ name }) => this.#refusal(name) === undefined),
+      refusal: ({ name }) => this.#refusal(name),
+    });
+  }
+
+  /** Returns the set whose tool of this name counts. */
+  #setOf(name: string): ToolSet {
+    const isOfAll = this.#shared.has(name) || this.#team.targetOf(name) !== undefined;
+    return (isOfAll ? undefined : this.#leader.tools) ?? this.#ownTools;
+  }
+
+  /** Returns why the leader cannot call a tool, or nothing if it can. */
+  #refusal(name: string): string | undefined {
+    const target = this.#team.targetOf(name);
+    const isRestricted = target !== undefined || this.#setOf(name) !== this.#ownTools;
+    const { allowTools } = this.#context.options;
+    if (isRestricted && allowTools?.includes(name) === false) return `Tool not allowed: ${name}.`;
+    if (!target) return undefined;
+    if (!this.#team.mayHandOff(this.#leader, target))
+      return `"${this.#leader.name}" cannot hand off to "${target.name}".`;
+    if (this.#countInTurn() < this.#limit) return undefined;
+    const handedOff = `The conversation has been handed off ${this.#limit} times`;
+    return `${handedOff} since the last question. Answer it yourself.`;
+  }
+
   #toolFor(target: Member): Tool {
     const { onHandOff } = this.#options;
     const made = tool({
@@ -184,9 +228,6 @@ export class TeamTurn {
     }
   }
 }
-
-/** Default of `limit`. */
-const usualLimit = 5;
 
 function isReply({ role }: Msg): boolean {
   return role === 'assistant';

@@ -12,7 +12,7 @@ import type { SchemaLike } from '../../schema/to-schema.ts';
 import type { GivenTools } from '../../tool/typed-tool.ts';
 
 /** One agent of a team. The agent that has `handOff()` has no tools, prompt and model here. */
-export interface Member extends Omit<HandOffAgent, 'tools' | 'systemPrompt' | 'to'> {
+export interface Member extends Omit<HandOffAgent, 'tools' | 'systemPrompt'> {
   readonly toolName: string;
   readonly systemPrompt?: string;
   readonly tools: ToolSet | undefined;
@@ -30,9 +30,6 @@ export class Team {
   /** The agent that has `handOff()`. It leads the conversation until the first hand-off. */
   readonly own: Member;
   readonly members: readonly Member[];
-  readonly #byTool: ReadonlyMap<string, Member>;
-  /** The members to which a member may hand off. */
-  readonly #targets: ReadonlyMap<Member, readonly Member[]>;
 
   /**
    * `name`: name of the agent that has `handOff()`. Throws `CONFIGURATION` for two agents or tools
@@ -44,21 +41,17 @@ export class Team {
     this.members = [this.own, ...to.map((agent) => memberOf(agent, fork))];
     refuseRepeated('name', this.members);
     refuseRepeated('toolName', this.members);
-    this.#byTool = new Map(this.members.map((member) => [member.toolName, member]));
-    const names = [own, ...to].map((agent) => agent.to);
-    this.#targets = new Map(
-      this.members.map((member, index) => [member, this.#named(member, names[index])]),
-    );
+    for (const member of this.members) this.#checkTargets(member);
   }
 
-  /** Returns the members to which a member may hand off. */
-  targetsOf(member: Member): readonly Member[] {
-    return this.#targets.get(member)!;
+  /** Returns whether a member may hand off to another one. */
+  mayHandOff(from: Member, to: Member): boolean {
+    return from !== to && from.to?.includes(to.name) !== false;
   }
 
   /** Returns the member to which calls of this tool pass the conversation. */
   targetOf(toolName: string): Member | undefined {
-    return this.#byTool.get(toolName);
+    return this.members.find((member) => member.toolName === toolName);
   }
 
   /**
@@ -79,17 +72,16 @@ export class Team {
     // Whoever imports a conversation does not choose who leads it.
     if (message.role !== 'tool' || metadataOf(message).imported) return [];
     return toolResultsOf(message).flatMap(({ name, state, toolUseId }) => {
-      const to = state === 'success' ? this.#byTool.get(name) : undefined;
+      const to = state === 'success' ? this.targetOf(name) : undefined;
       return to ? { to, toolUseId } : [];
     });
   }
 
-  #named(member: Member, names: readonly string[] | undefined): readonly Member[] {
-    const others = this.members.filter((other) => other !== member);
-    const wrong = names?.find((name) => !others.some((other) => other.name === name));
-    if (wrong === undefined)
-      return names ? others.filter(({ name }) => names.includes(name)) : others;
-    const message = `handOff(): "${member.name}" cannot hand off to "${wrong}"`;
+  #checkTargets({ name, to = [] }: Member): void {
+    const others = this.members.map((other) => other.name).filter((other) => other !== name);
+    const wrong = to.find((target) => !others.includes(target));
+    if (wrong === undefined) return;
+    const message = `handOff(): "${name}" cannot hand off to "${wrong}"`;
     throw misconfigured(`${message}, which is no other agent of the team.`);
   }
 }
@@ -173,7 +165,7 @@ export function checkAgents(agents: readonly HandOffAgent[], own: object): void 
 }
 
 /** Returns the name of the tool that passes the conversation to an agent. */
-export function toolNameOf(name: string, given?: string): string {
+function toolNameOf(name: string, given?: string): string {
   const made = given ?? `transfer_to_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
   if (given !== undefined || /[a-z\d]/i.test(made.slice('transfer_to_'.length))) return made;
   const message = `The agent "${name}" needs a \`toolName\`, because its name has no ASCII letters or digits.`;
