@@ -2,12 +2,12 @@ export { clearToolResults } from './middleware/context/clear-tool-results.ts';
 export type { ClearToolResultsOptions } from './middleware/context/clear-tool-results.ts';
 export { fitContext, type FitContextOptions } from './middleware/context/fit-context.ts';
 export { answersOnly, lastTurns, successfulTurns } from './middleware/context/history-views.ts';
-export type { TokenRatios, WindowOptions } from './middleware/context/meter/request-meter.ts';
-export { summarization } from './middleware/context/summary/summarization.ts';
+export type { TokenRatios, WindowOptions } from './middleware/context/request-meter.ts';
+export { summarization } from './middleware/context/summarization.ts';
 export type {
   HistorySummarizer,
   SummarizationOptions,
-} from './middleware/context/summary/summarization.ts';
+} from './middleware/context/summarization.ts';
 export { weightedHistory } from './middleware/context/weighted-history.ts';
 export type { WeightedHistoryOptions } from './middleware/context/weighted-history.ts';
 export { contextPolicy } from './middleware/context/context-policy.ts';

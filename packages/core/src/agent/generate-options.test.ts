@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summarization } from '../middleware/context/summary/summarization.ts';
+import { summarization } from '../middleware/context/summarization.ts';
 import { toolEmulation } from '../middleware/results/tool-emulation.ts';
 import type { GenerateOptions } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { clearToolResults } from '../middleware/context/clear-tool-results.ts';
-import { summarization } from '../middleware/context/summary/summarization.ts';
+import { summarization } from '../middleware/context/summarization.ts';
 import { piiGuard } from '../middleware/guard/pii/pii-guard.ts';
 import { positionHooks } from '../preset/position-hooks.ts';
 import { oxygent } from '../preset/oxygent.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import { clearToolResults } from './context/clear-tool-results.ts';
-import { summarization } from './context/summary/summarization.ts';
+import { summarization } from './context/summarization.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { piiGuard } from './guard/pii/pii-guard.ts';
 import type { AgentEvent } from '../event/agent-event.ts';

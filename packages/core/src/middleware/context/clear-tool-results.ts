@@ -7,7 +7,7 @@ import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { contextPolicy, headOf, type ContextMiddleware } from './context-policy.ts';
-import { requestCounter } from './meter/request-meter.ts';
+import { requestCounter } from './request-meter.ts';
 
 /** When `clearToolResults()` clears results, and which ones stay. */
 export interface ClearToolResultsOptions {
@@ -48,8 +48,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
   checkOptions('clearToolResults()', options, optionFields);
   const { above = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
   const { placeholder = '[cleared]', exclude = [], profile = arc } = options;
-  const countGiven = requestCounter(profile);
-  const countCleared = requestCounter(profile);
+  const count = requestCounter(profile);
   const clear = clearer(placeholder);
   const idsAt = ({ content }: Msg): readonly string[] =>
     content.flatMap((block) =>
@@ -60,7 +59,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     name: 'clearToolResults',
     fit(request) {
       const { messages } = request;
-      const before = countGiven(request);
+      const before = count(request);
       const same = { messages, removed: 0, before, after: before };
       if (before <= above) return same;
       const start = headOf(request);
@@ -71,30 +70,29 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       const old = results.slice(0, Math.max(0, results.length - keep));
       const fitted = [...messages];
       const ids = new Set<string>();
-      /** Cleared messages, by index. They enter the request when they free enough tokens. */
-      let batch = new Map<number, Msg>();
-      let [total, freed] = [before, 0];
-      const take = (index: number): void => {
-        const cleared = clear(messages[index]!, ids);
-        const given = batch.get(index) ?? fitted[index]!;
-        freed += countMessage(given, profile) - countMessage(cleared, profile);
-        batch.set(index, cleared);
-      };
+      let after = before;
+      let freed = 0;
+      /** The messages of a batch as they were. They stay if the batch frees too few tokens. */
+      let batch: (readonly [index: number, message: Msg])[] = [];
       for (const index of old.filter((at) => at < seen)) {
         for (const id of idsAt(messages[index]!)) ids.add(id);
-        take(index);
         const call = clearToolInputs ? callBefore(messages, index) : -1;
-        if (call >= start) take(call);
+        for (const at of call >= start ? [index, call] : [index]) {
+          const given = fitted[at]!;
+          const cleared = clear(messages[at]!, ids);
+          fitted[at] = cleared;
+          freed += countMessage(given, profile) - countMessage(cleared, profile);
+          batch.unshift([at, given]);
+        }
         if (freed < clearAtLeast) continue;
-        for (const [at, message] of batch) fitted[at] = message;
-        total -= freed;
+        after -= freed;
         freed = 0;
-        batch = new Map();
-        if (clearAtLeast && total <= above) break;
+        batch = [];
+        if (clearAtLeast && after <= above) break;
       }
-      if (fitted.every((message, index) => message === messages[index])) return same;
-      const after = countCleared({ ...request, messages: fitted });
-      return { messages: fitted, removed: 0, before, after };
+      for (const [at, message] of batch) fitted[at] = message;
+      const isSame = fitted.every((message, index) => message === messages[index]);
+      return isSame ? same : { messages: fitted, removed: 0, before, after };
     },
   });
 }

@@ -13,7 +13,7 @@ import { clearToolResults } from './clear-tool-results.ts';
 import type { ContextPolicy, FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
-import { summarization } from './summary/summarization.ts';
+import { summarization } from './summarization.ts';
 import { turnsOf } from '../../message/turns.ts';
 import { weightedHistory } from './weighted-history.ts';
 

@@ -15,7 +15,7 @@ import { clearToolResults } from './clear-tool-results.ts';
 import type { FittedContext } from './context-policy.ts';
 import { fitContext, type FitContextOptions } from './fit-context.ts';
 import { successfulTurns } from './history-views.ts';
-import type { TokenRatios } from './meter/request-meter.ts';
+import type { TokenRatios } from './request-meter.ts';
 
 const tokens = (count: number): string => 'x'.repeat(count * 4);
 const system = systemMessage(tokens(100), { id: 'system' });

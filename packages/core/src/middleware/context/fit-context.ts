@@ -1,13 +1,10 @@
 import { checkOptions } from '../../error/check-fields.ts';
-import {
-  type ContextMiddleware,
-  type ContextRequest,
-  type FittedContext,
-  contextPolicy,
-} from './context-policy.ts';
+import { contextPolicy } from './context-policy.ts';
+import type { ContextMiddleware, ContextRequest, FittedContext } from './context-policy.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
-import { RequestMeter, type WindowOptions, windowFields } from './meter/request-meter.ts';
+import { requestMeter, windowFields } from './request-meter.ts';
+import type { Measured, RequestMeter, WindowOptions } from './request-meter.ts';
 import { isResult } from '../../message/message-text.ts';
 import { isOwn } from '../../message/metadata-keys.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -43,15 +40,11 @@ export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
   const fields = `step:count|? reference:boolean|? ${windowFields}`;
   checkOptions('fitContext()', options, fields);
   const { reference = false, profile = arc } = options;
-  const meter = new RequestMeter(
-    'fitContext()',
-    reference ? { ...options, profile: textAlone(profile) } : options,
-  );
-  const counted = (request: ContextRequest): ContextRequest =>
-    reference ? { ...request, tools: [] } : request;
+  const counted = reference ? { ...options, profile: textAlone(profile) } : options;
+  const meter = requestMeter('fitContext()', counted);
   return contextPolicy({
     name: 'fitContext',
-    fit: (request) => trimRequest(counted(request), meter, options),
+    fit: (request) => trimRequest(reference ? { ...request, tools: [] } : request, meter, options),
   });
 }
 
@@ -75,11 +68,11 @@ export function trimRequest(
 ): FittedContext {
   const { messages } = request;
   const { reference = false } = options;
-  const { window, start, prompt, sums, fixed, budget, corrected } = meter.measure(request);
+  const measured = meter(request);
+  const { window, start, sums, fixed, corrected } = measured;
   const total = fixed + sums[messages.length]! - sums[start]!;
   const { step = reference ? 0 : Math.floor(window / 10) } = options;
-  const trim = { budget, prompt, step, start, reference };
-  const { history, promptEnd, turn } = findTrim(messages, sums, trim);
+  const { history, promptEnd, turn } = findTrim(messages, { ...measured, step, reference });
   const removed = history - start + (turn - promptEnd);
   const left = total - (sums[history]! - sums[start]!) - (sums[turn]! - sums[promptEnd]!);
   const kept = removed
@@ -88,17 +81,13 @@ export function trimRequest(
   return { messages: kept, removed, before: corrected(total), after: corrected(left) };
 }
 
-interface TrimOptions {
+interface TrimOptions extends Pick<Measured, 'prompt' | 'sums' | 'start'> {
   /** Maximum number of tokens of all messages together. */
   readonly budget: number;
-  /** Index of the current prompt, which always stays, or `start - 1` without a prompt. */
-  readonly prompt: number;
-  /** See `FitContextOptions`. Default 0: no rounding. */
-  readonly step?: number;
+  /** See `FitContextOptions`. 0: no rounding. */
+  readonly step: number;
   /** See `FitContextOptions`. Default false. */
   readonly reference?: boolean;
-  /** Index of the conversation's first message. Default 0. */
-  readonly start?: number;
 }
 
 /**
@@ -113,39 +102,25 @@ interface Trim {
 
 /**
  * Finds the messages to leave out, as Arc Reactor does: first those before the current prompt,
- * oldest first. If that is not enough, then those after the prompt, oldest first. All messages of a group stay, or none. `sums[i]` is the number of tokens of the first `i`
- * messages. The search is binary, so a long history costs little more than a short one.
+ * oldest first. If that is not enough, then those after the prompt, oldest first. All messages of a
+ * group stay, or none. The search is binary, so a long history costs little more than a short one.
  */
-export function findTrim(
-  messages: readonly Msg[],
-  sums: readonly number[],
-  options: TrimOptions,
-): Trim {
-  const { budget, prompt, step = 0, reference = false, start = 0 } = options;
-  const total = sums[messages.length]! - sums[start]!;
+export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
+  const { sums, budget, step, start } = options;
   const promptEnd = afterPrompt(messages, options);
-  const excess = total - budget;
+  const excess = sums[messages.length]! - sums[start]! - budget;
   if (excess <= 0) return { history: start, promptEnd, turn: promptEnd };
   const wanted = step > 0 ? Math.ceil(excess / step) * step : excess;
-  const history = trimHistory(messages, sums, options, wanted);
+  const history = trimHistory(messages, options, wanted);
   const gone = sums[history]! - sums[start]!;
   const missing = (gone < excess ? wanted : excess) - gone;
-  const last = lastTrim(messages, promptEnd, {
-    reference,
-    keepNone: reference && budget <= 0 && prompt >= start,
-  });
-  const trimsTurn = missing > 0 && promptEnd < last;
-  const turn = trimsTurn
-    ? skip(messages, sums, { from: promptEnd, to: last, tokens: missing })
-    : promptEnd;
+  const last = lastTrim(messages, options, promptEnd);
+  const turn = skip(messages, sums, { from: promptEnd, to: last, tokens: missing });
   return { history, promptEnd, turn };
 }
 
 /** Returns the index after the prompt. Tool results in the prompt's group stay with the prompt. */
-function afterPrompt(
-  messages: readonly Msg[],
-  { prompt, reference = false, start = 0 }: TrimOptions,
-): number {
+function afterPrompt(messages: readonly Msg[], { prompt, reference, start }: TrimOptions): number {
   let end = Math.max(prompt + 1, start);
   if (reference || end === start) return end;
   while (end < messages.length && isResult(messages[end]!)) end++;
@@ -158,8 +133,7 @@ function afterPrompt(
  */
 function trimHistory(
   messages: readonly Msg[],
-  sums: readonly number[],
-  { prompt, reference = false, start = 0 }: TrimOptions,
+  { prompt, sums, reference, start }: TrimOptions,
   tokens: number,
 ): number {
   if (prompt <= start) return start;
@@ -175,17 +149,17 @@ function trimHistory(
 /** Returns the last index up to which the turn may be trimmed. The newest group always stays. */
 function lastTrim(
   messages: readonly Msg[],
+  { budget, prompt, reference, start }: TrimOptions,
   from: number,
-  { reference, keepNone }: { reference: boolean; keepNone: boolean },
 ): number {
   const { length } = messages;
-  if (keepNone) return length;
+  if (reference && budget <= 0 && prompt >= start) return length;
   let last = length - 1;
   // A hint about the newest tool results stays together with them.
   while (!reference && last > from && isOwn(messages[last]!)) last--;
-  const start = groupStart(messages, last, from);
+  const newest = groupStart(messages, last, from);
   // Arc Reactor keeps the newest group only if the group is a single message.
-  return reference && start < length - 1 ? length : start;
+  return reference && newest < length - 1 ? length : newest;
 }
 
 /**

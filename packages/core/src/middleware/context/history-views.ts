@@ -1,17 +1,13 @@
 import { checkFields } from '../../error/check-fields.ts';
 import { isCorrection } from '../../message/metadata-keys.ts';
-import {
-  type ContextMiddleware,
-  type ContextPolicy,
-  contextPolicy,
-  headOf,
-} from './context-policy.ts';
+import { contextPolicy, headOf, type ContextMiddleware } from './context-policy.ts';
 import { answerOf, isAnswered, turnsOf } from '../../message/turns.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 import { memoize } from '../../model/formatter.ts';
 import { arc } from '../../tokens/arc-profile.ts';
-import { requestCounter } from './meter/request-meter.ts';
+import { countMessage } from '../../tokens/count-message.ts';
+import { requestCounter } from './request-meter.ts';
 
 /**
  * Hides from the model the turns of earlier agent calls that did not end with an answer. Such a
@@ -56,14 +52,14 @@ export function answersOnly(): ContextMiddleware {
 
 export type Turn = readonly Msg[];
 
+/** The messages before the current turn of an agent call, and those of them in its requests. */
 interface Split {
   readonly promptId: string | undefined;
-  /**
-   * `past`: the messages before the current turn. `shown`: the messages of `past` that stay in the
-   * request, or `past` itself if all stay.
-   */
   readonly past: Turn;
+  /** `past` itself if all of its messages stay. */
   readonly shown: Turn;
+  /** Estimated tokens of the messages that are left out. */
+  readonly saved: number;
 }
 
 /**
@@ -74,36 +70,46 @@ export function turnView(
   name: string,
   view: (turns: readonly Turn[]) => readonly Turn[],
 ): ContextMiddleware {
-  const countGiven = requestCounter(arc);
-  const countShown = requestCounter(arc);
-  let last: Split | undefined;
+  const count = requestCounter(arc);
+  let split: Split | undefined;
+  return contextPolicy({
+    name,
+    fit(request) {
+      const { messages, promptId } = request;
+      const start = headOf(request);
+      const before = count(request);
+      // Earlier messages do not change during an agent call, so the split of its first request is
+      // reused.
+      const isKnown = promptId !== undefined && split?.promptId === promptId;
+      if (!isKnown || !standsAt(messages, start, split!.past))
+        split = splitTurns(messages.slice(start), promptId, view);
+      const { past, shown, saved } = split!;
+      if (shown === past) return { messages, removed: 0, before, after: before };
+      const rest = messages.slice(start + past.length);
+      const fitted = [...messages.slice(0, start), ...shown, ...rest];
+      const removed = past.length - shown.length;
+      return { messages: fitted, removed, before, after: before - saved };
+    },
+  });
+}
 
-  // Earlier messages do not change during an agent call, so the split of its first request is
-  // reused.
-  const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
-    const isSame = promptId !== undefined && last?.promptId === promptId;
-    if (isSame && standsAt(messages, start, last!.past)) return last!;
-    const turns = turnsOf(messages.slice(start));
-    const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
-    const earlier = turns.slice(0, current < 0 ? -1 : current);
-    const past = earlier.flat();
-    const shown = view(earlier).flat();
-    const isWhole = shown.length === past.length && standsAt(past, 0, shown);
-    last = { promptId, past, shown: isWhole ? past : shown };
-    return last;
-  };
+function splitTurns(
+  messages: Turn,
+  promptId: string | undefined,
+  view: (turns: readonly Turn[]) => readonly Turn[],
+): Split {
+  const turns = turnsOf(messages);
+  const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
+  const earlier = turns.slice(0, current < 0 ? -1 : current);
+  const past = earlier.flat();
+  const shown = view(earlier).flat();
+  const isWhole = shown.length === past.length && standsAt(past, 0, shown);
+  const saved = tokensOf(past) - tokensOf(shown);
+  return { promptId, past, shown: isWhole ? past : shown, saved };
+}
 
-  const fit: ContextPolicy['fit'] = (request) => {
-    const { messages, promptId } = request;
-    const start = headOf(request);
-    const { past, shown } = split(messages, start, promptId);
-    const before = countGiven(request);
-    if (shown === past) return { messages, removed: 0, before, after: before };
-    const fitted = [...messages.slice(0, start), ...shown, ...messages.slice(start + past.length)];
-    const after = countShown({ ...request, messages: fitted });
-    return { messages: fitted, removed: past.length - shown.length, before, after };
-  };
-  return contextPolicy({ name, fit });
+function tokensOf(messages: Turn): number {
+  return messages.reduce((sum, message) => sum + countMessage(message, arc), 0);
 }
 
 /**
@@ -126,6 +132,5 @@ export function isText({ type }: ContentBlock): boolean {
 }
 
 function standsAt(messages: Turn, start: number, part: Turn): boolean {
-  for (let i = 0; i < part.length; i++) if (messages[start + i] !== part[i]) return false;
-  return true;
+  return part.every((message, index) => messages[start + index] === message);
 }

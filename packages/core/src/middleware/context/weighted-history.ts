@@ -49,8 +49,8 @@ export interface WeightedHistoryOptions {
 
 /** A question with its answer, or a step. A piece is shown as a whole or left out. */
 interface Piece {
-  readonly turn: number;
-  readonly isStep: boolean;
+  /** The question of a step. Absent for a question. */
+  readonly question?: Piece;
   readonly messages: Turn;
   /** Messages after the turn's steps, such as the answer. */
   readonly closing: Turn;
@@ -80,17 +80,14 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMi
   };
 
   return turnView('weightedHistory', (turns) => {
-    const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { sizeOf, textIn }));
-    const worth = new Map(
-      pieces.map((piece, index) => {
-        const weight = piece.isStep ? reactWeight : shortWeight;
-        return [piece, worthOf(order, index + 1) * weight];
-      }),
+    const pieces = turns.flatMap((turn) => piecesOf(turn, sizeOf, textIn));
+    const worths = pieces.map(
+      ({ question }, index) => worthOf(order, index + 1) * (question ? reactWeight : shortWeight),
     );
-    const ranked = pieces.toSorted((a, b) => worth.get(b)! - worth.get(a)!);
+    const places = [...pieces.keys()].toSorted((a, b) => worths[b]! - worths[a]!);
+    const ranked = places.map((place) => pieces[place]!);
     const kept = reference ? takeFirst(ranked, max) : takeFitting(ranked, max);
-    const shown = pieces.filter((piece) => kept.has(piece));
-    return reference ? underOpenQuestions(shown) : underOwnQuestions(shown);
+    return toTurns(pieces.filter((piece) => kept.has(piece)));
   });
 }
 
@@ -120,24 +117,24 @@ function writtenForm(): (messages: Turn) => Turn {
 /** Splits a turn into pieces: first the question with the answer, then the steps. */
 function piecesOf(
   turn: Turn,
-  index: number,
-  { sizeOf, textIn }: { sizeOf: (messages: Turn) => number; textIn: (message: Msg) => Turn },
+  sizeOf: (messages: Turn) => number,
+  textIn: (message: Msg) => Turn,
 ): readonly Piece[] {
   const begin = stepsStart(turn);
   const answer = answerOf(turn);
   const end = answer ? turn.lastIndexOf(answer) : turn.length;
+  const asked = turn.slice(0, begin);
   const closing = [...(answer ? textIn(answer) : []), ...turn.slice(end + 1)];
+  const question: Piece = { messages: asked, closing, size: sizeOf([...asked, ...closing]) };
   const steps: Msg[][] = [];
   for (const message of turn.slice(begin, end)) {
     if (message.role === 'assistant' || !steps.length) steps.push([]);
     steps.at(-1)!.push(message);
   }
-  const piece = (isStep: boolean, messages: Turn, behind: Turn): Piece => {
-    const size = sizeOf([...messages, ...behind]);
-    return { turn: index, isStep, messages, closing: behind, size };
+  const step = (messages: Turn): Piece => {
+    return { question, messages, closing: [], size: sizeOf(messages) };
   };
-  const question = piece(false, turn.slice(0, begin), closing);
-  return [question, ...steps.map((messages) => piece(true, messages, []))];
+  return [question, ...steps.map(step)];
 }
 
 const optionFields =
@@ -153,13 +150,11 @@ function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
 
 /** Takes all pieces that fit. A step is taken only together with its question. */
 function takeFitting(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
-  const asked = ranked.filter(({ isStep }) => !isStep);
-  const questions = new Map(asked.map((piece) => [piece.turn, piece]));
   const kept = new Set<Piece>();
   let left = max;
   for (const piece of ranked) {
-    const both = new Set([piece, questions.get(piece.turn)!]);
-    const missing = [...both].filter((each) => !kept.has(each));
+    const { question = piece } = piece;
+    const missing = [...new Set([piece, question])].filter((each) => !kept.has(each));
     const size = missing.reduce((sum, each) => sum + each.size, 0);
     if (size > left) continue;
     left -= size;
@@ -168,30 +163,15 @@ function takeFitting(ranked: readonly Piece[], max: number): ReadonlySet<Piece> 
   return kept;
 }
 
-function underOwnQuestions(shown: readonly Piece[]): readonly Turn[] {
-  const questions = shown.filter(({ isStep }) => !isStep);
-  return questions.map(({ turn, closing }) => [
-    ...shown.filter((piece) => piece.turn === turn).flatMap(({ messages }) => messages),
-    ...closing,
-  ]);
-}
-
 /**
  * Puts each step under the shown question before it. Leaves out steps before the first question.
  */
-function underOpenQuestions(shown: readonly Piece[]): readonly Turn[] {
-  const turns: Msg[][] = [];
-  let closing: Turn | undefined;
-  for (const { isStep, messages, closing: own } of shown) {
-    if (isStep) turns.at(-1)?.push(...messages);
-    else {
-      turns.at(-1)?.push(...closing!);
-      turns.push([...messages]);
-      closing = own;
-    }
-  }
-  turns.at(-1)?.push(...closing!);
-  return turns;
+function toTurns(shown: readonly Piece[]): readonly Turn[] {
+  const starts = shown.flatMap(({ question }, index) => (question ? [] : index));
+  return starts.map((start, index) => {
+    const pieces = shown.slice(start, starts[index + 1]);
+    return [...pieces.flatMap(({ messages }) => messages), ...shown[start]!.closing];
+  });
 }
 
 function worthOf(order: (place: number) => unknown, place: number): number {

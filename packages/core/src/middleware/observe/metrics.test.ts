@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summarization } from '../context/summary/summarization.ts';
+import { summarization } from '../context/summarization.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { userMessage } from '../../message/create-message.ts';

@@ -7,7 +7,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval/retrieval.ts';
 import { structured } from '../output/structured.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
-import { summarization } from '../context/summary/summarization.ts';
+import { summarization } from '../context/summarization.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { multiAgent } from '../../model/multi-agent/multi-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';

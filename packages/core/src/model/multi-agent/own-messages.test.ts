@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentOptions, CallOptions } from '../../preset/react-agent.ts';
-import { summarization } from '../../middleware/context/summary/summarization.ts';
+import { summarization } from '../../middleware/context/summarization.ts';
 import { outputGuards } from '../../middleware/guard/output/output-guards.ts';
 import { outputLength } from '../../middleware/guard/output/output-length.ts';
 import { assistantMessage, systemMessage, userMessage } from '../../message/create-message.ts';

@@ -7,7 +7,7 @@ import { ReActAgent } from '../../../preset/react-agent.ts';
 import type { AgentOptions } from '../../../preset/react-agent.ts';
 import type { AgentEvent } from '../../../event/agent-event.ts';
 import type { JsonValue } from '../../../message/json/json.ts';
-import { summarization } from '../../context/summary/summarization.ts';
+import { summarization } from '../../context/summarization.ts';
 import { InMemoryMemory } from '../../../memory/in-memory-memory.ts';
 import { assistantMessage, userMessage } from '../../../message/create-message.ts';
 import { textOf } from '../../../message/message-text.ts';

@@ -1,21 +1,21 @@
-import { seeds } from '../../../../../../test/test-extent.ts';
+import { seeds } from '../../../../../test/test-extent.ts';
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../../preset/react-agent.ts';
-import type { AgentError } from '../../../error/agent-error.ts';
-import { MemoryStore } from '../../../memory/store/memory-store.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { AgentError } from '../../error/agent-error.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import {
   assistantMessage,
   systemMessage,
   toolMessage,
   userMessage,
-} from '../../../message/create-message.ts';
-import { textOf } from '../../../message/message-text.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { requestFaults } from '../../../../test-support/history-faults.ts';
-import { randomRequest } from '../../../../test-support/random-request.ts';
-import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
-import { tool } from '../../../tool/tool.ts';
-import type { ContextRequest, FittedContext } from '../context-policy.ts';
+} from '../../message/create-message.ts';
+import { textOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { requestFaults } from '../../../test-support/history-faults.ts';
+import { randomRequest } from '../../../test-support/random-request.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import type { ContextRequest, FittedContext } from './context-policy.ts';
 import { summarization, type SummarizationOptions } from './summarization.ts';
 
 /** Returns a text of ten tokens. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { extent } from '../../../../../../test/test-extent.ts';
-import { assistantMessage, toolMessage, userMessage } from '../../../message/create-message.ts';
-import { arc } from '../../../tokens/arc-profile.ts';
+import { extent } from '../../../../../test/test-extent.ts';
+import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
+import { arc } from '../../tokens/arc-profile.ts';
 import { transcript } from './summary-request.ts';
 
 const parts = (messages: Parameters<typeof transcript>[0], partTokens = 1_000): readonly string[] =>

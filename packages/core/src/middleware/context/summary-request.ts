@@ -1,27 +1,19 @@
-import { startOf } from '../../../message/shorten-text.ts';
-import type { ContentBlock } from '../../../message/content-block.ts';
-import { fence } from '../../../message/fence.ts';
-import { mediaPlaceholder } from '../../../message/media.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { askText } from '../../../model/ask-text.ts';
-import type { ChatModel, GenerateOptions, RunInfo } from '../../../model/chat-model.ts';
-import type { Usage } from '../../../model/usage.ts';
-import type { TokenProfile } from '../../../tokens/token-profile.ts';
+import { startOf } from '../../message/shorten-text.ts';
+import type { ContentBlock } from '../../message/content-block.ts';
+import { fence } from '../../message/fence.ts';
+import { mediaPlaceholder } from '../../message/media.ts';
+import type { Msg } from '../../message/msg.ts';
+import { askText, type TextRequest } from '../../model/ask-text.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
 
-export interface SummaryRequest {
-  readonly model: ChatModel;
-  readonly instruction: string;
+/** A request for a summary. `system` is the instruction for the model. */
+export interface SummaryRequest extends Omit<TextRequest, 'user' | 'replyIs' | 'what'> {
   /** Summary of the messages before `messages`. */
   readonly summary: string | undefined;
   readonly messages: readonly Msg[];
   /** Maximum number of tokens of the conversation in one request, by `profile`. */
   readonly partTokens: number;
   readonly profile: TokenProfile;
-  readonly generate: GenerateOptions | undefined;
-  readonly signal: AbortSignal;
-  readonly run: RunInfo | undefined;
-  /** Receives the usage when the model reports it, even if the request fails later. */
-  onUsage(usage: Usage): void;
 }
 
 /**
@@ -30,7 +22,7 @@ export interface SummaryRequest {
  * `MODEL_BAD_RESPONSE` if a reply has no text.
  */
 export async function requestSummary(asked: SummaryRequest): Promise<string> {
-  const { instruction, summary, messages, partTokens, profile, ...request } = asked;
+  const { summary, messages, partTokens, profile, ...request } = asked;
   let text = summary;
   for (const conversation of transcript(messages, { partTokens, profile })) {
     const before = text === undefined ? '' : `${fence('summary_so_far', text)}\n`;
@@ -38,7 +30,6 @@ export async function requestSummary(asked: SummaryRequest): Promise<string> {
       ...request,
       what: 'summary',
       replyIs: 'note',
-      system: instruction,
       user: before + fence('conversation', conversation, ['summary_so_far']),
     });
   }
@@ -64,23 +55,20 @@ export function transcript(
   messages: readonly Msg[],
   { partTokens, profile }: { partTokens: number; profile: TokenProfile },
 ): readonly string[] {
-  const parts: string[] = [];
-  let part = '';
-  let size = 0;
+  const parts: string[][] = [];
+  let left = 0;
   for (const message of messages) {
     const entry = shorten(entryOf(message), partTokens, profile);
     if (!entry) continue;
     const tokens = profile.countText(entry);
-    if (part && size + tokens > partTokens) {
-      parts.push(part);
-      part = '';
-      size = 0;
+    if (tokens > left || !parts.length) {
+      parts.push([]);
+      left = partTokens;
     }
-    part += part && '\n\n';
-    part += entry;
-    size += tokens;
+    parts.at(-1)!.push(entry);
+    left -= tokens;
   }
-  return part ? [...parts, part] : parts;
+  return parts.map((entries) => entries.join('\n\n'));
 }
 
 function entryOf({ role, name, content }: Msg): string {

@@ -1,9 +1,9 @@
-import { misconfigured } from '../../../error/agent-error.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { headOf, type ContextRequest } from '../context-policy.ts';
-import { arc } from '../../../tokens/arc-profile.ts';
-import { countMessage, countTools } from '../../../tokens/count-message.ts';
-import type { TokenProfile } from '../../../tokens/token-profile.ts';
+import { misconfigured } from '../../error/agent-error.ts';
+import type { Msg } from '../../message/msg.ts';
+import { headOf, type ContextRequest } from './context-policy.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import { countMessage, countTools } from '../../tokens/count-message.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /**
  * Ratio of reported to estimated tokens for each model. `TokenCalibration` learns these ratios from
@@ -59,38 +59,35 @@ export interface Measured {
 export const windowFields =
   'window:count|? reserveOutput:count|? profile:countText()|? calibration:ratioOf()|?';
 
-/** Measures requests against a model's window. */
-export class RequestMeter {
-  readonly #where: string;
-  readonly #options: WindowOptions;
-  readonly #profile: TokenProfile;
-  readonly #sumsOf: (messages: readonly Msg[]) => readonly number[];
-  readonly #count: (request: ContextRequest) => number;
+/** Measures a request. `extra`: number of tokens to keep free in addition to the answer. */
+export type RequestMeter = (request: ContextRequest, extra?: number) => Measured;
 
-  /** Throws `CONFIGURATION` for an invalid option. The message names `where` and the option. */
-  constructor(where: string, options: WindowOptions) {
-    this.#where = where;
-    this.#options = options;
-    this.#profile = options.profile ?? arc;
-    this.#sumsOf = messageSums(this.#profile);
-    this.#count = requestCounter(this.#profile);
-    if (options.window !== undefined) this.#checkWindow(options.window);
-  }
-
-  /** Measures a request. `extra` is a number of tokens to keep free in addition to the answer. */
-  measure(request: ContextRequest, extra = 0): Measured {
+/**
+ * Makes a function that measures requests against a model's window. Throws `CONFIGURATION` for a
+ * window without room. The message names `where` and the option.
+ */
+export function requestMeter(where: string, options: WindowOptions): RequestMeter {
+  const { reserveOutput = 4096, profile = arc, calibration } = options;
+  const sumsOf = messageSums(profile);
+  const checkWindow = (window: number, extra = 0): void => {
+    if (window > reserveOutput + extra) return;
+    const more = extra ? ` and the ${extra} for a summary` : '';
+    const room = `no room after reserveOutput (${reserveOutput} for the answer${more})`;
+    throw misconfigured(`${where}: a window of ${window} tokens has ${room}.`);
+  };
+  if (options.window !== undefined) checkWindow(options.window);
+  return (request, extra) => {
     const { messages, promptId, model } = request;
-    const { window = model?.features.contextWindow, reserveOutput = defaultReserve } =
-      this.#options;
+    const { window = model?.features.contextWindow } = options;
     if (window === undefined)
       throw misconfigured(
-        `${this.#where}: set window; the model "${model?.modelId}" does not state one.`,
+        `${where}: set window; the model "${model?.modelId}" does not state one.`,
       );
-    this.#checkWindow(window, extra);
+    checkWindow(window, extra);
     const start = headOf(request);
-    const factor = this.#factor(model?.modelId);
-    const sums = this.#sumsOf(messages);
-    const fixed = sums[start]! + countAround(request, this.#profile);
+    const factor = model && calibration ? factorOf(where, model.modelId, calibration) : 1;
+    const sums = sumsOf(messages);
+    const fixed = sums[start]! + countAround(request, profile);
     const prompt = messages.findLastIndex(({ id }) => id === promptId);
     return {
       window,
@@ -103,40 +100,19 @@ export class RequestMeter {
       factor,
       corrected: (tokens) => Math.round(tokens * factor),
     };
-  }
-
-  /** Counts the corrected tokens of a whole request. */
-  count(request: ContextRequest): number {
-    return Math.round(this.#count(request) * this.#factor(request.model?.modelId));
-  }
-
-  /** Counts the uncorrected tokens of a message. */
-  countMessage(message: Msg): number {
-    return countMessage(message, this.#profile);
-  }
-
-  #checkWindow(window: number, extra = 0): void {
-    const { reserveOutput = defaultReserve } = this.#options;
-    if (window > reserveOutput + extra) return;
-    const more = extra ? ` and the ${extra} for a summary` : '';
-    const room = `no room after reserveOutput (${reserveOutput} for the answer${more})`;
-    throw misconfigured(`${this.#where}: a window of ${window} tokens has ${room}.`);
-  }
-
-  /**
-   * Returns the correction factor, rounded up to the next multiple of 0.05. Without rounding, each
-   * reply would change the factor slightly and move the point at which the conversation is trimmed. Prompt caches
-   * would then never match.
-   */
-  #factor(modelId: string | undefined): number {
-    if (modelId === undefined) return 1;
-    const ratio = this.#options.calibration?.ratioOf(modelId) ?? 1;
-    if (ratio > 0 && ratio < Infinity) return Math.ceil(ratio * 20 - 1e-9) / 20;
-    throw misconfigured(`${this.#where}: calibration must return a ratio above 0, not ${ratio}.`);
-  }
+  };
 }
 
-const defaultReserve = 4096;
+/**
+ * Returns the factor that corrects token counts, rounded up to the next multiple of 0.05. Without
+ * rounding, each reply would change the factor slightly and move the point at which the
+ * conversation is trimmed. Prompt caches would then never match.
+ */
+function factorOf(where: string, modelId: string, calibration: TokenRatios): number {
+  const ratio = calibration.ratioOf(modelId);
+  if (ratio > 0 && ratio < Infinity) return Math.ceil(ratio * 20 - 1e-9) / 20;
+  throw misconfigured(`${where}: calibration must return a ratio above 0, not ${ratio}.`);
+}
 
 /**
  * Makes a function that counts the tokens of a whole request. If a request extends the previous

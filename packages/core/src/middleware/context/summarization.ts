@@ -1,35 +1,22 @@
-import { AgentError, misconfigured } from '../../../error/agent-error.ts';
-import { reportFailure } from '../../../error/report-failure.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { boundedModel } from '../../../model/bounded-model.ts';
-import { generateFields, type ChatModel, type GenerateOptions } from '../../../model/chat-model.ts';
-import { Deadline } from '../../../wait/deadline.ts';
-import { addUsage, noUsage, type Usage } from '../../../model/usage.ts';
-import { arc } from '../../../tokens/arc-profile.ts';
-import {
-  headOf,
-  contextPolicy,
-  type ContextMiddleware,
-  type ContextRequest,
-  type FittedContext,
-} from '../context-policy.ts';
-import { findTrim, groupOf, trimRequest } from '../fit-context.ts';
-import {
-  RequestMeter,
-  windowFields,
-  type Measured,
-  type WindowOptions,
-} from '../meter/request-meter.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import type { Msg } from '../../message/msg.ts';
+import { boundedModel } from '../../model/bounded-model.ts';
+import { generateFields, type ChatModel, type GenerateOptions } from '../../model/chat-model.ts';
+import { Deadline } from '../../wait/deadline.ts';
+import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import { countMessage } from '../../tokens/count-message.ts';
+import { headOf, contextPolicy } from './context-policy.ts';
+import type { ContextMiddleware, ContextRequest, FittedContext } from './context-policy.ts';
+import { findTrim, groupOf, trimRequest } from './fit-context.ts';
+import { requestMeter, windowFields } from './request-meter.ts';
+import type { Measured, RequestMeter, WindowOptions } from './request-meter.ts';
 import { requestSummary, summaryInstruction } from './summary-request.ts';
-import {
-  covers,
-  makeSummary,
-  SummaryState,
-  type SessionSummary,
-  type Summary,
-} from './summary-state.ts';
-import type { SummaryStore } from '../../../memory/store/key-value-store.ts';
+import { covers, makeSummary, SummaryState } from './summary-state.ts';
+import type { SessionSummary, Summary } from './summary-state.ts';
+import type { SummaryStore } from '../../memory/store/key-value-store.ts';
 
 /** When `summarization()` summarizes, what stays, and which model writes the summary. */
 export interface SummarizationOptions extends WindowOptions {
@@ -110,11 +97,12 @@ export function summarization(options: SummarizationOptions = {}): HistorySummar
   checkOptions(where, options, summaryFields);
   checkOptions(`${where}: generate`, options.generate ?? {}, generateFields);
   const settings = settingsOf(options);
-  const summarizer = new Summarizer(settings);
+  const state = new SummaryState(settings.store);
+  const summarizer = new Summarizer(settings, state);
   return contextPolicy({
     name: 'summarization',
     fit: (request) => summarizer.fit(settings.keepFirst ? withFirst(request) : request),
-    forget: (sessionId: string) => summarizer.forget(sessionId),
+    forget: (sessionId: string) => state.delete(sessionId),
   });
 }
 
@@ -157,23 +145,19 @@ interface Work {
 /** Fits requests with the summaries of their sessions. */
 class Summarizer {
   readonly #settings: Settings;
-  readonly #meter: RequestMeter;
+  readonly #state: SummaryState;
+  readonly #measure: RequestMeter;
   /**
    * A meter is fast only if each request begins like the previous request. A request with a summary
    * begins differently, so it needs its own meter.
    */
-  readonly #viewMeter: RequestMeter;
-  readonly #state: SummaryState;
+  readonly #measureView: RequestMeter;
 
-  constructor(settings: Settings) {
+  constructor(settings: Settings, state: SummaryState) {
     this.#settings = settings;
-    this.#meter = new RequestMeter(where, settings);
-    this.#viewMeter = new RequestMeter(where, settings);
-    this.#state = new SummaryState(settings.store);
-  }
-
-  forget(sessionId: string): Promise<void> {
-    return this.#state.delete(sessionId);
+    this.#state = state;
+    this.#measure = requestMeter(where, settings);
+    this.#measureView = requestMeter(where, settings);
   }
 
   async fit(request: ContextRequest): Promise<FittedContext> {
@@ -181,7 +165,7 @@ class Summarizer {
     const { model: own, summaryTokens } = this.#settings;
     const model = own ? boundedModel(own) : request.model;
     if (!model) throw misconfigured(`${where}: set model when no agent makes the request.`);
-    const given = this.#meter.measure(request, summaryTokens);
+    const given = this.#measure(request, summaryTokens);
     // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
     const measured = { ...given, sums: [...given.sums] };
     const { start, sums, fixed, budget, corrected } = measured;
@@ -210,54 +194,73 @@ class Summarizer {
 
   async #update(work: Work, signal: AbortSignal): Promise<void> {
     const { messages, promptId, sessionId = '' } = work.request;
-    const session = await this.#state.of(sessionId).catch((error: unknown) => {
-      this.#fail(work, error);
-      return this.#state.of(sessionId);
-    });
+    const fail = (error: unknown): void => this.#fail(work, error);
+    const session = await this.#state.of(sessionId, fail);
     work.session = session;
     const { summary: known, failedFor } = session;
     if (known && covers(known, messages, work.measured.start)) work.summary = known;
     if (promptId !== undefined && failedFor === promptId) return;
-    const { from, end } = this.#rangeOf(work);
-    if (end === from) return;
-    const summary = await this.#write(work, { from, end }, signal);
-    work.summary = summary;
-    await this.#state.set(sessionId, summary).catch((error: unknown) => this.#fail(work, error));
+    const end = this.#endOfSummary(work);
+    if (end === firstUncovered(work)) return;
+    work.summary = await this.#write(work, end, signal);
+    await this.#state.set(sessionId, work.summary).catch(fail);
   }
 
-  /** Returns the range of messages to summarize. It is empty if what the model sees fits. */
-  #rangeOf({ request: { messages }, measured, summary }: Work): Range {
-    const { start, sums, budget } = measured;
-    const { summaryTokens, step, keep } = this.#settings;
-    const from = start + (summary?.count ?? 0);
-    const size = summary ? this.#meter.countMessage(summary.message) : 0;
-    const count = (left: number, message: Msg): number => left - this.#meter.countMessage(message);
-    const room = promptShown(summary, messages, measured).reduce(count, budget);
-    if (sums[messages.length]! - sums[from]! <= room - size) return { from, end: from };
+  /**
+   * Returns the index after the last message to summarize. It is the first uncovered message if
+   * what the model sees fits. The summary covers the messages that trimming would leave out. If
+   * trimming would reach the prompt's turn, it covers the prompt, too. It covers more if more than
+   * `keep` messages would stay.
+   */
+  #endOfSummary(work: Work): number {
+    const { request, measured, summary } = work;
+    const { messages } = request;
+    const { window, sums, budget } = measured;
+    const { summaryTokens, step = Math.floor(window / 4), keep = Infinity } = this.#settings;
+    const from = firstUncovered(work);
+    const size = summary ? this.#count(summary.message) : 0;
+    const count = (left: number, message: Msg): number => left - this.#count(message);
+    const room = shownPrompt(work).reduce(count, budget);
+    if (sums[messages.length]! - sums[from]! <= room - size) return from;
     const left = room - Math.max(size, summaryTokens);
-    return { from, end: endOf(messages, measured, { from, room: left, step, keep }) };
+    const prompt = Math.max(measured.prompt, from - 1);
+    const trim = { sums, start: from, prompt, budget: left, step };
+    const { history, promptEnd, turn } = findTrim(messages, trim);
+    const end = turn > promptEnd ? turn : history;
+    if (messages.length - end <= keep) return end;
+    // Messages of one group stay together, and the newest group always stays.
+    const newest = Math.min(messages.length - keep, messages.length - 1);
+    return Math.max(end, groupOf(messages, newest, from)[0]);
   }
 
-  async #write(work: Work, { from, end }: Range, signal: AbortSignal): Promise<Summary> {
+  /** Writes a summary of all messages before the index `end`. */
+  async #write(work: Work, end: number, signal: AbortSignal): Promise<Summary> {
     const { request, measured, model, summary } = work;
     const { summaryTokens, prompt, generate, profile } = this.#settings;
+    const { start, window, reserveOutput, factor } = measured;
+    const { contextWindow = window } = model.features;
+    const around = reserveOutput + summaryTokens * 2 + 500;
     const text = await requestSummary({
       model,
-      instruction: prompt,
+      system: prompt,
       summary: summary?.text,
-      messages: request.messages.slice(from, end),
-      partTokens: partTokens(model, measured, summaryTokens),
+      messages: request.messages.slice(firstUncovered(work), end),
+      partTokens: Math.max(500, Math.floor((contextWindow - around) / factor)),
       profile,
       generate,
       signal,
       run: request.run,
       onUsage: (more) => void (work.usage = addUsage(work.usage ?? noUsage, more)),
     });
-    const made = makeSummary(request.messages.slice(measured.start, end), text);
-    const tokens = this.#meter.countMessage(made.message);
+    const made = makeSummary(request.messages.slice(start, end), text);
+    const tokens = this.#count(made.message);
     if (tokens <= summaryTokens * 2) return made;
     const message = `The summary has ${tokens} tokens; there is room for ${summaryTokens}.`;
     throw new AgentError('MODEL_BAD_RESPONSE', message);
+  }
+
+  #count(message: Msg): number {
+    return countMessage(message, this.#settings.profile);
   }
 
   #fail(work: Work, thrown: unknown): void {
@@ -268,54 +271,22 @@ class Summarizer {
   }
 
   /** Returns the request with its summary, trimmed if it still does not fit. */
-  #view({ request, measured, summary }: Work, before: number): FittedContext {
-    if (!summary) return trimRequest(request, this.#viewMeter);
-    const { messages } = request;
-    const { start } = measured;
-    const view = [
-      ...messages.slice(0, start),
-      summary.message,
-      ...promptShown(summary, messages, measured),
-      ...messages.slice(start + summary.count),
-    ];
-    const headLength = start + 1;
-    const fitted = trimRequest({ ...request, messages: view, headLength }, this.#viewMeter);
-    const removed = messages.length - fitted.messages.length + 1;
+  #view(work: Work, before: number): FittedContext {
+    const { request, measured, summary } = work;
+    if (!summary) return trimRequest(request, this.#measureView);
+    const head = request.messages.slice(0, measured.start);
+    const rest = request.messages.slice(firstUncovered(work));
+    const messages = [...head, summary.message, ...shownPrompt(work), ...rest];
+    const headLength = head.length + 1;
+    const fitted = trimRequest({ ...request, messages, headLength }, this.#measureView);
+    const removed = request.messages.length - fitted.messages.length + 1;
     return { ...fitted, removed, before, headLength };
   }
 }
 
-/** Messages from the index `from` to the one before `end`. */
-interface Range {
-  readonly from: number;
-  readonly end: number;
-}
-
-/** Tokens of the messages after `from` that may stay, and how the range may end. */
-interface Room {
-  readonly from: number;
-  readonly room: number;
-  readonly step: number | undefined;
-  readonly keep: number | undefined;
-}
-
-/**
- * Returns the index after the last message to summarize. The range covers the messages that
- * trimming would leave out. If trimming would reach the prompt's turn, the range includes the prompt.
- * The range is extended if more than `keep` messages would stay.
- */
-function endOf(
-  messages: readonly Msg[],
-  { window, prompt, sums }: Measured,
-  { from, room, step = Math.floor(window / 4), keep }: Room,
-): number {
-  const trim = { start: from, prompt: Math.max(prompt, from - 1), budget: room, step };
-  const { history, promptEnd, turn } = findTrim(messages, sums, trim);
-  const end = turn > promptEnd ? turn : history;
-  if (keep === undefined || messages.length - end <= keep) return end;
-  // Messages of one group stay together, and the newest group always stays.
-  const [wished] = groupOf(messages, Math.min(messages.length - keep, messages.length - 1), from);
-  return Math.max(end, wished);
+/** Returns the index of the first message of the conversation that the summary does not cover. */
+function firstUncovered({ measured, summary }: Work): number {
+  return measured.start + (summary?.count ?? 0);
 }
 
 /** Counts the user's first message as part of the head: the messages that always stay. */
@@ -328,25 +299,11 @@ function withFirst(request: ContextRequest): ContextRequest {
  * Returns the current prompt and its tool results if the summary covers the prompt. The model
  * always sees the prompt of the current agent call.
  */
-function promptShown(
-  summary: Summary | undefined,
-  messages: readonly Msg[],
-  { start, prompt }: Measured,
-): readonly Msg[] {
-  if (!summary || prompt < start || prompt >= start + summary.count) return [];
-  const [first, end] = groupOf(messages, prompt, start);
-  return messages.slice(first, end);
-}
-
-/** Returns how many tokens of the conversation fit in one summary request. */
-function partTokens(
-  model: ChatModel,
-  { window, reserveOutput, factor }: Measured,
-  summaryTokens: number,
-): number {
-  const { contextWindow = window } = model.features;
-  const around = reserveOutput + summaryTokens * 2 + 500;
-  return Math.max(500, Math.floor((contextWindow - around) / factor));
+function shownPrompt(work: Work): readonly Msg[] {
+  const { messages } = work.request;
+  const { start, prompt } = work.measured;
+  if (prompt < start || prompt >= firstUncovered(work)) return [];
+  return messages.slice(...groupOf(messages, prompt, start));
 }
 
 function tooLate(timeoutMs: number): AgentError {

@@ -1,22 +1,22 @@
 import { expect, test, vi } from 'vitest';
-import { ReActAgent } from '../../../preset/react-agent.ts';
-import { AgentError } from '../../../error/agent-error.ts';
-import { InMemoryMemory } from '../../../memory/in-memory-memory.ts';
-import { MemoryStore } from '../../../memory/store/memory-store.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import {
   assistantMessage,
   systemMessage,
   toolMessage,
   userMessage,
-} from '../../../message/create-message.ts';
-import { textOf } from '../../../message/message-text.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { requestFaults } from '../../../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
-import { tool } from '../../../tool/tool.ts';
-import { prepending } from '../../../../test-support/prepending.ts';
-import type { ContextRequest, FittedContext } from '../context-policy.ts';
-import { fitContext } from '../fit-context.ts';
+} from '../../message/create-message.ts';
+import { textOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { requestFaults } from '../../../test-support/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { prepending } from '../../../test-support/prepending.ts';
+import type { ContextRequest, FittedContext } from './context-policy.ts';
+import { fitContext } from './fit-context.ts';
 import { summarization, type SummarizationOptions } from './summarization.ts';
 
 const ten = (label: string): string => label.padEnd(40, '.');

@@ -1,12 +1,12 @@
-import { keyPrefix } from '../../../memory/store/storage-keys.ts';
-import { AgentError } from '../../../error/agent-error.ts';
-import { checkFields } from '../../../error/check-fields.ts';
-import { fence } from '../../../message/fence.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { asOwn } from '../../../message/metadata-keys.ts';
-import { parseJson } from '../../../message/json/parse-json.ts';
-import type { SummaryStore } from '../../../memory/store/key-value-store.ts';
-import { RecentMap } from '../../../state/recent-map.ts';
+import { keyPrefix } from '../../memory/store/storage-keys.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { fence } from '../../message/fence.ts';
+import type { Msg } from '../../message/msg.ts';
+import { asOwn } from '../../message/metadata-keys.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
+import type { SummaryStore } from '../../memory/store/key-value-store.ts';
+import { RecentMap } from '../../state/recent-map.ts';
 
 /**
  * A summary of the first `count` messages of a history. `first` and `last` are the ids of the first
@@ -49,16 +49,20 @@ export class SummaryState {
   }
 
   /**
-   * Returns a session's summary. Rejects with the store's error, or with `STORAGE_FAILED` if the
-   * stored summary is damaged. After a rejection, the session counts as having no summary.
+   * Returns a session's summary. If the store fails, or if the stored summary is damaged, calls
+   * `onError`, and the session counts as having no summary.
    */
-  async of(sessionId: string): Promise<SessionSummary> {
+  async of(sessionId: string, onError: (error: unknown) => void): Promise<SessionSummary> {
     const known = this.#sessions.get(sessionId);
     if (known) return known;
     const session: SessionSummary = {};
     this.#sessions.set(sessionId, session);
-    const stored = await this.#store?.get(keyOf(sessionId));
-    if (stored !== undefined && stored !== null) session.summary = parseSummary(stored);
+    try {
+      const stored = await this.#store?.get(keyOf(sessionId));
+      if (typeof stored === 'string') session.summary = parseSummary(stored);
+    } catch (error) {
+      onError(error);
+    }
     return session;
   }
 
