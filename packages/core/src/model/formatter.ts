@@ -48,10 +48,24 @@ export function memoize<T extends object, V>(make: (key: T) => V): (key: T) => V
 }
 
 /**
- * Joins texts with commas. Leaves out empty texts, which come from messages that the provider does
- * not get.
+ * Returns the JSON text of an object with further fields: lists of JSON texts. A field of the object
+ * replaces a list of the same name.
  */
-export function list(texts: readonly string[]): string {
+export function jsonWithLists(
+  fields: object,
+  lists: Readonly<Record<string, readonly string[] | undefined>>,
+): string {
+  let text = JSON.stringify(fields).slice(0, -1);
+  for (const [name, texts] of Object.entries(lists))
+    if (texts && !(name in fields)) text += `,"${name}":[${joinTexts(texts)}]`;
+  return `${text}}`;
+}
+
+/**
+ * Joins texts with commas. Leaves out empty texts, which come from messages that the provider does
+ * not get. `join` would copy a long history once more.
+ */
+export function joinTexts(texts: readonly string[]): string {
   return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
 }
 

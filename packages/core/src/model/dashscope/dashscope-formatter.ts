@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
 import { hasPart, toDashScopeMessages, type DashScopeEndpoint } from './dashscope-messages.ts';
-import { type Formatter, list, memoize } from '../formatter.ts';
+import { type Formatter, joinTexts, jsonWithLists, memoize } from '../formatter.ts';
 import { toWireChoice, toWireResponseFormat } from '../openai/openai-formatter.ts';
 import type { WireObject } from '../openai/openai-messages.ts';
 
@@ -46,15 +46,13 @@ export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter 
     endpointOf,
     format(request) {
       const { providerOptions = {}, messages, tools } = request;
-      const parameters = JSON.stringify({
-        ...toParameters(request, format),
-        ...checked(providerOptions),
+      const texts = messages.map(messageText[endpointOf(request)]);
+      const input = `{"messages":[${joinTexts(texts)}]}`;
+      const own = { ...toParameters(request, format), ...checked(providerOptions) };
+      const parameters = jsonWithLists(own, {
+        tools: tools.length ? tools.map(toolText) : undefined,
       });
-      let body = `{"model":${JSON.stringify(model)},"input":{"messages":[${list(messages.map(messageText[endpointOf(request)]))}]}`;
-      body += `,"parameters":${parameters.slice(0, -1)}`;
-      if (!('tools' in providerOptions) && tools.length > 0)
-        body += `,"tools":[${tools.map(toolText).join()}]`;
-      return `${body}}}`;
+      return `{"model":${JSON.stringify(model)},"input":${input},"parameters":${parameters}}`;
     },
     decoder: () => new DashScopeDecoder(),
   };

@@ -2,7 +2,7 @@ import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
-import { type Formatter, list, memoize } from '../formatter.ts';
+import { type Formatter, jsonWithLists, memoize } from '../formatter.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 import { toWireMessages, type WireObject } from './openai-messages.ts';
 
@@ -36,38 +36,24 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
 
   return {
     format(request) {
-      const {
-        providerOptions = {},
-        messages,
-        tools,
-        maxTokens,
-        temperature,
-        topP,
-        seed,
-        stop,
-        toolChoice,
-        responseSchema,
-      } = request;
-      const options = JSON.stringify({
+      const { providerOptions, messages, tools, stop, responseSchema } = request;
+      const fields = {
         model: format.model,
         stream: true,
         stream_options: format.includeUsage === false ? undefined : { include_usage: true },
-        [format.maxTokensField]: maxTokens,
-        temperature,
-        top_p: topP,
-        seed,
+        [format.maxTokensField]: request.maxTokens,
+        temperature: request.temperature,
+        top_p: request.topP,
+        seed: request.seed,
         stop: stop?.length ? stop : undefined,
-        tool_choice: tools.length ? toWireChoice(toolChoice) : undefined,
+        tool_choice: tools.length ? toWireChoice(request.toolChoice) : undefined,
         response_format: responseSchema && toWireResponseFormat(responseSchema),
         ...providerOptions,
+      };
+      return jsonWithLists(fields, {
+        messages: messages.map(messageText),
+        tools: tools.length ? tools.map(toolText) : undefined,
       });
-      // Appends strings, because `join` would copy a long history once more.
-      let body = options.slice(0, -1);
-      if (!('messages' in providerOptions))
-        body += `,"messages":[${list(messages.map(messageText))}]`;
-      if (!('tools' in providerOptions) && tools.length)
-        body += `,"tools":[${tools.map(toolText).join()}]`;
-      return `${body}}`;
     },
     decoder: () => new OpenAiDecoder(),
   };

@@ -6,7 +6,7 @@ import type { KeptReply, ModelDelta } from '../chat-model.ts';
 import { wait } from '../../wait/timer.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
-import { withWhole, type Exchange } from './stream-response.ts';
+import { sendRequest, type Exchange } from './stream-response.ts';
 
 export interface BackgroundExchange extends Exchange {
   readonly kept: KeptReply;
@@ -28,8 +28,7 @@ export async function* streamInBackground(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const reply = new BackgroundReply(exchange);
   try {
-    const isFound = yield* reply.resume();
-    if (!isFound) yield* reply.beginUntilEnd();
+    yield* reply.stream();
   } catch (error) {
     reply.failed = error;
     throw error;
@@ -53,65 +52,53 @@ class BackgroundReply {
 
   constructor(exchange: BackgroundExchange) {
     const { formatter, request, origin } = exchange;
-    const { lastItem } = formatter.format(request, { whole: true });
+    const { lastItem, inputSum } = formatter.format(request, { whole: true });
     this.#exchange = exchange;
     this.#sum = textSum(`${request.messages.length} ${lastItem}`);
-    this.#decoder = new ResponsesDecoder({ origin });
+    this.#decoder = new ResponsesDecoder(origin, inputSum);
   }
 
   get ended(): boolean {
     return this.#decoder.ended;
   }
 
-  /** Reads the reply that an earlier process began. Returns whether there is one. */
-  async *resume(): AsyncGenerator<readonly ModelDelta[], boolean> {
-    const { kept, origin, model, formatter, request } = this.#exchange;
-    const { state = {}, isCurrent } = (await kept.load()) ?? {};
-    const { id } = state;
-    if (typeof id !== 'string' || state['origin'] !== origin) return false;
-    if (!isCurrent) {
-      void this.#stop(id);
-      return false;
-    }
-    if (state['model'] !== model || state['sum'] !== this.#sum) {
-      // The request has changed. If this model fails, `fallback()` may still ask the reply's model.
-      this.#replaced = id;
-      return false;
-    }
-    const { inputSum } = formatter.format(request, { whole: true });
-    this.#decoder = new ResponsesDecoder({ origin, inputSum, id });
-    this.#stored = id;
+  /** Begins a reply, or reads the one that an earlier process began. */
+  async *stream(): AsyncGenerator<readonly ModelDelta[], void> {
+    const id = await this.#findStored();
     try {
-      yield* this.#follow(this.#read(id));
-      return true;
+      yield* id === undefined ? this.#begin() : this.#follow(this.#read(id));
     } catch (error) {
-      if (!isGone(error)) throw error;
-      yield [{ type: 'reset', reason: 'expired' }];
-      return false;
-    }
-  }
-
-  /** Begins a new reply, and begins again if the provider deletes it before its end. */
-  async *beginUntilEnd(): AsyncGenerator<readonly ModelDelta[], void> {
-    try {
-      yield* this.#begin();
-    } catch (error) {
+      // The provider may delete a reply before its end.
       if (this.#stored === undefined || !isGone(error)) throw error;
       yield [{ type: 'reset', reason: 'expired' }];
       yield* this.#begin();
     }
   }
 
+  /** Returns the id of the reply that an earlier process began. */
+  async #findStored(): Promise<string | undefined> {
+    const { kept, origin, model } = this.#exchange;
+    const { state = {}, isCurrent } = (await kept.load()) ?? {};
+    const { id } = state;
+    if (typeof id !== 'string' || state['origin'] !== origin) return undefined;
+    if (!isCurrent) void this.#stop(id);
+    else if (state['model'] === model && state['sum'] === this.#sum) {
+      this.#decoder.id = id;
+      this.#stored = id;
+    } else {
+      // The request has changed. If this model fails, `fallback()` may still ask the reply's model.
+      this.#replaced = id;
+    }
+    return this.#stored;
+  }
+
   async *#begin(): AsyncGenerator<readonly ModelDelta[], void> {
-    const { http, origin, formatter, request } = this.#exchange;
-    yield* withWhole(
-      (whole) => formatter.format(request, { whole, background: true }),
-      ({ body, inputSum }) => {
-        this.#decoder = new ResponsesDecoder({ origin, inputSum });
-        this.#stored = undefined;
-        return this.#follow(streamReply(() => ({ ...http, body }), this.#decoder));
-      },
-    );
+    const { http, origin } = this.#exchange;
+    yield* sendRequest(this.#exchange, true, ({ body, inputSum }) => {
+      this.#decoder = new ResponsesDecoder(origin, inputSum);
+      this.#stored = undefined;
+      return this.#follow(streamReply(() => ({ ...http, body }), this.#decoder));
+    });
   }
 
   /** Tells the provider to stop, unless another process continues to read the reply. */

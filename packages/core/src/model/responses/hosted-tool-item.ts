@@ -1,7 +1,7 @@
 import type { HostedTool } from '../../message/hosted-tool.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { jsonCopy, parseJson } from '../../message/json/parse-json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { WireItem } from './responses-wire.ts';
 
 /** Fields in which the types of built-in tools have their input or their output. */
@@ -25,7 +25,7 @@ export function isForClient({ type, execution }: WireItem): boolean {
 export function toHostedTool(item: WireItem, id: string, isDone: boolean): HostedTool | undefined {
   const { type, name, status } = item;
   if (!type || !/_call$|^program$/.test(type) || type === 'function_call') return undefined;
-  const fields = jsonCopy(item) as JsonObject;
+  const fields = item as JsonObject;
   const tool = {
     id,
     name: name || type.replace(/_call$/, ''),
@@ -47,7 +47,7 @@ export function toHostedTool(item: WireItem, id: string, isDone: boolean): Hoste
 export function outputOf(item: WireItem): JsonValue | undefined {
   // The `result` of an image is the image itself, which is a file of the reply.
   const names = item.type === 'program_output' ? ['result'] : outputFields;
-  return valueOf(jsonCopy(item) as JsonObject, names);
+  return valueOf(item as JsonObject, names);
 }
 
 /** Returns the first field that has a value. A text that is JSON is parsed. */

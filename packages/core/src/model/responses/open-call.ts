@@ -12,7 +12,7 @@ export class OpenCall {
   /** Position among the reply's calls. */
   readonly #index: number;
   readonly #emit: Emit;
-  #arguments = '';
+  arguments = '';
   #isShown = false;
   #metadata: JsonObject | undefined;
 
@@ -21,18 +21,13 @@ export class OpenCall {
     this.#emit = emit;
   }
 
-  get arguments(): string {
-    return this.#arguments;
-  }
-
   add(delta: string): void {
-    this.#arguments += delta;
+    this.arguments += delta;
     if (this.#isShown && delta) this.#emit({ type: 'tool-input', index: this.#index, delta });
   }
 
   complete(whole: string): void {
-    const known = this.#arguments;
-    if (whole.startsWith(known)) this.add(whole.slice(known.length));
+    if (whole.startsWith(this.arguments)) this.add(whole.slice(this.arguments.length));
   }
 
   /** Adds what a later request needs to send the call back. */
@@ -51,7 +46,7 @@ export class OpenCall {
       index: this.#index,
       id,
       name,
-      delta: this.#arguments,
+      delta: this.arguments,
       ...(this.#metadata && { providerMetadata: this.#metadata }),
     });
   }

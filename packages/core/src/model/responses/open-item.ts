@@ -5,10 +5,9 @@ import {
   type Source,
 } from '../../message/hosted-tool.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { jsonCopy } from '../../message/json/parse-json.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
 import { outputOf, toHostedTool } from './hosted-tool-item.ts';
-import { OpenCall, type Emit } from './open-call.ts';
+import type { Emit, OpenCall } from './open-call.ts';
 import type { KeptItem, WireAnnotation, WireItem } from './responses-wire.ts';
 
 /** Text of an item: answers and refusals, summaries of reasoning, or full reasoning. */
@@ -21,6 +20,16 @@ interface OpenPart {
   readonly id: string;
   text: string;
   readonly annotations: WireAnnotation[];
+}
+
+/** What an item is, and where it belongs. */
+interface ItemPlace {
+  /** Position in the reply. */
+  readonly index: number;
+  /** Host of the server. */
+  readonly origin: string;
+  readonly type: WireItem['type'];
+  readonly call: OpenCall | undefined;
 }
 
 /** Fields that a block holds itself, or that servers refuse to get back. */
@@ -36,31 +45,35 @@ export class OpenItem {
   readonly #origin: string;
   readonly #emit: Emit;
   readonly #parts: OpenPart[] = [];
-  #call: OpenCall | undefined;
   /** Fields of the finished item. The first value of a field counts. */
   #fields: WireItem = {};
   #content: string | undefined;
   #hasFile = false;
   /** The output of a built-in tool, if it is an item of its own. */
   #output: JsonValue | undefined;
-  readonly type: string | null | undefined;
+  readonly type: WireItem['type'];
+  /** The function call that the item is. */
+  readonly call: OpenCall | undefined;
   id: string | undefined;
   callId: string | undefined;
   #name: string | undefined;
 
-  constructor(index: number, origin: string, type: string | null | undefined, emit: Emit) {
+  constructor({ index, origin, type, call }: ItemPlace, emit: Emit) {
     this.#index = index;
     this.#origin = origin;
     this.type = type;
+    this.call = call;
     this.#emit = emit;
   }
 
+  /** Whether the server has finished the item. Then no event adds to it. */
   get closed(): boolean {
     return this.#content !== undefined;
   }
 
-  get isCall(): boolean {
-    return this.#call !== undefined;
+  /** The text of an answer. */
+  get text(): string {
+    return this.#parts.map(({ kind, text }) => (kind === 'content' ? text : '')).join('');
   }
 
   /** Returns whether an event with these fields can belong to this item. */
@@ -76,48 +89,38 @@ export class OpenItem {
   }
 
   /** Returns whether a finished item can be this one, even if the ids of a call have changed. */
-  mayBe(item: WireItem): boolean {
-    if (!this.#call) return this.fits(item);
+  canBe(item: WireItem): boolean {
+    if (!this.call) return this.fits(item);
     const whole = argumentText(item.arguments);
-    const known = this.#call.arguments;
+    const known = this.call.arguments;
     if (!this.closed && this.fits(item)) return true;
     const isSame = this.closed ? whole === known : whole.startsWith(known);
     return isSame && this.fits({ ...item, call_id: null });
   }
 
-  /** Announces a function call. `index`: its position among the reply's calls. */
-  openCall(index: number): void {
-    this.#call = new OpenCall(index, this.#emit);
-  }
-
   /** Adds what an event that announces the item says about it. */
   open(item: WireItem): void {
     this.#name ||= item.name?.trim() || undefined;
-    if (this.#call) this.#showCall();
+    if (this.call) this.#showCall();
     else if (!this.closed) this.#showTool(toHostedTool(item, this.#toolId, false), {});
   }
 
   /** Adds the deltas of a text, which may be empty. */
   addText(kind: PartKind, index: number, delta: string): void {
-    if (!this.closed) this.#addText(kind, index, delta);
+    const part = this.#part(kind, index);
+    part.text += delta;
+    const type = kind === 'content' ? 'text' : 'thinking';
+    if (delta) this.#emit({ type, id: part.id, delta });
   }
 
   /** Adds the rest of a text whose whole is known. */
   completeText(kind: PartKind, index: number, whole: string): void {
     const { text } = this.#part(kind, index);
-    if (whole.startsWith(text)) this.#addText(kind, index, whole.slice(text.length));
+    if (whole.startsWith(text)) this.addText(kind, index, whole.slice(text.length));
   }
 
   addAnnotation(index: number, annotation: WireAnnotation): void {
     this.#part('content', index).annotations.push(annotation);
-  }
-
-  addArguments(delta: string): void {
-    if (!this.closed) this.#call?.add(delta);
-  }
-
-  completeArguments(whole: string): void {
-    if (!this.closed) this.#call?.complete(whole);
   }
 
   /**
@@ -133,29 +136,23 @@ export class OpenItem {
   }
 
   /** Shows the output of a built-in tool, which the server sent as an item of its own. */
-  settle(output: WireItem): void {
+  addOutput(output: WireItem): void {
     this.#output = outputOf(output) ?? null;
     if (this.closed) this.#addMissing();
   }
 
   /** Ends an item that the server did not finish, at the end of the reply. */
   end(): void {
-    if (this.#call) this.#call.show(this.#anyId, this.#name ?? '');
+    if (this.call) this.call.show(this.#anyId, this.#name ?? '');
     else if (!this.closed && this.type === 'message') this.#closeMessage({});
   }
 
   #addMissing(): void {
     const item = this.#fields;
-    if (this.#call) this.#closeCall(this.#call, item);
+    if (this.call) this.#closeCall(this.call, item);
     else if (this.type === 'message') this.#closeMessage(item);
     else if (this.type === 'reasoning') this.#closeReasoning(item);
     else this.#closeHosted(item);
-  }
-
-  #addText(kind: PartKind, index: number, delta: string): void {
-    const part = this.#part(kind, index);
-    part.text += delta;
-    if (delta) this.#emit({ type: typeOf(kind), id: part.id, delta });
   }
 
   /** Adds the missing texts of a kind. Events without an index belong to one text. */
@@ -168,7 +165,7 @@ export class OpenItem {
 
   #closeMessage({ content, phase }: WireItem): void {
     this.#completeAll('content', content);
-    const responses = this.#keep({ item: phase ? { phase } : undefined });
+    const responses = this.#keep(phase ? { phase } : undefined);
     for (const part of this.#parts) {
       if (!part.text) continue;
       const cited = content?.[part.index]?.annotations;
@@ -185,10 +182,7 @@ export class OpenItem {
     const kept = fieldsOf(item, /^(content|summary|status)$/);
     for (const part of shown.length ? shown : [this.#part('summary', 0)]) {
       const isLast = part === shown.at(-1) || !shown.length;
-      const providerMetadata = this.#keep({
-        item: isLast ? kept : undefined,
-        part: part.kind === 'reasoning' ? 'content' : undefined,
-      });
+      const providerMetadata = this.#keep(isLast ? kept : undefined, part.kind === 'reasoning');
       this.#emit({ type: 'thinking', id: part.id, delta: '', providerMetadata });
     }
   }
@@ -197,8 +191,7 @@ export class OpenItem {
     this.#name ||= item.name?.trim() || undefined;
     call.complete(argumentText(item.arguments));
     const { type: _type, id: _id, ...rest } = fieldsOf(item, heldByBlock);
-    const kept = Object.keys(rest).length ? rest : undefined;
-    call.keep(this.#keep({ item: kept }));
+    call.keep(this.#keep(Object.keys(rest).length ? rest : undefined));
     this.#showCall();
   }
 
@@ -208,7 +201,7 @@ export class OpenItem {
       this.#emit({ type: 'file', mediaType: `image/${item.output_format || 'png'}`, data: image });
       this.#hasFile = true;
     }
-    const kept = this.#keep({ item: fieldsOf(item, image ? /^result$/ : /^$/) });
+    const kept = this.#keep(fieldsOf(item, image ? /^result$/ : /^$/));
     const tool = toHostedTool(item, this.#toolId, true);
     const output = this.#output === undefined ? {} : { output: this.#output };
     this.#showTool(tool && { ...tool, ...output }, kept);
@@ -224,7 +217,7 @@ export class OpenItem {
   }
 
   #showCall(): void {
-    if (this.callId && this.#name) this.#call?.show(this.#anyId, this.#name);
+    if (this.callId && this.#name) this.call?.show(this.#anyId, this.#name);
   }
 
   get #anyId(): string {
@@ -239,17 +232,12 @@ export class OpenItem {
     return `item-${this.#index}`;
   }
 
-  #keep({
-    item,
-    part,
-  }: {
-    item?: JsonObject | undefined;
-    part?: 'content' | undefined;
-  }): JsonObject {
+  /** Returns the metadata of a block of this item. `item`: fields that a later request sends. */
+  #keep(item?: JsonObject, isFull = false): JsonObject {
     const kept: KeptItem = {
       index: this.#index,
       ...(item && { origin: this.#origin, item }),
-      ...(part && { part }),
+      ...(isFull && { part: 'content' }),
     };
     return { responses: { ...kept } };
   }
@@ -264,15 +252,11 @@ export class OpenItem {
   }
 }
 
-function typeOf(kind: PartKind): 'text' | 'thinking' {
-  return kind === 'content' ? 'text' : 'thinking';
-}
-
-/** Returns a copy of the item without the fields that `isLeftOut` matches, or that are null. */
+/** Returns the item without the fields that `isLeftOut` matches, or that are null. */
 function fieldsOf(item: WireItem, isLeftOut: RegExp): JsonObject {
-  const entries = Object.entries(jsonCopy(item) as JsonObject);
+  const entries = Object.entries(item as JsonObject);
   return Object.fromEntries(
-    entries.filter(([key, value]) => value !== null && !isLeftOut.test(key)),
+    entries.filter(([key, value]) => value != null && !isLeftOut.test(key)),
   );
 }
 

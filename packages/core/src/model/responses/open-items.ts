@@ -1,4 +1,4 @@
-import type { Emit } from './open-call.ts';
+import { OpenCall, type Emit } from './open-call.ts';
 import { OpenItem } from './open-item.ts';
 import type { WireItem } from './responses-wire.ts';
 
@@ -16,21 +16,18 @@ const maxNewest = 256;
 export class OpenItems {
   readonly #origin: string;
   readonly #emit: Emit;
-  readonly #all: OpenItem[] = [];
+  readonly all: OpenItem[] = [];
   readonly #byCall: Map<string, OpenItem> = new Map();
   /** Items by type and id. `undefined` if several items have the same id. */
   readonly #byId: Map<string, OpenItem | undefined> = new Map();
   readonly #byPlace: Map<number, OpenItem[]> = new Map();
   readonly #indexes: Set<number> = new Set();
   #next = 0;
+  #calls = 0;
 
   constructor(origin: string, emit: Emit) {
     this.#origin = origin;
     this.#emit = emit;
-  }
-
-  get all(): readonly OpenItem[] {
-    return this.#all;
   }
 
   /** Returns the item that an event announces. It is a new one, unless the event repeats it. */
@@ -41,7 +38,7 @@ export class OpenItems {
     // The next events of a repeated item may have only its new position.
     if (named && place != null) this.#putAt(place, named);
     const known = named ?? (place == null ? undefined : this.#at(place, isSame));
-    return this.#learn(known ?? this.#create(item, place), item);
+    return this.#noteIds(known ?? this.#create(item, place), item);
   }
 
   /** Returns the item that an event reports as finished. */
@@ -50,8 +47,8 @@ export class OpenItems {
       this.#named(item) ??
       this.#at(place, (open) => !open.closed && open.fits(item)) ??
       this.#at(place, (open) => open.hasSameContent(item)) ??
-      (place == null ? undefined : this.#at(place, (open) => !open.closed && open.mayBe(item)));
-    return this.#learn(known ?? this.#create(item, place), item);
+      (place == null ? undefined : this.#at(place, (open) => !open.closed && open.canBe(item)));
+    return this.#noteIds(known ?? this.#create(item, place), item);
   }
 
   /** Returns the item of an event that adds to it. Creates it if the server did not announce it. */
@@ -61,7 +58,7 @@ export class OpenItems {
       this.#named(item) ??
       this.#at(place, (open) => !open.closed && open.fits(item)) ??
       this.#at(place, (open) => open.fits(item));
-    return this.#learn(known ?? this.#create(item, place), item);
+    return this.#noteIds(known ?? this.#create(item, place), item);
   }
 
   /** Returns the call whose output a separate item has. */
@@ -76,11 +73,11 @@ export class OpenItems {
    * has more items than the events.
    */
   listed(output: readonly WireItem[]): readonly (OpenItem | undefined)[] {
-    const isLonger = output.length > this.#all.length;
+    const isLonger = output.length > this.all.length;
     return output.map((item, index) => {
-      const known = this.#named(item) ?? this.#at(index, (open) => open.mayBe(item));
+      const known = this.#named(item) ?? this.#at(index, (open) => open.canBe(item));
       const open = known ?? (isLonger ? this.#create(item, index) : undefined);
-      return open && this.#learn(open, item);
+      return open && this.#noteIds(open, item);
     });
   }
 
@@ -94,15 +91,17 @@ export class OpenItems {
 
   /** Returns the newest item that passes the test, at a place or in the whole reply. */
   #at(place: Place, test: (open: OpenItem) => boolean): OpenItem | undefined {
-    const items = place == null ? this.#all : (this.#byPlace.get(place) ?? []);
+    const items = place == null ? this.all : (this.#byPlace.get(place) ?? []);
     return items.slice(-maxNewest).findLast(test);
   }
 
   #create(item: WireItem, place: Place): OpenItem {
     const isFree = place != null && !this.#indexes.has(place);
     const index = isFree ? place : this.#next;
-    const open = new OpenItem(index, this.#origin, item.type, this.#emit);
-    this.#all.push(open);
+    const call =
+      item.type === 'function_call' ? new OpenCall(this.#calls++, this.#emit) : undefined;
+    const open = new OpenItem({ index, origin: this.#origin, type: item.type, call }, this.#emit);
+    this.all.push(open);
     this.#indexes.add(index);
     this.#next = Math.max(this.#next, index + 1);
     this.#putAt(place ?? index, open);
@@ -116,7 +115,7 @@ export class OpenItems {
   }
 
   /** Keeps the first ids of an item, because later events use these ids. */
-  #learn(open: OpenItem, { id, call_id: callId }: WireItem): OpenItem {
+  #noteIds(open: OpenItem, { id, call_id: callId }: WireItem): OpenItem {
     if (id && !open.id) {
       const key = `${open.type} ${id}`;
       this.#byId.set(key, this.#byId.has(key) ? undefined : open);

@@ -1,3 +1,4 @@
+import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentError } from '../../error/agent-error.ts';
@@ -122,7 +123,7 @@ test('a request of openaiResponses() stores nothing and asks for encrypted reaso
       },
       { type: 'web_search' },
     ],
-  });
+  } satisfies OpenAI.Responses.ResponseCreateParamsStreaming);
 });
 
 test.for([{ seed: 7 }, { stop: ['END'] }])(

@@ -73,7 +73,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     origin,
     features,
     reasoning: options.reasoning,
-    builtInTools: options.builtInTools,
+    builtInTools: options.builtInTools ?? [],
     encryptedReasoning: options.encryptedReasoning ?? !withoutReasoning.test(model),
     previousResponse: options.previousResponse ?? false,
   });

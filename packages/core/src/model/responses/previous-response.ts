@@ -3,43 +3,32 @@ import { isRecord } from '../../message/json/is-record.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { textSum } from '../../message/text-sum.ts';
-import type { ModelDelta } from '../chat-model.ts';
-
-/**
- * Checksums of what a stored response covers. A later request continues from the response only if
- * its conversation still has the same sums. Hence an edit, a guard or a trimmed history makes the
- * request send the whole conversation again.
- */
-export interface ResponseLink {
-  /** Sum of the conversation before the reply. */
-  readonly input: number;
-  /** Sum of the reply's text and tool calls. */
-  readonly reply: number;
-}
 
 /** A stored response that a request continues from. */
 export interface PreviousResponse {
   readonly id: string;
+  readonly message: Msg;
   /** Index of the first message that the provider does not have. */
   readonly next: number;
 }
 
 /**
  * Returns the last response whose conversation is unchanged. `sums` has, for each message, the sum of
- * the conversation before it.
+ * the conversation before it. A reply keeps the sums of its request and of itself. Hence an edit, a
+ * guard or a trimmed history makes the request send the whole conversation again.
  */
 export function previousResponse(
   messages: readonly Msg[],
   sums: readonly number[],
 ): PreviousResponse | undefined {
-  for (let index = messages.length - 1; index >= 0; index--) {
+  for (let index = sums.length - 2; index >= 0; index--) {
     const message = messages[index]!;
     const id = message.metadata?.['id'];
     const link = message.metadata?.['responses'];
     if (typeof id !== 'string' || !isRecord(link) || link['input'] !== sums[index]) continue;
     const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-    const reply = new ReplySum(text, toolUsesOf(message).map(argumentsOf));
-    if (link['reply'] === reply.value) return { id, next: index + 1 };
+    const sum = replySum(text, toolUsesOf(message).map(argumentsOf));
+    if (link['reply'] === sum) return { id, message, next: index + 1 };
   }
   return undefined;
 }
@@ -62,23 +51,7 @@ export function conversationSums(
   };
 }
 
-/** Checksum of a reply, from its deltas or from the stored message. */
-export class ReplySum {
-  #text: string;
-  readonly #calls: string[];
-
-  constructor(text = '', calls: readonly string[] = []) {
-    this.#text = text;
-    this.#calls = [...calls];
-  }
-
-  add(delta: ModelDelta): void {
-    if (delta.type === 'text') this.#text += delta.delta;
-    if (delta.type === 'tool-input')
-      this.#calls[delta.index] = (this.#calls[delta.index] ?? '') + delta.delta;
-  }
-
-  get value(): number {
-    return textSum(JSON.stringify([this.#text, this.#calls.map((call) => call || '{}')]));
-  }
+/** Returns the checksum of a reply's text and of the arguments of its tool calls. */
+export function replySum(text: string, calls: readonly string[]): number {
+  return textSum(JSON.stringify([text, calls.map((call) => call || '{}')]));
 }

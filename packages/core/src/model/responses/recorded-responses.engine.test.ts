@@ -42,7 +42,7 @@ const bytesOf = (name: string): Uint8Array => new TextEncoder().encode(fixture(`
 const goldenOf = (name: string): Golden => JSON.parse(fixture(`${name}.json`)) as Golden;
 
 function replay(bytes: Uint8Array, size: number): Outcome {
-  const reply = new EventReply(new ResponsesDecoder({ origin: 'host' }));
+  const reply = new EventReply(new ResponsesDecoder('host'));
   const deltas: ModelDelta[] = [];
   for (let start = 0; start < bytes.length && !reply.error; start += size)
     deltas.push(...reply.push(bytes.subarray(start, start + size)));

@@ -56,7 +56,7 @@ const argumentsDelta = (id: number, output_index: number, delta: string): Fields
 });
 
 function read(...events: readonly (Fields | '[DONE]')[]) {
-  const reply = new EventReply(new ResponsesDecoder({ origin: 'host' }));
+  const reply = new EventReply(new ResponsesDecoder('host'));
   const deltas: ModelDelta[] = [];
   for (const event of events) {
     const data = event === '[DONE]' ? event : JSON.stringify(event);

@@ -39,7 +39,7 @@ const completed = (response: object = {}): Event => ({
 });
 
 function read(...events: readonly (Event | string)[]) {
-  const reply = new EventReply(new ResponsesDecoder({ origin: 'host' }));
+  const reply = new EventReply(new ResponsesDecoder('host'));
   const deltas: ModelDelta[] = [];
   for (const event of events) {
     const data = typeof event === 'string' ? event : JSON.stringify(event);

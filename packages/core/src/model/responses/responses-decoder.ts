@@ -7,43 +7,35 @@ import { errorOfChunk } from '../http/provider-error.ts';
 import { isIgnored } from './responses-wire.ts';
 import type { OpenItem, PartKind } from './open-item.ts';
 import { OpenItems } from './open-items.ts';
-import { ReplySum, type ResponseLink } from './previous-response.ts';
+import { replySum } from './previous-response.ts';
 import type { WireEvent, WireItem, WireResponse, WireResponseUsage } from './responses-wire.ts';
-
-export interface ResponsesDecoderOptions {
-  /** Host of the server. */
-  readonly origin: string;
-  /** Id of the response that the events continue. */
-  readonly id?: string | undefined;
-  /** Checksum of the request's input, if a later request may continue from this response. */
-  readonly inputSum?: number | undefined;
-}
 
 /** Decoder for the events of the Responses API. */
 export class ResponsesDecoder implements ReplyDecoder {
-  readonly #options: ResponsesDecoderOptions;
+  readonly #origin: string;
+  readonly #inputSum: number | undefined;
   #items: OpenItems;
-  #sum = new ReplySum();
-  #calls = 0;
   #unknownEvents = 0;
-  #sequence = 0;
   /** Number of the last event before the connection broke. */
   #seen = 0;
-  #id: string | undefined;
   #model: string | undefined;
   #response: WireResponse | undefined;
   #heldAnnotations = 0;
   /** Where the deltas of the current event go. */
   #sink: ModelDelta[] = [];
-  readonly #emit = (delta: ModelDelta): void => {
-    this.#sink.push(delta);
-    if (this.#options.inputSum !== undefined) this.#sum.add(delta);
-  };
+  /** Id of the response; `undefined` before its first event. */
+  id: string | undefined;
+  /** Number of the last event. */
+  sequence = 0;
 
-  constructor(options: ResponsesDecoderOptions) {
-    this.#options = options;
-    this.#items = new OpenItems(options.origin, this.#emit);
-    this.#id = options.id;
+  /**
+   * `origin`: host of the server. `inputSum`: checksum of the request's input, if a later request may
+   * continue from this response.
+   */
+  constructor(origin: string, inputSum?: number) {
+    this.#origin = origin;
+    this.#inputSum = inputSum;
+    this.#items = this.#noItems();
   }
 
   get finished(): boolean {
@@ -58,32 +50,22 @@ export class ResponsesDecoder implements ReplyDecoder {
     return this.#items.all.length * itemLength + this.#heldAnnotations;
   }
 
-  /** Id of the response; `undefined` before its first event. */
-  get id(): string | undefined {
-    return this.#id;
-  }
-
   /** Whether the events have numbers. True before the first event. */
   get isNumbered(): boolean {
-    return this.#sequence > 0 || this.#items.all.length === 0;
-  }
-
-  /** Number of the last event. */
-  get sequence(): number {
-    return this.#sequence;
+    return this.sequence > 0 || this.#items.all.length === 0;
   }
 
   /** Prepares for a connection that continues the reply. Some servers send earlier events again. */
   resume(): void {
-    this.#seen = this.#sequence;
+    this.#seen = this.sequence;
   }
 
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
-    const fields = (isRecord(chunk) ? chunk : {}) as Fields;
-    const { type, object } = fields;
+    const event = Object(chunk) as WireEvent;
+    const { type } = event;
     if (isErrorEvent || type === 'error') return errorOfChunk(chunk, true);
-    const response = object === 'response' ? fields : fields.response;
-    if (type === 'response.cancelled' || response?.status === 'cancelled') return cancelledError();
+    const response = event.object === 'response' ? (event as WireResponse) : event.response;
+    if (type === 'response.cancelled' || response?.status === 'cancelled') return canceledError();
     if (type === 'response.failed' || response?.status === 'failed')
       return errorOfChunk({ error: response?.error ?? {} }, true);
     // A server that knows no Responses API answers with its own error object.
@@ -92,62 +74,61 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   decode(chunk: unknown, sink: ModelDelta[]): void {
     if (!isRecord(chunk)) return;
-    const { sequence_number: sequence } = chunk as WireEvent;
+    const event: WireEvent = chunk;
+    const { sequence_number: sequence } = event;
     if (this.#seen && sequence != null && sequence <= this.#seen) return;
-    if (sequence != null) this.#sequence = sequence;
+    this.sequence = sequence ?? this.sequence;
     this.#sink = sink;
-    const kind = textKind(chunk);
-    if (chunk['object'] === 'response') this.#finish(chunk as WireResponse);
-    else if (kind) this.#text(kind, chunk);
-    else this.#decodeEvent(chunk);
+    const kind = textKind(event);
+    if (event.object === 'response') this.#finish(chunk);
+    else if (kind) this.#text(kind, event);
+    else this.#decodeEvent(event);
   }
 
   end(): ModelDelta {
     const { usage, status, incomplete_details: details } = this.#response ?? {};
-    const { inputSum } = this.#options;
-    const link: ResponseLink | undefined =
-      inputSum === undefined ? undefined : { input: inputSum, reply: this.#sum.value };
     return {
       type: 'finish',
       reason: this.#reason(status, details?.reason),
       ...(usage && { usage: toUsage(usage) }),
       metadata: {
-        ...(this.#id && { id: this.#id }),
+        ...(this.id && { id: this.id }),
         ...(this.#model && { model: this.#model }),
-        ...(link && { responses: { ...link } }),
+        ...(this.#inputSum !== undefined && {
+          responses: { input: this.#inputSum, reply: this.#replySum() },
+        }),
         ...(this.#unknownEvents && { unknownEvents: this.#unknownEvents }),
       },
     };
   }
 
   #decodeEvent(event: WireEvent): void {
+    const { item, output_index: place, annotation } = event;
     switch (event.type) {
       case 'response.created':
         if (this.finished || this.#items.all.length) this.#restart();
-        return this.#about(event.response ?? {});
+        return this.#about(event.response);
       case 'response.in_progress':
       case 'response.queued':
-        return this.#about(event.response ?? {});
+        return this.#about(event.response);
       case 'response.output_item.added':
-        if (event.item) this.#open(event.item, event.output_index);
+        if (item) this.#items.announced(item, place).open(item);
         return;
       case 'response.output_item.done':
-        if (event.item)
-          this.#close(this.#items.finished(event.item, event.output_index), event.item);
+        if (item) this.#close(this.#items.finished(item, place), item);
         return;
       case 'response.output_text.annotation.added':
-        if (event.annotation) {
-          this.#item('message', event).addAnnotation(event.content_index ?? 0, event.annotation);
-          this.#heldAnnotations += JSON.stringify(event.annotation).length;
-        }
+        if (!annotation) return;
+        this.#item('message', event)?.addAnnotation(event.content_index ?? 0, annotation);
+        this.#heldAnnotations += JSON.stringify(annotation).length;
         return;
       case 'response.function_call_arguments.delta':
-        return this.#item('function_call', event).addArguments(deltaOf(event));
+        return this.#item('function_call', event)?.call?.add(deltaOf(event));
       case 'response.function_call_arguments.done':
-        return this.#item('function_call', event).completeArguments(event.arguments ?? '');
+        return this.#item('function_call', event)?.call?.complete(event.arguments ?? '');
       case 'response.completed':
       case 'response.done':
-        return this.#finish(event.response ?? {});
+        return this.#finish({ ...event.response });
       case 'response.incomplete':
         return this.#finish({ status: 'incomplete', ...event.response });
       default:
@@ -157,52 +138,40 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   /** Starts again: some gateways ask twice in one stream, and the last response counts. */
   #restart(): void {
-    this.#items = new OpenItems(this.#options.origin, this.#emit);
-    this.#sum = new ReplySum();
-    this.#calls = 0;
+    this.#items = this.#noItems();
     this.#response = undefined;
-    this.#emit({ type: 'reset', reason: 'restart' });
+    this.#sink.push({ type: 'reset', reason: 'restart' });
+  }
+
+  #noItems(): OpenItems {
+    return new OpenItems(this.#origin, (delta) => void this.#sink.push(delta));
   }
 
   /** Adds text, or what is missing of a whole text. A whole text may be in a part. */
   #text(kind: PartKind, event: WireEvent): void {
     const index = (kind === 'summary' ? event.summary_index : event.content_index) ?? 0;
+    const itemType = kind === 'content' ? 'message' : 'reasoning';
     if (event.type?.endsWith('.delta'))
-      return this.#item(itemTypes[kind], event).addText(kind, index, deltaOf(event));
+      return this.#item(itemType, event)?.addText(kind, index, deltaOf(event));
     const { text, refusal } = event.part ?? event;
     const whole = text || refusal;
-    const open = whole && this.#item(itemTypes[kind], event);
-    if (open && !open.closed) open.completeText(kind, index, whole);
-  }
-
-  #open(item: WireItem, place: WireEvent['output_index']): void {
-    const open = this.#items.announced(item, place);
-    this.#count(open);
-    open.open(item);
+    if (whole) this.#item(itemType, event)?.completeText(kind, index, whole);
   }
 
   #close(open: OpenItem, item: WireItem): void {
-    this.#count(open);
     open.close(item);
-    const call = this.#items.callOf(item);
-    call?.settle(item);
+    this.#items.callOf(item)?.addOutput(item);
   }
 
-  /** Returns the item of an event that adds to an item of this type. */
-  #item(type: string, { item_id: id, output_index: place }: WireEvent): OpenItem {
+  /** Returns the item to which an event adds. `undefined` if the item is finished. */
+  #item(type: string, { item_id: id, output_index: place }: WireEvent): OpenItem | undefined {
     const open = this.#items.mentioned(type, id, place);
-    this.#count(open);
-    return open;
+    return open.closed ? undefined : open;
   }
 
-  /** Gives a function call its position among the reply's calls, at its first event. */
-  #count(open: OpenItem): void {
-    if (open.type === 'function_call' && !open.isCall) open.openCall(this.#calls++);
-  }
-
-  #about({ id, model }: WireResponse = {}): void {
-    this.#id = id || this.#id;
-    this.#model = model || this.#model;
+  #about(response: WireResponse | null | undefined): void {
+    this.id = response?.id || this.id;
+    this.#model = response?.model || this.#model;
   }
 
   #finish(response: WireResponse): void {
@@ -223,7 +192,13 @@ export class ResponsesDecoder implements ReplyDecoder {
   #reason(status: string | null | undefined, cause: string | null | undefined): string {
     if (cause === 'max_output_tokens' || cause === 'max_tokens') return 'length';
     if (status === 'incomplete') return cause || 'incomplete';
-    return this.#calls ? 'tool_calls' : 'stop';
+    return this.#items.all.some(({ call }) => call) ? 'tool_calls' : 'stop';
+  }
+
+  #replySum(): number {
+    const items = this.#items.all;
+    const calls = items.flatMap(({ call }) => (call ? [call.arguments] : []));
+    return replySum(items.map(({ text }) => text).join(''), calls);
   }
 }
 
@@ -240,26 +215,15 @@ const textKinds: ReadonlyMap<string, PartKind> = new Map([
 function textKind({ type, part }: WireEvent): PartKind | undefined {
   if (type === 'response.content_part.done')
     return part?.type === 'reasoning_text' ? 'reasoning' : 'content';
-  const name = /^response\.(\w+)\.(?:delta|done)$/.exec(type ?? '')?.[1];
-  return name === undefined ? undefined : textKinds.get(name);
+  const name = /^response\.(\w+)\.(?:delta|done)$/.exec(type ?? '')?.[1] ?? '';
+  return textKinds.get(name);
 }
-
-/** Types of the items that have the kinds of text. */
-const itemTypes = { content: 'message', summary: 'reasoning', reasoning: 'reasoning' } as const;
 
 /** Characters that an item without content counts for. */
 const itemLength = 256;
 
-interface Fields {
-  readonly type?: unknown;
-  readonly object?: unknown;
-  readonly error?: unknown;
-  readonly status?: unknown;
-  readonly response?: WireResponse | null;
-}
-
 /** Returns the error of a response that somebody has canceled at the provider. */
-function cancelledError(): AgentError {
+function canceledError(): AgentError {
   return new AgentError('MODEL_SERVER', 'The response was canceled at the provider.', {
     details: { providerCode: 'response_cancelled' },
   });

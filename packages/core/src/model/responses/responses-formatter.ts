@@ -1,5 +1,5 @@
-import { list, memoize } from '../formatter.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { jsonWithLists, memoize } from '../formatter.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { isNewestReplyEdited } from '../../message/edited-call.ts';
 import { plainText } from '../../message/media.ts';
@@ -7,14 +7,14 @@ import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { isStrict } from '../openai/openai-formatter.ts';
-import { conversationSums, previousResponse, type PreviousResponse } from './previous-response.ts';
+import type { WireObject } from '../openai/openai-messages.ts';
+import { conversationSums, previousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type InputFormat } from './responses-input.ts';
-import type { WireReasoning, WireRequest, WireTool, WireToolChoice } from './responses-wire.ts';
 
 export interface ResponsesFormat extends InputFormat {
   readonly model: string;
-  readonly reasoning?: WireReasoning | undefined;
-  readonly builtInTools?: readonly JsonObject[] | undefined;
+  readonly reasoning: object | undefined;
+  readonly builtInTools: readonly JsonObject[];
   /** Whether to ask for encrypted reasoning, so that later requests can send it back. */
   readonly encryptedReasoning: boolean;
   /** Whether the provider stores responses, and a request continues from the last one. */
@@ -29,9 +29,9 @@ export interface ResponsesRequest {
   /** Whether the body continues from a stored response. */
   readonly continues: boolean;
   /** Notes that the reply is complete. */
-  readonly settle: () => void;
+  readonly complete: () => void;
   /** Checksum of the whole conversation, for a stored response. */
-  readonly inputSum?: number;
+  readonly inputSum: number | undefined;
 }
 
 interface FormatOptions {
@@ -39,12 +39,6 @@ interface FormatOptions {
   readonly whole?: boolean;
   /** Whether the provider continues the reply without a reader. Default: false. */
   readonly background?: boolean;
-}
-
-interface LookBack {
-  readonly base?: Msg | undefined;
-  readonly previous?: PreviousResponse | undefined;
-  readonly inputSum?: number;
 }
 
 /** Wire format of the Responses API. */
@@ -65,7 +59,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
   // Messages with a stored response that a later response continues.
   const continued = new WeakSet<Msg>();
   const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
-  const builtInTools = (format.builtInTools ?? []).map((tool) => JSON.stringify(tool));
+  const builtInTools = format.builtInTools.map((tool) => JSON.stringify(tool));
 
   /** Returns a function that returns the JSON text of the items of each message. */
   const toText = (messages: readonly Msg[]): ((message: Msg) => string) => {
@@ -77,42 +71,35 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
         : itemsText(message);
   };
 
-  /** Finds the stored response that a request continues. `base`: its message. */
-  const lookBack = (messages: readonly Msg[], whole: boolean): LookBack => {
-    if (!format.previousResponse) return {};
-    const sums = sumsOf(messages);
-    const stored = previousResponse(messages, sums);
-    const base = stored && messages[stored.next - 1]!;
-    // A response that is continued and is the last one again has lost its successors to a cut.
-    const previous = base && !whole && !continued.has(base) ? stored : undefined;
-    return { base, previous, inputSum: sums.at(-1)! };
-  };
-
   return {
-    format(request, { whole = false, background = false } = {}) {
-      const { tools } = request;
-      const providerOptions = optionsOf(request);
-      const { instructions, messages } = split(request.messages);
-      const { base, previous, ...sum } = lookBack(messages, whole);
-      const options = withOptions(
-        {
-          ...toWireRequest(request, format, instructions),
-          previous_response_id: previous?.id,
-          ...(background && { background, store: true }),
-        },
-        providerOptions,
-      );
-      const input = messages.slice(previous?.next ?? 0).map(toText(messages));
-      const toolTexts = [...tools.map(toolText), ...builtInTools];
-      const fields = JSON.stringify(options).slice(0, -1);
+    format(request, { whole, background } = {}) {
+      const first = request.messages.findIndex(({ role }) => role !== 'system');
+      const system = request.messages.slice(0, first < 0 ? undefined : first);
+      const messages = request.messages.slice(system.length);
+      const sums = format.previousResponse ? sumsOf(messages) : [];
+      const stored = previousResponse(messages, sums);
+      // A response that is continued and is the last one again has lost its successors to a cut.
+      const previous = stored && !whole && !continued.has(stored.message) ? stored : undefined;
+      const tools = [...request.tools.map(toolText), ...builtInTools];
+      const own = {
+        ...toWireRequest(request, format),
+        instructions: system.map(({ content }) => plainText(content)).join('\n\n') || undefined,
+        tool_choice: tools.length ? toWireChoice(request.toolChoice) : undefined,
+        previous_response_id: previous?.id,
+        ...(background && { background, store: true }),
+      };
+      const input = messages.slice(previous?.next).map(toText(messages));
       return {
-        body: `${fields}${listsText(input, toolTexts, providerOptions)}}`,
+        body: jsonWithLists(withOptions(own, optionsOf(request)), {
+          input,
+          tools: tools.length ? tools : undefined,
+        }),
         lastItem: input.at(-1) ?? '',
         continues: previous !== undefined,
-        settle: () => {
-          if (base) continued.add(base);
+        complete: () => {
+          if (stored) continued.add(stored.message);
         },
-        ...sum,
+        inputSum: sums.at(-1),
       };
     },
   };
@@ -125,41 +112,26 @@ function optionsOf({ providerOptions = {}, messages }: ModelRequest): JsonObject
   return options;
 }
 
-/** Returns the fields of a body that consist of JSON texts, unless the options have them. */
-function listsText(
-  input: readonly string[],
-  tools: readonly string[],
-  options: JsonObject,
-): string {
-  const inputText = 'input' in options ? '' : `,"input":[${list(input)}]`;
-  const hasTools = tools.length > 0 && !('tools' in options);
-  return hasTools ? `${inputText},"tools":[${tools.join()}]` : inputText;
+interface WireRequest extends WireObject {
+  readonly include: readonly string[] | undefined;
+  readonly text: WireObject | undefined;
 }
 
 function toWireRequest(
-  { maxTokens, temperature, topP, toolChoice, tools, responseSchema }: ModelRequest,
-  { model, reasoning, builtInTools, encryptedReasoning, previousResponse: stores }: ResponsesFormat,
-  instructions: string,
+  { maxTokens, temperature, topP, responseSchema: schema }: ModelRequest,
+  { model, reasoning, encryptedReasoning, previousResponse: store }: ResponsesFormat,
 ): WireRequest {
-  const hasTools = tools.length > 0 || !!builtInTools?.length;
   return {
     model,
     stream: true,
-    store: stores,
-    include: encryptedReasoning && !stores ? ['reasoning.encrypted_content'] : undefined,
-    instructions: instructions || undefined,
+    store,
+    include: encryptedReasoning && !store ? ['reasoning.encrypted_content'] : undefined,
     max_output_tokens: maxTokens,
     temperature,
     top_p: topP,
     reasoning,
-    tool_choice: hasTools ? toWireChoice(toolChoice) : undefined,
-    text: responseSchema && {
-      format: {
-        type: 'json_schema',
-        name: 'response',
-        schema: responseSchema,
-        strict: isStrict(responseSchema),
-      },
+    text: schema && {
+      format: { type: 'json_schema', name: 'response', schema, strict: isStrict(schema) },
     },
   };
 }
@@ -168,36 +140,21 @@ function toWireRequest(
  * Merges `text`, so that an option such as `verbosity` keeps the schema, and the list `include`, so
  * that the reply keeps encrypted reasoning. Other fields replace.
  */
-function withOptions(request: WireRequest, options: JsonObject): JsonObject {
-  const own = request as unknown as JsonObject;
-  const text: JsonValue | undefined = isRecord(options['text']) ? options['text'] : undefined;
-  const { include } = options;
+function withOptions(own: WireRequest, options: JsonObject): WireObject {
+  const { include, text } = options;
   return {
     ...own,
     ...options,
-    ...(Array.isArray(include) && {
-      include: [...new Set([...(request.include ?? []), ...include])],
-    }),
-    ...(text && request.text && { text: { ...(own['text'] as JsonObject), ...text } }),
-  } as JsonObject;
+    ...(Array.isArray(include) && { include: [...new Set([...(own.include ?? []), ...include])] }),
+    ...(isRecord(text) && { text: { ...own.text, ...text } }),
+  };
 }
 
-/** Splits off the system messages at the start: they are the instructions of a request. */
-function split(messages: readonly Msg[]): {
-  readonly instructions: string;
-  readonly messages: readonly Msg[];
-} {
-  const first = messages.findIndex(({ role }) => role !== 'system');
-  const end = first < 0 ? messages.length : first;
-  const system = messages.slice(0, end).map(({ content }) => plainText(content));
-  return { instructions: system.join('\n\n'), messages: messages.slice(end) };
-}
-
-function toWireTool({ name, description, parameters, strict = false }: ToolSchema): WireTool {
+function toWireTool({ name, description, parameters, strict = false }: ToolSchema): WireObject {
   // The API makes a schema strict if the field is missing.
   return { type: 'function', name, description, parameters, strict };
 }
 
-function toWireChoice(choice: ToolChoice | undefined): WireToolChoice | undefined {
+function toWireChoice(choice: ToolChoice | undefined): unknown {
   return typeof choice === 'object' ? { type: 'function', name: choice.name } : choice;
 }

@@ -1,3 +1,4 @@
+import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import type { ContentBlock } from '../../message/content-block.ts';
 import { assistantMessage, createMessage, userMessage } from '../../message/create-message.ts';
@@ -42,7 +43,7 @@ test('text is sent as a string, and media are sent as parts', () => {
         { type: 'input_file', file_url: 'https://a.example/b.pdf' },
         { type: 'input_file', filename: 'c.pdf', file_data: 'data:application/pdf;base64,AA==' },
         { type: 'input_text', text: expect.stringContaining('d.mp3') },
-      ],
+      ] satisfies OpenAI.Responses.ResponseInputContent[],
     },
   ]);
 });

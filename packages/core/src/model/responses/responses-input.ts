@@ -8,7 +8,7 @@ import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures } from '../chat-model.ts';
 import type { WireObject } from '../openai/openai-messages.ts';
 import { isForClient } from './hosted-tool-item.ts';
-import type { KeptItem, WireInputPart, WireItem } from './responses-wire.ts';
+import type { KeptItem, WireItem } from './responses-wire.ts';
 
 export interface InputFormat {
   readonly features: ModelFeatures;
@@ -178,15 +178,15 @@ function keptItem({ providerMetadata }: ContentBlock): KeptItem | undefined {
 function toContent(
   content: readonly ContentBlock[],
   { features }: InputFormat,
-): string | readonly WireInputPart[] {
-  const parts = content.flatMap((block): WireInputPart[] => {
+): string | readonly WireObject[] {
+  const parts = content.flatMap((block): WireObject[] => {
     if (block.type === 'text') return [{ type: 'input_text', text: block.text }];
     return isMedia(block) ? [toInputMedia(block, features)] : [];
   });
-  return parts.every(({ type }) => type === 'input_text') ? plainText(content) : parts;
+  return parts.every((part) => part['type'] === 'input_text') ? plainText(content) : parts;
 }
 
-function toInputMedia(block: MediaBlock, { media }: ModelFeatures): WireInputPart {
+function toInputMedia(block: MediaBlock, { media }: ModelFeatures): WireObject {
   const { type, name } = block;
   const source = inlineSource(block.source);
   if (media.includes(type)) {

@@ -56,7 +56,7 @@ const message = (id: string, text = ''): Fields => ({
 
 /** Returns the blocks of the reply that has these events. */
 function contentOf(...events: readonly Fields[]): readonly ContentBlock[] {
-  const reply = new EventReply(new ResponsesDecoder({ origin: 'host' }));
+  const reply = new EventReply(new ResponsesDecoder('host'));
   const assembler = new ReplyAssembler({ messageId: 'm', toolUseId: (given) => given || 'own' });
   const deltas = events.flatMap((event) =>
     reply.push(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`)),

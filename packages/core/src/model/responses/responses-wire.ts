@@ -6,6 +6,8 @@ import type { JsonObject } from '../../message/json/json.ts';
  */
 export interface WireEvent {
   readonly type?: string | null;
+  /** `response` if a server that does not stream sent a whole reply. */
+  readonly object?: string | null;
   readonly sequence_number?: number | null;
   readonly response?: WireResponse | null;
   readonly item?: WireItem | null;
@@ -29,13 +31,8 @@ export interface WireResponse {
   readonly status?: string | null;
   readonly output?: readonly (WireItem | null)[] | null;
   readonly usage?: WireResponseUsage | null;
-  readonly error?: WireResponseError | null;
+  readonly error?: { readonly code?: string | null; readonly message?: string | null } | null;
   readonly incomplete_details?: { readonly reason?: string | null } | null;
-}
-
-export interface WireResponseError {
-  readonly code?: string | null;
-  readonly message?: string | null;
 }
 
 /**
@@ -82,59 +79,6 @@ export interface WireResponseUsage {
   readonly output_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
 }
 
-/** Body of a request. */
-export interface WireRequest {
-  readonly model: string;
-  readonly stream: true;
-  readonly store: boolean;
-  readonly background?: true | undefined;
-  readonly instructions?: string | undefined;
-  readonly include?: 'reasoning.encrypted_content'[] | undefined;
-  readonly max_output_tokens?: number | undefined;
-  readonly temperature?: number | undefined;
-  readonly top_p?: number | undefined;
-  readonly previous_response_id?: string | undefined;
-  readonly reasoning?: WireReasoning | undefined;
-  readonly text?: { readonly format?: WireTextFormat } | undefined;
-  readonly tool_choice?: WireToolChoice | undefined;
-}
-
-export interface WireReasoning {
-  readonly effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
-  readonly summary?: 'auto' | 'concise' | 'detailed';
-}
-
-export interface WireTextFormat {
-  readonly type: 'json_schema';
-  readonly name: string;
-  readonly schema: Record<string, unknown>;
-  readonly strict: boolean;
-}
-
-export type WireToolChoice =
-  | 'auto'
-  | 'none'
-  | 'required'
-  | { readonly type: 'function'; readonly name: string };
-
-export interface WireTool {
-  readonly type: 'function';
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: Record<string, unknown>;
-  readonly strict: boolean;
-}
-
-export type WireInputPart =
-  | { readonly type: 'input_text'; readonly text: string }
-  | { readonly type: 'input_image'; readonly image_url: string; readonly detail: 'auto' }
-  | {
-      readonly type: 'input_file';
-      readonly filename?: string;
-      readonly file_data?: string;
-      readonly file_url?: string;
-    };
-
 /**
  * What a block keeps of its item, under `providerMetadata.responses`, so that a later request can
  * send the item back.
@@ -152,32 +96,11 @@ export interface KeptItem {
 
 /**
  * Events that add nothing to a reply: the finished item repeats their content, or they only report
- * progress.
+ * progress, such as `response.web_search_call.searching`.
  */
-const ignoredEvents = [
-  'response.audio.delta',
-  'response.audio.done',
-  'response.audio.transcript.delta',
-  'response.audio.transcript.done',
-  'response.code_interpreter_call_code.delta',
-  'response.code_interpreter_call_code.done',
-  'response.compaction.compacting',
-  'response.content_part.added',
-  'response.custom_tool_call_input.delta',
-  'response.custom_tool_call_input.done',
-  'response.mcp_call_arguments.delta',
-  'response.mcp_call_arguments.done',
-  'response.reasoning_summary_part.added',
-  'response.apply_patch_call_operation_diff.delta',
-  'response.apply_patch_call_operation_diff.done',
-  'keepalive',
-] as const;
-
-export type IgnoredEvent = (typeof ignoredEvents)[number];
-
-/** Progress of built-in tools: `response.web_search_call.searching`, `response.mcp_call.failed`. */
-const progress = /^response\.(\w+_call(_command|_output_content)?|mcp_list_tools)\.\w+$/;
+const ignored =
+  /^(keepalive|response\.(\w+_call(_\w+)?|mcp_list_tools|compaction|audio(\.transcript)?)\.\w+|response\.\w+_part\.added)$/;
 
 export function isIgnored(type: string | null | undefined): boolean {
-  return !!type && ((ignoredEvents as readonly string[]).includes(type) || progress.test(type));
+  return ignored.test(type ?? '');
 }

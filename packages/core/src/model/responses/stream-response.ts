@@ -7,7 +7,7 @@ import type { ResponsesFormatter, ResponsesRequest } from './responses-formatter
 
 /** One request to the Responses API, and how to send it. */
 export interface Exchange {
-  readonly http: Omit<HttpRequest, 'body' | 'onRead'>;
+  readonly http: HttpRequest;
   /** Host of the server. */
   readonly origin: string;
   readonly model: string;
@@ -16,34 +16,31 @@ export interface Exchange {
 }
 
 /** Sends a request and yields the deltas of the reply. */
-export async function* streamResponse(
-  exchange: Exchange,
-): AsyncGenerator<readonly ModelDelta[], void> {
-  const { http, origin, formatter, request } = exchange;
-  yield* withWhole(
-    (whole) => formatter.format(request, { whole }),
-    ({ body, inputSum }) =>
-      streamReply(() => ({ ...http, body }), new ResponsesDecoder({ origin, inputSum })),
-  );
+export function streamResponse(exchange: Exchange): AsyncIterable<readonly ModelDelta[]> {
+  return sendRequest(exchange, false, ({ body, inputSum }) => {
+    const decoder = new ResponsesDecoder(exchange.origin, inputSum);
+    return streamReply(() => ({ ...exchange.http, body }), decoder);
+  });
 }
 
 /**
  * Sends a request. Sends the whole conversation if the provider has deleted the response that the
  * request continues from.
  */
-export async function* withWhole(
-  format: (whole: boolean) => ResponsesRequest,
+export async function* sendRequest(
+  { formatter, request }: Exchange,
+  background: boolean,
   send: (request: ResponsesRequest) => AsyncIterable<readonly ModelDelta[]>,
 ): AsyncGenerator<readonly ModelDelta[], void> {
-  const first = format(false);
+  const first = formatter.format(request, { background });
   try {
     yield* send(first);
   } catch (error) {
     // The provider refuses the id before the reply begins, so no delta is repeated.
     if (!first.continues || !isPreviousGone(error)) throw error;
-    yield* send(format(true));
+    yield* send(formatter.format(request, { whole: true, background }));
   }
-  first.settle();
+  first.complete();
 }
 
 function isPreviousGone(error: unknown): boolean {
