@@ -178,7 +178,7 @@ test('approvals() asks a person before a tool runs', async () => {
 
   // #region human-in-the-loop
   const people = approvals({
-    approvalOn: { send_mail: 'A mail goes out.', 'delete_*': true },
+    needsApproval: { send_mail: 'A mail goes out.', 'delete_*': true },
     decide: async ({ name, input, reason = name }) =>
       (await askOnPage(reason, input)) ? { type: 'approve' } : { type: 'reject' },
     timeoutMs: 60_000, // after this time, the tool call is rejected

@@ -50,7 +50,7 @@ test('approval rules know the tools of a server, even after its connection was c
     name: 'a',
     model: new ScriptedModel([{ toolCalls: [{ name: 'calc_add', input: { a: 1, b: 2 } }] }]),
     tools: joinTools([], tools),
-    use: [approvals({ approvalOn: { calc_echo: true, 'calc_a*': true } })],
+    use: [approvals({ needsApproval: { calc_echo: true, 'calc_a*': true } })],
   });
   expect((await agent.call('Add')).pending).toMatchObject([{ name: 'calc_add' }]);
   await tools.close();

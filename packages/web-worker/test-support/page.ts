@@ -15,7 +15,7 @@ import {
 export interface PageFixtureOptions {
   readonly replies?: readonly (string | ScriptedStep)[];
   /** Names of tools whose calls need the page's approval. */
-  readonly approvalOn?: readonly string[];
+  readonly needsApproval?: readonly string[];
   /**
    * The running agent accepts new messages. A guard rejects the message `bad` and shortens messages
    * that begin with `long`.
@@ -53,7 +53,7 @@ const guard: Middleware = {
 
 exposeAgent({
   main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
-    const { replies = ['ok'], approvalOn = [], database, gated, guarded } = options ?? {};
+    const { replies = ['ok'], needsApproval = [], database, gated, guarded } = options ?? {};
     const held = (reply: string | ScriptedStep): ScriptedStep => ({
       ...(typeof reply === 'string' ? { text: reply } : reply),
       wait: () => opened,
@@ -71,7 +71,7 @@ exposeAgent({
         keepDataParts(),
         ...(guarded ? [guard] : []),
         approvals({
-          approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),
+          needsApproval: Object.fromEntries(needsApproval.map((name) => [name, true])),
           decide: page.decide,
         }),
       ],

@@ -47,7 +47,7 @@ export interface TabsFixtureOptions {
   /** The store of the memory has no `compareAndSet`. */
   readonly weak?: boolean;
   /** Names of tools whose calls need the page's approval. */
-  readonly approvalOn?: readonly string[];
+  readonly needsApproval?: readonly string[];
 }
 
 /** Report that a worker posts to its page during a test. */
@@ -121,7 +121,7 @@ const factory: AgentFactory = async ({ sessionId, options, page }) => {
     slow,
     pageModel,
     weak,
-    approvalOn = [],
+    needsApproval = [],
   } = options as unknown as TabsFixtureOptions;
   if (slow) await gate(slow);
   if (noKey) throw new AgentError('CREDENTIALS_REQUIRED', 'Enter your key.');
@@ -144,7 +144,7 @@ const factory: AgentFactory = async ({ sessionId, options, page }) => {
     tools: joinTools([note, ask], page.tools),
     use: [
       approvals({
-        approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),
+        needsApproval: Object.fromEntries(needsApproval.map((name) => [name, true])),
         decide: page.decide,
       }),
     ],

@@ -193,7 +193,7 @@ describe('tool calls of one reply', () => {
           },
         },
         approvals({
-          approvalOn: { send: true, pay: true },
+          needsApproval: { send: true, pay: true },
           decide({ name }) {
             asked.push(name);
             return { type: 'reject', reason: 'Too dear.' };
@@ -213,7 +213,7 @@ describe('tool calls of one reply', () => {
     const ran: JsonValue[] = [];
     const { agent } = make([calls('pay', 'look'), 'Paid.', 'Hello.'], {
       tools: [named('pay', ran), named('look')],
-      use: [approvals({ approvalOn: { pay: true } })],
+      use: [approvals({ needsApproval: { pay: true } })],
     });
     const asked = await agent.call('Pay.');
     expect([asked.reason, asked.toolsUsed, ran]).toEqual(['suspended', ['look'], []]);

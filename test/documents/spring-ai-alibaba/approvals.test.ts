@@ -23,7 +23,7 @@ import {
 } from './test-support.ts';
 
 describe('approvals', () => {
-  const approving = approvals({ approvalOn: { pay: '要付款', 'send*': true } });
+  const approving = approvals({ needsApproval: { pay: '要付款', 'send*': true } });
   const decide = (name: string, rest: object): Decision =>
     ({ toolUseId: `${name}-id`, name, ...rest }) as Decision;
 
@@ -200,7 +200,7 @@ describe('approvals', () => {
     };
     const { agent } = alibaba([calls('look', 'pay', 'send'), 'ok'], {
       tools: [noting(log, 'look'), noting(log, 'pay'), noting(log, 'send')],
-      use: [approvals({ approvalOn: { pay: true, send: true }, decide: decideSlowly })],
+      use: [approvals({ needsApproval: { pay: true, send: true }, decide: decideSlowly })],
     });
 
     await agent.call('q');

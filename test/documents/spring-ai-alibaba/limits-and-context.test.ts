@@ -65,7 +65,7 @@ describe('limits and the context', () => {
         tools: [noting(log, 'pay')],
         use: [
           approvals({
-            approvalOn: { pay: true },
+            needsApproval: { pay: true },
             decide: ({ toolUseId }) => ({ type: toolUseId === '1' ? 'reject' : 'approve' }),
           }),
           toolCallLimit({ tool: 'pay', session: 3 }),
@@ -174,7 +174,7 @@ describe('limits and the context', () => {
     const log: string[] = [];
     const { model, agent } = alibaba([calls('pay'), calls('look')], {
       tools: [noting(log, 'pay'), noting(log, 'look')],
-      use: [approvals({ approvalOn: { pay: true } }), modelCallLimit({ run: 2 })],
+      use: [approvals({ needsApproval: { pay: true } }), modelCallLimit({ run: 2 })],
     });
     await agent.call('q');
 
@@ -189,7 +189,7 @@ describe('limits and the context', () => {
     const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
     const { model, agent } = alibaba([calls('look'), value], {
       tools: [noting(log, 'look', { returnDirect: true })],
-      use: [approvals({ approvalOn: { '*': true, look: false } })],
+      use: [approvals({ needsApproval: { '*': true, look: false } })],
     });
 
     const { reason, output } = await agent.call('q', {

@@ -90,7 +90,7 @@ describe('pauses and injected messages', () => {
   test('messages that a hook injects beside an approval wait until the tool calls have results', async () => {
     const { model, agent } = alibaba([calls('pay'), 'ok'], {
       tools: [noting([], 'pay')],
-      use: [approvals({ approvalOn: { pay: true } })],
+      use: [approvals({ needsApproval: { pay: true } })],
       preset: {
         hooks: [
           {

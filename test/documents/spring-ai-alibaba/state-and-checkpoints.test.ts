@@ -76,7 +76,7 @@ describe('state and checkpoints', () => {
     const { agent } = alibaba(['答', '{"n":1}', calls('pay')], {
       tools: [noting([], 'pay')],
       preset: { state, hooks: [shout] },
-      use: [approvals({ approvalOn: { pay: true } })],
+      use: [approvals({ needsApproval: { pay: true } })],
     });
     const seen: unknown[] = [];
     const look = () => seen.push({ ...state.of(agent).all() });
@@ -159,7 +159,7 @@ describe('state and checkpoints', () => {
       alibaba(replies, {
         systemPrompt: '{city}',
         tools: [noting(log, 'look'), noting(log, 'pay')],
-        use: [approvals({ approvalOn: { pay: true } })],
+        use: [approvals({ needsApproval: { pay: true } })],
         preset: {
           state,
           hooks: [{ name: 'h', beforeAgent: (event) => state.of(event).write({ city: '首尔' }) }],

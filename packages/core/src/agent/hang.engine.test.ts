@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a rule of approvals',
-    options: adding((hang) => approvals({ approvalOn: { look: { when: () => hang() } } })),
+    options: adding((hang) => approvals({ needsApproval: { look: { when: () => hang() } } })),
     calls: ['look'],
   },
   {

@@ -114,7 +114,7 @@ const eventful: Readonly<Partial<Record<EventType, Middleware>>> = {
   'step-reset': {
     on: { 'post-summary': (event) => ({ ...event, message: { ...event.message } }) },
   },
-  suspended: approvals({ approvalOn: { '*': true } }),
+  suspended: approvals({ needsApproval: { '*': true } }),
 };
 
 test.for(

@@ -241,7 +241,7 @@ test('an interrupt during approvals() ends the wait for decisions, and no tool c
     tools: [gate],
     use: [
       approvals({
-        approvalOn: { gated: true },
+        needsApproval: { gated: true },
         decide: (_pending, { signal }) => {
           asked.push(signal);
           return new Promise(() => {});

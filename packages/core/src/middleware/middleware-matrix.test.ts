@@ -107,7 +107,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     }),
     evictLargeResults({ store: new MemoryStore(), maxTokens: 200, headLines: 3 }),
     patchToolCalls(),
-    approvals({ approvalOn: { pay: 'Moves money.' } }),
+    approvals({ needsApproval: { pay: 'Moves money.' } }),
     piiGuard({ output: true, toolResults: true }),
     retry({ sleep, afterFirstDelta: true }),
     circuitBreaker(),

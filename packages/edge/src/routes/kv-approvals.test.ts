@@ -23,7 +23,7 @@ function child(options: Partial<AgentOptions>, replies: readonly ScriptedReply[]
 }
 
 const { pay } = payments();
-const ruled = approvals({ approvalOn: { free: true } });
+const ruled = approvals({ needsApproval: { free: true } });
 const asking: readonly (readonly [what: string, options: Partial<AgentOptions>])[] = [
   ['a tool that needs approval', { tools: [free, pay] }],
   ['a tool that may need approval', { tools: [{ ...free, needsApproval: () => false }] }],

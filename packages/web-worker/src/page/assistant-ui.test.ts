@@ -155,7 +155,7 @@ test('assistant-ui renders thinking, text, calls, files, data and usage, live an
 test('assistant-ui asks for an approval and shows the call as denied, with the reason', async () => {
   const agent = connect({
     replies: [{ toolCalls: [{ name: 'here' }] }, 'Then not.'],
-    approvalOn: ['here'],
+    needsApproval: ['here'],
   });
   const thread = mount(agent);
   await expect.poll(() => thread.element.querySelector('footer')).not.toBeNull();
@@ -178,7 +178,7 @@ test('assistant-ui renders the chat of useAgentChat, and its approvals reach the
   const options = {
     agent: 'main',
     sessionId: crypto.randomUUID(),
-    options: { replies: [asks, 'Then not.'], approvalOn: ['here'] } satisfies PageFixtureOptions,
+    options: { replies: [asks, 'Then not.'], needsApproval: ['here'] } satisfies PageFixtureOptions,
   };
   const thread = mountRuntime(() => {
     const chat = useAgentChat(worker, options);

@@ -74,7 +74,7 @@ const codeOf = (chat: PlainChat): unknown => (chat.error as { readonly code?: st
 test('a message instead of a decision denies the tool call, and the chat continues', async () => {
   const agent = startWorker().connect({
     replies: [calls('here'), 'Tea, then.', 'Yes?'],
-    approvalOn: ['here'],
+    needsApproval: ['here'],
   });
   const chat = chatOver(agent);
   await chat.sendMessage({ text: 'Where?' });
@@ -144,7 +144,7 @@ test('after a message in another chat, a late decision fails, and its chat can c
   const { connect } = startWorker();
   const agent = connect({
     replies: [calls('here'), 'Tea.', 'Yes?'],
-    approvalOn: ['here'],
+    needsApproval: ['here'],
   });
   const first = chatOver(agent, { sendAutomaticallyWhen: hasApprovalResponse });
   await first.sendMessage({ text: 'Where?' });
@@ -173,7 +173,7 @@ test('after a page has left, a message closes the call of its page tool as inter
   const { hold, begun } = endless();
   const agent = connect({
     replies: [calls('hold', 'here'), 'Tea.'],
-    approvalOn: ['here'],
+    needsApproval: ['here'],
   });
   const page = connect({ tools: [hold] });
   await page.messages();
@@ -246,7 +246,7 @@ test('after a reload, a message denies an approval that was requested before', a
   const database = `reload-${crypto.randomUUID()}`;
   const session = crypto.randomUUID();
   const first = startWorker(session);
-  const options = { approvalOn: ['here'], database };
+  const options = { needsApproval: ['here'], database };
   await chatOver(first.connect({ ...options, replies: [calls('here')] })).sendMessage({
     text: 'Where?',
   });
@@ -263,7 +263,7 @@ test('after a reload, a message denies an approval that was requested before', a
 });
 
 test('agent.call() rejects a message while an approval is open', async () => {
-  const agent = startWorker().connect({ replies: [calls('here')], approvalOn: ['here'] });
+  const agent = startWorker().connect({ replies: [calls('here')], needsApproval: ['here'] });
   await agent.call('Where?');
   await expect(agent.call('Tea instead')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
 });
@@ -309,7 +309,7 @@ test.for<readonly [string, object]>([
 test.for([{ name: 'now' }, { name: '' }, { toolName: 'now' }, { input: { sum: 1 } }])(
   'decide() refuses an approval with %j, and the call still waits',
   async (more) => {
-    const agent = startWorker().connect({ replies: [calls('here')], approvalOn: ['here'] });
+    const agent = startWorker().connect({ replies: [calls('here')], needsApproval: ['here'] });
     const [{ toolUseId }] = (await agent.call('Where?')).pending as readonly [PendingCall];
     const deciding = agent.decide({ toolUseId, type: 'approve', ...more } as Decision);
     await expect(deciding).rejects.toMatchObject({

@@ -438,7 +438,7 @@ test('a page approves, edits and rejects tool calls; without a decision or pageA
   const { connect } = startWorker();
   const call = { toolCalls: [{ name: 'title', input: { text: 'one' } }] };
   const agent = connect(
-    { replies: [call, 'a', call, 'b', call, 'c', call, 'd'], approvalOn: ['title'] },
+    { replies: [call, 'a', call, 'b', call, 'c', call, 'd'], needsApproval: ['title'] },
     { page: [pageTools([title]), decide] },
   );
   await agent.call('1');
@@ -462,7 +462,7 @@ test('a page approves, edits and rejects tool calls; without a decision or pageA
   });
   expect((await agent.decide({ toolUseId, type: 'reject' })).text).toBe('d');
   const alone = connect(
-    { replies: [call], approvalOn: ['title'] },
+    { replies: [call], needsApproval: ['title'] },
     { sessionId: 'alone', page: [pageTools([title])] },
   );
   expect(await alone.call('go')).toMatchObject({ reason: 'suspended' });
@@ -470,7 +470,7 @@ test('a page approves, edits and rejects tool calls; without a decision or pageA
 
 test('a chat shows the arguments that the page edited, not the arguments of the model', async () => {
   const agent = startWorker().connect(
-    { replies: calls('here', { at: 'sea' }), approvalOn: ['here'] },
+    { replies: calls('here', { at: 'sea' }), needsApproval: ['here'] },
     { page: [pageApprovals(() => ({ type: 'edit', input: { at: 'lake' } }))] },
   );
   const stream = await agent.chatTransport().sendMessages({
@@ -507,7 +507,7 @@ test('when a page leaves before its decision, the call is suspended, and another
   const replies = calls('title', { text: 'x' });
   const leaver: { leave?: () => void } = {};
   const leaving = first.connect(
-    { replies, approvalOn: ['title'], database },
+    { replies, needsApproval: ['title'], database },
     { page: [pageTools([title]), pageApprovals(() => (leaver.leave!(), forever()))] },
   );
   leaver.leave = () => leaving.close();
@@ -518,7 +518,7 @@ test('when a page leaves before its decision, the call is suspended, and another
   });
   first.worker.terminate();
   const agent = startWorker().connect(
-    { replies: ['done'], approvalOn: ['title'], database },
+    { replies: ['done'], needsApproval: ['title'], database },
     { page: [pageTools([title])] },
   );
   const [{ toolUseId }] = (await agent.pending()) as readonly [PendingCall];

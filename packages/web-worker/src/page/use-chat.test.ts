@@ -146,7 +146,7 @@ test.for([
   async ([, approved, answer]) => {
     const agent = startWorker().connect({
       replies: [{ toolCalls: [{ name: 'here' }] }, 'Yes.'],
-      approvalOn: ['here'],
+      needsApproval: ['here'],
     });
     const view = mount(agent);
     await ready(view);
@@ -167,7 +167,11 @@ test.for([
 test('useChat can answer an approval after a reload that was requested before', async () => {
   const database = `approval-${crypto.randomUUID()}`;
   const first = startWorker();
-  const options = { replies: [{ toolCalls: [{ name: 'here' }] }], approvalOn: ['here'], database };
+  const options = {
+    replies: [{ toolCalls: [{ name: 'here' }] }],
+    needsApproval: ['here'],
+    database,
+  };
   const before = mount(first.connect(options));
   await ready(before);
   await before.chat().sendMessage({ text: 'where?' });

@@ -73,7 +73,7 @@ test.each(['sendMessage', 'regenerate', 'approve', 'deny', 'edit'])(
     const view = mountChat(worker, {
       agent: 'main',
       sessionId: crypto.randomUUID(),
-      options: { database: 'isoloop', replies: [asks], approvalOn: ['here'] },
+      options: { database: 'isoloop', replies: [asks], needsApproval: ['here'] },
     });
     await expect.poll(() => view.chat()?.status).toBe('ready');
     await view.chat().sendMessage({ text: 'go' });

@@ -224,7 +224,7 @@ test('the answer to an approval runs the tool; a denial does not', async () => {
   const asks = { toolCalls: [{ name: 'here' }] };
   const view = mountChat(
     startWorker(),
-    conversation({ replies: [asks, 'Yes.', asks, 'No.'], approvalOn: ['here'] }),
+    conversation({ replies: [asks, 'Yes.', asks, 'No.'], needsApproval: ['here'] }),
   );
   await ready(view);
   await view.chat().sendMessage({ text: 'go' });
@@ -248,7 +248,7 @@ test('edit() runs the tool with other arguments, and the chat shows them as its 
   const asks = { toolCalls: [{ name: 'here', input: { room: 'attic' } }] };
   const view = mountChat(
     startWorker(),
-    conversation({ replies: [asks, 'Yes.'], approvalOn: ['here'] }),
+    conversation({ replies: [asks, 'Yes.'], needsApproval: ['here'] }),
   );
   await ready(view);
   await view.chat().sendMessage({ text: 'go' });

@@ -50,18 +50,18 @@ async function suspended(leader: RemoteAgent, follower: RemoteAgent): Promise<vo
 }
 
 const asksNote = [{ toolCalls: [{ name: 'note', id: 'n1' }] }];
-const approvalOn = ['note'];
+const needsApproval = ['note'];
 
 test('any tab can decide an approval that the leader’s page does not answer', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([asksNote, 'done'], {
-    approvalOn,
+    needsApproval,
     page: [pageApprovals(() => undefined)],
   });
   await leader.messages();
   const follower = second.connect([], {
-    approvalOn,
+    needsApproval,
     page: [pageApprovals(() => ({ type: 'reject' }))],
   });
   await suspended(leader, follower);
@@ -73,9 +73,9 @@ test('any tab can decide an approval that the leader’s page does not answer', 
 test('another tab can decide an open approval after its tab has crashed', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
-  const leader = first.connect([asksNote], { approvalOn });
+  const leader = first.connect([asksNote], { needsApproval });
   await leader.messages();
-  const follower = second.connect(['done'], { approvalOn });
+  const follower = second.connect(['done'], { needsApproval });
   await suspended(leader, follower);
   first.worker.terminate();
   expect(await follower.pending()).toMatchObject([{ toolUseId: 'n1' }]);
@@ -91,9 +91,9 @@ test('after a tab crashes, the next leader’s page is asked for the approval th
     asked();
     return new Promise<never>(() => {});
   });
-  await first.connect([asksNote], { approvalOn, page: [never] }).messages();
+  await first.connect([asksNote], { needsApproval, page: [never] }).messages();
   const follower = second.connect(['done'], {
-    approvalOn,
+    needsApproval,
     page: [pageApprovals(() => ({ type: 'approve' }))],
   });
   const stream = follower.stream('go');

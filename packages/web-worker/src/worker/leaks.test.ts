@@ -108,7 +108,7 @@ function connect(worker: Worker, index: number, replies: PageFixtureOptions['rep
     timeoutMs: 120_000,
     agent: 'main',
     sessionId: `s${index}`,
-    options: { replies, approvalOn: ['title'] },
+    options: { replies, needsApproval: ['title'] },
     page,
   });
 }

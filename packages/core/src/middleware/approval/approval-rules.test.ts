@@ -11,7 +11,7 @@ import type { ToolSet } from '../../tool/set/tool-set.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
 
-type Rules = NonNullable<ApprovalsOptions['approvalOn']>;
+type Rules = NonNullable<ApprovalsOptions['needsApproval']>;
 
 function toolsNamed(...names: readonly string[]): readonly Tool[] {
   return names.map((name) =>
@@ -20,11 +20,11 @@ function toolsNamed(...names: readonly string[]): readonly Tool[] {
 }
 
 function agentWith(
-  approvalOn: Rules,
+  needsApproval: Rules,
   { replies = ['Done.'], ...more }: Partial<AgentOptions> & { replies?: ScriptedReply[] } = {},
 ): ReActAgent {
   const model = new ScriptedModel(replies);
-  const use = [...(more.use ?? []), approvals({ approvalOn })];
+  const use = [...(more.use ?? []), approvals({ needsApproval })];
   return new ReActAgent({ name: 'a', model, ...more, use });
 }
 
@@ -38,7 +38,7 @@ test('a rule for an unknown tool fails the call before anything is stored', asyn
   );
   await expect(agent.call('go')).rejects.toMatchObject(unknown);
   await expect(agent.call('go')).rejects.toThrow(
-    'approvals(): approvalOn names tools that the agent does not have: "mial_send". It has: mail_send.',
+    'approvals(): needsApproval names tools that the agent does not have: "mial_send". It has: mail_send.',
   );
   await expect(agent.stream('go').result).rejects.toMatchObject(unknown);
   expect(await agent.call('go', { throwOnError: false })).toMatchObject({
@@ -53,8 +53,8 @@ test('rules may name tools that a run adds, whatever the order of the middleware
   const tools = toolsNamed('read');
   const replies = [{ toolCalls: [{ name: 'generate_response', input: {} }] }];
   for (const parts of [
-    [toolSourcing(), approvals({ approvalOn: rules })],
-    [approvals({ approvalOn: rules }), toolSourcing()],
+    [toolSourcing(), approvals({ needsApproval: rules })],
+    [approvals({ needsApproval: rules }), toolSourcing()],
   ]) {
     const agent = new ReActAgent({
       name: 'a',
@@ -134,20 +134,20 @@ test.each<[string, readonly string[]]>([
 });
 
 test.each(['mail_.*', 'mail *', '(*)', 'x?*'])('the pattern %s is rejected', (pattern) => {
-  expect(() => approvals({ approvalOn: { [pattern]: true } })).toThrow(
-    `approvalOn has the pattern "${pattern}"`,
+  expect(() => approvals({ needsApproval: { [pattern]: true } })).toThrow(
+    `needsApproval has the pattern "${pattern}"`,
   );
 });
 
 test('an exact name takes precedence over patterns, and an earlier pattern over later patterns', async () => {
   const names = ['mail_send', 'mail_read', 'mail_list', 'sms_send'];
-  const approvalOn: Rules = {
+  const needsApproval: Rules = {
     'mail_*': 'a mail',
     '*_send': 'a message',
     mail_read: { when: () => false },
     mail_list: false,
   };
-  const agent = agentWith(approvalOn, {
+  const agent = agentWith(needsApproval, {
     tools: toolsNamed(...names),
     replies: [{ toolCalls: names.map((name) => ({ name })) }],
   });
@@ -160,12 +160,12 @@ test('an exact name takes precedence over patterns, and an earlier pattern over 
 test('a structured value needs approval only if a rule names its tool exactly; a pattern does not apply to it', async () => {
   const tools = toolsNamed('read');
   const output = structured({ type: 'object' });
-  const asked = async (approvalOn: Rules): Promise<readonly string[]> => {
+  const asked = async (needsApproval: Rules): Promise<readonly string[]> => {
     const replies = [
       { toolCalls: [{ name: 'read' }] },
       { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] },
     ];
-    const agent = agentWith(approvalOn, { tools, replies });
+    const agent = agentWith(needsApproval, { tools, replies });
     const held = (await agent.call('go', { output })).pending;
     const decisions = held.map(({ toolUseId }) => ({ toolUseId, type: 'approve' as const }));
     const { pending } = await agent.call(decisions, { output });

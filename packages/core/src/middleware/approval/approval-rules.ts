@@ -25,7 +25,7 @@ export interface ApprovalRule {
  */
 export type ApprovalRules = Readonly<Record<string, boolean | string | ApprovalRule>>;
 
-const where = 'approvals(): approvalOn';
+const where = 'approvals(): needsApproval';
 
 export interface ApprovalRuleBook {
   /** Returns whether a tool call needs an approval; a text is the description of its rule. */

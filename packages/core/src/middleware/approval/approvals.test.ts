@@ -64,8 +64,8 @@ const results = async (agent: ReActAgent): Promise<readonly string[]> =>
 
 test('tool calls of the named tools suspend with their descriptions, and the others run', async () => {
   const when = (value: unknown): boolean => (value as { n: number }).n > 2;
-  const approvalOn = { pay: 'Moves money.', mail: { when, description: 'Goes out.' } };
-  const { agent, ran } = setUp({ approvalOn }, [
+  const needsApproval = { pay: 'Moves money.', mail: { when, description: 'Goes out.' } };
+  const { agent, ran } = setUp({ needsApproval }, [
     calls('read', 'pay', 'mail', 'pay'),
     calls('mail'),
     'Done.',
@@ -94,17 +94,17 @@ test('tool calls of the named tools suspend with their descriptions, and the oth
 });
 
 test('a new process decides pending tool calls after it loaded a saved state, or only the messages', async () => {
-  const first = setUp({ approvalOn: { pay: true } }, [calls('read', 'pay')]);
+  const first = setUp({ needsApproval: { pay: true } }, [calls('read', 'pay')]);
   await first.agent.call('go');
   const saved: unknown = JSON.parse(JSON.stringify(await saveState(first.agent)));
 
-  const second = setUp({ approvalOn: { pay: true } }, ['Done.']);
+  const second = setUp({ needsApproval: { pay: true } }, ['Done.']);
   await loadState(second.agent, saved);
   expect((await second.agent.call()).pending.map(({ kind }) => kind)).toEqual(['approval']);
   expect((await second.agent.call([{ toolUseId: 'call_2', type: 'approve' }])).text).toBe('Done.');
   expect(second.ran).toEqual(['pay 2']);
 
-  const third = setUp({ approvalOn: { pay: true } }, ['Done.'], {
+  const third = setUp({ needsApproval: { pay: true } }, ['Done.'], {
     memory: new InMemoryMemory(await first.agent.messages()),
   });
   expect((await third.agent.call()).pending.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
@@ -116,9 +116,9 @@ test('a new process decides pending tool calls after it loaded a saved state, or
 
 test('a new process with the stored log continues tool calls that are decided, edited or still pending', async () => {
   const store = new MemoryStore();
-  const approvalOn = { pay: 'Moves money.', mail: true } as const;
+  const needsApproval = { pay: 'Moves money.', mail: true } as const;
   const open = (replies: readonly ScriptedReply[]) =>
-    setUp({ approvalOn }, replies, { memory: new SessionMemory(store, 's') });
+    setUp({ needsApproval }, replies, { memory: new SessionMemory(store, 's') });
   const first = open([calls('read', 'pay', 'mail', 'pay')]);
   const { pending } = await first.agent.call('go');
   expect(pending.map(({ toolUseId, reason }) => [toolUseId, reason])).toEqual([
@@ -163,7 +163,7 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
   const answers: ((verdict: Verdict | undefined) => void)[] = [];
   const never = (): Promise<Verdict | undefined> =>
     new Promise((resolve) => answers.push(resolve) > 1 && asked());
-  const approvalOn = { pay: 'Moves money.', mail: true } as const;
+  const needsApproval = { pay: 'Moves money.', mail: true } as const;
   const hooks: string[] = [];
   const hook = {
     on: {
@@ -175,7 +175,7 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
     replies: readonly ScriptedReply[],
     tools: readonly Tool[] = [],
   ) => {
-    const set = setUp({ approvalOn, ...hitl }, replies, {
+    const set = setUp({ needsApproval, ...hitl }, replies, {
       memory: new SessionMemory(store, 's'),
       use: [hook],
       ...(tools.length && { tools }),
@@ -229,7 +229,7 @@ test('`decide` is asked about all tool calls at once, and each verdict applies t
     });
   const replies = [calls('pay', 'read', 'pay', 'mail', 'pay'), 'Done.'];
   const { agent, ran, model, events } = setUp(
-    { approvalOn: { pay: 'Moves money.', mail: true }, decide },
+    { needsApproval: { pay: 'Moves money.', mail: true }, decide },
     replies,
   );
   const call = agent.call('go');
@@ -279,7 +279,7 @@ test('if `decide` returns nothing, the run suspends, and a call without input as
   const verdicts: (Verdict | undefined)[] = [undefined, undefined, { type: 'approve' }];
   let asks = 0;
   const hitl: ApprovalsOptions = {
-    approvalOn: { pay: 'Moves money.', mail: true },
+    needsApproval: { pay: 'Moves money.', mail: true },
     decide: () => verdicts[asks++],
   };
   const { agent, ran } = setUp(hitl, [calls('pay', 'mail'), 'Done.']);
@@ -299,7 +299,7 @@ test('a timeout rejects the tool call and aborts the signal of `decide`', async 
     ({ signal } = context);
     return new Promise(() => {});
   };
-  const { agent, ran } = setUp({ approvalOn: { pay: true }, decide, timeoutMs: 1 }, [
+  const { agent, ran } = setUp({ needsApproval: { pay: true }, decide, timeoutMs: 1 }, [
     calls('pay'),
     'Done.',
   ]);
@@ -317,7 +317,7 @@ test('an abort ends the wait for `decide`', async () => {
     controller.abort();
     return new Promise(() => {});
   };
-  const { agent, ran } = setUp({ approvalOn: { pay: true }, decide }, [calls('pay'), 'Hello.']);
+  const { agent, ran } = setUp({ needsApproval: { pay: true }, decide }, [calls('pay'), 'Hello.']);
   expect((await agent.call('go', { signal: controller.signal })).reason).toBe('aborted');
   expect(ran).toEqual([]);
   expect(historyFaults(await agent.messages())).toEqual([]);
@@ -341,7 +341,7 @@ test.each([
   async (_name, decide, told) => {
     const errors: unknown[] = [];
     const { agent, ran } = setUp(
-      { approvalOn: { pay: true }, decide, onError: (error) => void errors.push(error) },
+      { needsApproval: { pay: true }, decide, onError: (error) => void errors.push(error) },
       [calls('pay')],
     );
     const { pending } = await agent.call('go');
@@ -355,7 +355,7 @@ test('if the condition `when` throws, no tool runs', async () => {
   const when = (): boolean => {
     throw new Error('no rule');
   };
-  const { agent, ran } = setUp({ approvalOn: { pay: { when } } }, [calls('pay'), 'Done.']);
+  const { agent, ran } = setUp({ needsApproval: { pay: { when } } }, [calls('pay'), 'Done.']);
   expect((await agent.call('go')).text).toBe('Done.');
   expect(ran).toEqual([]);
 });
@@ -373,7 +373,7 @@ test('as the first middleware, approvals() asks only once about a tool call that
     },
   });
   const hitl = approvals({
-    approvalOn: { flaky: true },
+    needsApproval: { flaky: true },
     decide: () => ((asks += 1), { type: 'approve' }),
   });
   const again = toolRetry({ isTransient: () => true, firstDelayMs: 0 });
@@ -386,10 +386,10 @@ test('as the first middleware, approvals() asks only once about a tool call that
 });
 
 test('a stream with `decide` contains no suspended event', async () => {
-  const { agent, ran } = setUp({ approvalOn: { pay: true }, decide: () => ({ type: 'approve' }) }, [
-    calls('pay'),
-    'Done.',
-  ]);
+  const { agent, ran } = setUp(
+    { needsApproval: { pay: true }, decide: () => ({ type: 'approve' }) },
+    [calls('pay'), 'Done.'],
+  );
   const types: string[] = [];
   for await (const { type } of agent.stream('go')) types.push(type);
   expect(ran).toEqual(['pay 1']);
@@ -398,7 +398,7 @@ test('a stream with `decide` contains no suspended event', async () => {
 });
 
 test('without `decide`, a stream emits the pending tool calls, and the decisions can be streamed too', async () => {
-  const { agent, ran, events } = setUp({ approvalOn: { pay: 'Moves money.' } }, [
+  const { agent, ran, events } = setUp({ needsApproval: { pay: 'Moves money.' } }, [
     calls('read', 'pay', 'pay'),
     'Done.',
   ]);
@@ -435,16 +435,16 @@ test('without `decide`, a stream emits the pending tool calls, and the decisions
 test('the condition `when` gets the arguments and the tool call', async () => {
   const seen: unknown[] = [];
   const when = (value: unknown, call: ToolUse): boolean => Boolean(seen.push([value, call.id]));
-  const { agent } = setUp({ approvalOn: { pay: { when } } }, [calls('pay')]);
+  const { agent } = setUp({ needsApproval: { pay: { when } } }, [calls('pay')]);
   expect((await agent.call('go')).pending).toHaveLength(1);
   expect(seen).toEqual([[{ n: 1 }, 'call_1']]);
 });
 
 test.each([
-  [{ approvalOn: 5 }],
-  [{ approvalOn: ['pay'] }],
-  [{ approvalOn: { pay: 5 } }],
-  [{ approvalOn: { pay: { when: true } } }],
+  [{ needsApproval: 5 }],
+  [{ needsApproval: ['pay'] }],
+  [{ needsApproval: { pay: 5 } }],
+  [{ needsApproval: { pay: { when: true } } }],
   [{ decide: 'yes' }],
   [{ timeoutMs: -1 }],
   [null],

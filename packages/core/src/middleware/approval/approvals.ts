@@ -25,7 +25,7 @@ export interface ApprovalsOptions {
    * patterns. Of several patterns that match, the first is used. A string as a value is the
    * description, and `false` exempts a tool from the patterns.
    */
-  readonly approvalOn?: ApprovalRules;
+  readonly needsApproval?: ApprovalRules;
   /**
    * Whether all tool calls of a reply wait until each call that needs approval is decided. Default
    * false: only tool calls that need approval wait. `springAiAlibaba()` sets it to true.
@@ -53,7 +53,7 @@ export interface ApprovalsOptions {
 /**
  * Lets people decide about tool calls: approve, edit or reject them, or give their results (Spring
  * AI Alibaba: `HumanInTheLoopHook`). `ReActAgent` asks for the approvals that tools themselves need.
- * Put `approvals({ … })` into `use` for rules, for decisions while the run waits, and to hold rounds.
+ * Put `approvals({ … })` into `use` for rules, for decisions while the run waits, and to defer rounds.
  *
  * A tool call that waits for `decide` counts toward `limits.parallelTools`. Throws `CONFIGURATION`
  * for an option of the wrong kind. If a rule names a tool that the agent does not have, agent calls
@@ -62,8 +62,8 @@ export interface ApprovalsOptions {
  */
 export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('approvals()', options, optionFields);
-  const { approvalOn, decide, deferRound } = options;
-  const rules = approvalRules(approvalOn ?? {});
+  const { needsApproval, decide, deferRound } = options;
+  const rules = approvalRules(needsApproval ?? {});
   const deferred = deferredRounds(
     async (call, context) => {
       const own = await toolNeeds(call);
@@ -76,7 +76,7 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   const parts = [...asking, decided, deferred];
   const made: Approving = {
     name: decided.name,
-    mayAsk: Boolean(approvalOn || decide),
+    mayAsk: Boolean(needsApproval || decide),
     wrapSettle: (next) => async (input, context, steps) => {
       // Later than `wrapRun`, in which other middleware adds tools.
       rules.check(context.tools);
@@ -89,4 +89,4 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
 }
 
 const optionFields =
-  'approvalOn:object|? deferRound:boolean|? decide:function|? timeoutMs:count|? onError:function|?';
+  'needsApproval:object|? deferRound:boolean|? decide:function|? timeoutMs:count|? onError:function|?';

@@ -16,7 +16,7 @@ import { tool, type Tool } from '../../tool/tool.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
 import { patchToolCalls } from './patch-tool-calls.ts';
 
-const approvalOn = { pay: true, mail: true } as const;
+const needsApproval = { pay: true, mail: true } as const;
 const asked = (...names: readonly string[]): ScriptedReply => ({
   toolCalls: names.map((name, index) => ({ name, id: `${name}${index}`, input: { n: index } })),
 });
@@ -47,8 +47,8 @@ function setUp(
   };
   const part =
     given === 'preset'
-      ? [springAiAlibaba(), approvals({ approvalOn })]
-      : [approvals({ approvalOn, deferRound: true, ...given })];
+      ? [springAiAlibaba(), approvals({ needsApproval })]
+      : [approvals({ needsApproval, deferRound: true, ...given })];
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -84,8 +84,8 @@ test('without `deferRound`, tool calls that need no approval run first', async (
   for (const given of [{ deferRound: false }, 'off'] as const) {
     const use =
       given === 'off'
-        ? [springAiAlibaba({ deferRound: false }), approvals({ approvalOn })]
-        : [approvals({ approvalOn, ...given })];
+        ? [springAiAlibaba({ deferRound: false }), approvals({ needsApproval })]
+        : [approvals({ needsApproval, ...given })];
     const ran: string[] = [];
     const tools = ['read', 'pay', 'mail'].map((name) =>
       tool({ name, description: '', input: { type: 'object' }, execute: () => ran.push(name) }),
@@ -99,12 +99,12 @@ test('without `deferRound`, tool calls that need no approval run first', async (
 test('`deferRound` of approvals() has precedence over the preset', async () => {
   const defers = async (options: Partial<AgentOptions>): Promise<boolean> => {
     const ran: string[] = [];
-    const named = (name: string, needsApproval: boolean): Tool =>
+    const named = (name: string, asks: boolean): Tool =>
       tool({
         name,
         description: '',
         input: { type: 'object' },
-        needsApproval,
+        needsApproval: asks,
         execute: () => void ran.push(name),
       });
     const model = new ScriptedModel([asked('read', 'pay')]);
@@ -162,7 +162,7 @@ test('a result instead of a decision lets the other tool calls run', async () =>
 test('the `needsApproval` option of a tool also defers the other tool calls', async () => {
   const { agent } = setUp(
     [asked('read', 'pay'), 'Done.'],
-    { approvalOn: {} },
+    { needsApproval: {} },
     {
       tools: [
         tool({ name: 'read', description: '', input: { type: 'object' }, execute: () => 'read' }),

@@ -29,7 +29,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
     }),
   );
   const model = new ScriptedModel(replies);
-  const use = [springAiAlibaba(), approvals({ approvalOn: { pay: true } })];
+  const use = [springAiAlibaba(), approvals({ needsApproval: { pay: true } })];
   const memory = new SessionMemory(new MemoryStore(), 's');
   const agent = new ReActAgent({ name: 'a', model, tools, use, memory, ...options });
   return { agent, model, ran };
