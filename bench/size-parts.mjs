@@ -37,7 +37,7 @@ const parts = {
   '- advice about the base URL': { 'model/http/base-url.js': true },
   '- no keys in errors': { 'model/http/without-secrets.js': true },
   'checks of options': {
-    'error/check-fields.js': true,
+    'error/agent-error.js': ['checkFields', 'checkOptions', 'fieldsIn', 'unknownIn', 'isKind'],
     'agent/check-options.js': [
       'checkCallOptions',
       'checkHook',
@@ -48,10 +48,9 @@ const parts = {
     'tool/tool.js': ['toolFields', 'checkTool'],
     'model/http/http-request.js': ['httpFields'],
     'model/chat-model.js': ['generateFields'],
-    'event/event-names.js': ['eventNames'],
   },
-  'checks of the input': { 'event/call-input.js': true, 'event/check-rounds.js': true },
-  'checks of decisions': { 'event/check-decision.js': true },
+  'checks of the input': { 'event/call-input.js': true },
+  'checks of decisions': { 'event/pending-call.js': ['checkDecision'] },
   'checks of what hooks return': { 'event/check-event.js': true },
   'hooks and their controls': {
     'event/hook-dispatcher.js': ['#call', '#pass', '#handle', 'handlersOf', 'handlers', 'freeze'],
@@ -62,7 +61,7 @@ const parts = {
     'event/interrupt-request.js': true,
     'agent/run/inbox.js': true,
   },
-  'errors with codes': { 'error/agent-error.js': true },
+  'errors with codes': { 'error/agent-error.js': ['messageOf', 'missingPart'] },
   'assembly of replies': { 'model/reply-assembler.js': true },
   'limits of replies and time': {
     'model/reply-length.js': true,
@@ -73,13 +72,16 @@ const parts = {
   },
   'waits that end at an abort': { 'wait/waits.js': true, 'agent/run/halt.js': true },
   'JSON form of values, results of tools': {
-    'message/json/json-form.js': true,
-    'tool/tool-result.js': ['outputResult', 'wrappedResult', 'inJsonForm', 'isToolContent'],
+    'message/json.js': ['jsonForm', 'evidentForm'],
+    'tool/tool-call.js': ['outputResult', 'wrappedResult', 'inJsonForm', 'isToolContent'],
   },
-  'shapes of messages': { 'message/validation/is-message.js': true },
-  'schemas and arguments of tools': { 'schema/to-schema.js': true, 'tool/prepare-call.js': true },
+  'shapes of messages': { 'message/is-message.js': true },
+  'schemas and arguments of tools': {
+    'schema/schema.js': true,
+    'tool/tool-call.js': ['prepareCall', 'dropNulls'],
+  },
   'preset arguments': { 'tool/tool.js': ['presetInput'] },
-  'lists and views of tools': { 'tool/set/tool-list.js': true, 'tool/set/tool-set.js': true },
+  'lists and views of tools': { 'tool/set/tool-set.js': true },
   'parallel tools': { 'tool/tool-queue.js': true },
   'shortened results': { 'message/shorten-results.js': true },
   'conversation, memory, order of results': {

@@ -50,7 +50,7 @@ interface LayerException {
 const exceptions: readonly LayerException[] = [
   {
     from: 'core/src/error',
-    to: 'core/src/message/json/json.ts',
+    to: 'core/src/message/json.ts',
     reason: 'details of an error are JSON',
   },
   {

@@ -46,11 +46,11 @@ test('type imports follow the same order, except the listed types; imports in co
   expect(
     check(
       'packages/core/src/error/agent-error.ts',
-      `import type { JsonObject } from '../message/json/json.ts';`,
+      `import type { JsonObject } from '../message/json.ts';`,
     ),
   ).toEqual([]);
   expect(
-    check('packages/core/src/error/agent-error.ts', `import { a } from '../message/json/json.ts';`),
+    check('packages/core/src/error/agent-error.ts', `import { a } from '../message/json.ts';`),
   ).toHaveLength(1);
   expect(
     check(

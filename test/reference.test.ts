@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { copyVersion } from '../packages/core/src/memory/move/session-place.ts';
 import { formatVersion } from '../packages/core/src/memory/log/stored-batch.ts';
 import { keyPrefix } from '../packages/core/src/memory/store/storage-keys.ts';
-import { eventNames } from '../packages/core/src/event/event-names.ts';
+import { eventNames } from '../packages/core/src/event/check-hook.ts';
 import { asParagraph, readDocComment } from '../scripts/docs/reference/doc-comment.ts';
 import { DeclarationFile } from '../scripts/docs/reference/declaration-file.ts';
 import { memberGroupsOf } from '../scripts/docs/reference/members.ts';

@@ -2,14 +2,13 @@ import type { KeyValueStore } from '../../packages/core/src/memory/store/key-val
 import type { WriteOptions } from '../../packages/core/src/memory/memory.ts';
 import { SessionMemory } from '../../packages/core/src/memory/session-memory.ts';
 import type { SessionMemoryOptions } from '../../packages/core/src/memory/session-memory-options.ts';
-import { toolResultsOf } from '../../packages/core/src/message/message-text.ts';
-import type { Msg } from '../../packages/core/src/message/msg.ts';
+import { toolResultsOf, type Msg } from '../../packages/core/src/message/msg.ts';
 import type {
   ChatModel,
   ModelDelta,
   ModelRequest,
 } from '../../packages/core/src/model/chat-model.ts';
-import type { SchemaLike } from '../../packages/core/src/schema/to-schema.ts';
+import type { SchemaLike } from '../../packages/core/src/schema/schema.ts';
 import { tool, type Tool, type ToolOptions } from '../../packages/core/src/tool/tool.ts';
 import { requestFaults } from '../../packages/core/test-support/history-faults.ts';
 import {

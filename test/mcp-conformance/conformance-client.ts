@@ -10,9 +10,9 @@ import {
 import { ReActAgent } from '../../packages/core/src/preset/react-agent.ts';
 import { AgentError } from '../../packages/core/src/error/agent-error.ts';
 import { mcpTools, type McpTools } from '../../packages/core/src/mcp.ts';
-import { toolResultsOf } from '../../packages/core/src/message/message-text.ts';
+import { toolResultsOf } from '../../packages/core/src/message/msg.ts';
 import { ScriptedModel } from '../../packages/core/src/testing/scripted-model.ts';
-import type { JsonObject } from '../../packages/core/src/message/json/json.ts';
+import type { JsonObject } from '../../packages/core/src/message/json.ts';
 import { OAuthClient } from './oauth-client.ts';
 
 // conformance.test.ts runs this. Argument: the URL of an MCP server.

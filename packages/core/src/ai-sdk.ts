@@ -9,5 +9,5 @@ export { toTimelineEvent } from './stream/timeline-event.ts';
 export type { AgentData, AgentTools, ToolProgress } from './stream/agent-tools.ts';
 export { typedMessages, typedTransport } from './stream/ui/ui-typed-parts.ts';
 export type { UiChunk } from './stream/ui/ui-chunk.ts';
-export type { DataPart } from './message/data-part.ts';
+export type { DataPart } from './message/provider-metadata.ts';
 export { keepDataParts } from './middleware/results/keep-data-parts.ts';

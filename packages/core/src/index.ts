@@ -21,6 +21,17 @@ export type { Memory } from './memory/memory.ts';
 export { listSessions, type SessionInfo } from './memory/list-sessions.ts';
 export { SessionMemory } from './memory/session-memory.ts';
 export type { SessionMemoryOptions } from './memory/session-memory-options.ts';
+export {
+  assistantMessage,
+  createMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+  outputText,
+  textOf,
+  toolResultsOf,
+  toolUsesOf,
+} from './message/msg.ts';
 export type {
   ContentBlock,
   MediaBlock,
@@ -30,18 +41,11 @@ export type {
   ToolResult,
   ToolResultState,
   ToolUse,
-} from './message/content-block.ts';
-export {
-  assistantMessage,
-  createMessage,
-  systemMessage,
-  toolMessage,
-  userMessage,
-} from './message/create-message.ts';
-export type { HostedTool } from './message/hosted-tool.ts';
-export type { JsonObject, JsonValue } from './message/json/json.ts';
-export { outputText, textOf, toolResultsOf, toolUsesOf } from './message/message-text.ts';
-export type { Msg, Role } from './message/msg.ts';
+  Msg,
+  Role,
+} from './message/msg.ts';
+export type { HostedTool } from './message/provider-metadata.ts';
+export type { JsonObject, JsonValue } from './message/json.ts';
 export type {
   ChatModel,
   GenerateOptions,
@@ -53,7 +57,7 @@ export type {
   ToolSchema,
 } from './model/chat-model.ts';
 export type { Usage } from './model/usage.ts';
-export type { InferOutput, SchemaLike } from './schema/to-schema.ts';
+export type { InferOutput, SchemaLike } from './schema/schema.ts';
 export type { ToolSet } from './tool/set/tool-set.ts';
 export { tool } from './tool/tool.ts';
 export type {
@@ -63,5 +67,6 @@ export type {
   ToolContext,
   ToolOptions,
   ToolOutput,
+  GivenTools,
+  TypedTool,
 } from './tool/tool.ts';
-export type { GivenTools, TypedTool } from './tool/typed-tool.ts';

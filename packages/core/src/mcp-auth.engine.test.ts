@@ -4,7 +4,7 @@ import { newServer } from '../test-support/mcp-server.ts';
 import { ReActAgent } from './preset/react-agent.ts';
 import type { AgentError } from './error/agent-error.ts';
 import type { McpTools } from './mcp.ts';
-import { outputText, toolResultsOf } from './message/message-text.ts';
+import { outputText, toolResultsOf } from './message/msg.ts';
 import { ScriptedModel } from './testing/scripted-model.ts';
 
 /** An OAuth client that keeps everything in `kept`, as a worker keeps it in its storage. */

@@ -4,11 +4,10 @@ import { ReActAgent } from './preset/react-agent.ts';
 import type { Decision } from './event/pending-call.ts';
 import { MemoryStore } from './memory/store/memory-store.ts';
 import { SessionMemory } from './memory/session-memory.ts';
-import { outputText, toolResultsOf } from './message/message-text.ts';
-import type { JsonObject } from './message/json/json.ts';
+import { outputText, toolResultsOf, type ContentBlock } from './message/msg.ts';
+import type { JsonObject } from './message/json.ts';
 import { mcpTools, type McpToolsOptions } from './mcp.ts';
 import { ScriptedModel, type ScriptedReply } from './testing/scripted-model.ts';
-import type { ContentBlock } from './message/content-block.ts';
 
 /** Creates processes that use the server and share one stored conversation. */
 function newSession(server: McpTestServer) {

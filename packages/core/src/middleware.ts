@@ -77,7 +77,7 @@ export type {
 } from './middleware/results/evict-large-results.ts';
 export { errorHints } from './middleware/resilience/error-hints.ts';
 export { friendlyErrors } from './preset/oxygent-fields.ts';
-export type { FriendlyWords } from './event/friendly-text.ts';
+export type { FriendlyWords } from './event/agent-result.ts';
 export { answerFromObservations } from './middleware/limits/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/limits/answer-from-observations.ts';
 export type { CallLimitOptions } from './middleware/limits/call-limits.ts';
@@ -116,8 +116,13 @@ export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';
 export { toolMedia } from './model/tool-media.ts';
-export { withExecute, type Prepared, type ReadyCall, type ToolCall } from './tool/prepare-call.ts';
+export { withExecute, isResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
+export type {
+  Prepared,
+  ReadyCall,
+  ToolCall,
+  NotStarted,
+  Suspension,
+  ToolOutcome,
+} from './tool/tool-call.ts';
 export { allowTools } from './tool/set/tool-set.ts';
-export { isResult, notStarted } from './tool/tool-outcome.ts';
-export type { NotStarted, Suspension, ToolOutcome } from './tool/tool-outcome.ts';
-export { deniedResult, errorResult } from './tool/tool-result.ts';

@@ -1,6 +1,5 @@
 export type { ChildAgent, ChildFactory, ChildSession } from './middleware/agent-tool/agent-tool.ts';
-export type { Schema, Validation } from './schema/schema.ts';
-export type { StandardSchema } from './schema/to-schema.ts';
+export type { Schema, Validation, StandardSchema } from './schema/schema.ts';
 export { byKeyword, type ToolCategory } from './middleware/selection/by-keyword.ts';
 export { byModel, type ByModelOptions } from './middleware/selection/by-model.ts';
 export { bySimilarity } from './middleware/selection/by-similarity.ts';

@@ -1,5 +1,4 @@
-import { toolResultsOf, toolUsesOf } from '../src/message/message-text.ts';
-import type { Msg } from '../src/message/msg.ts';
+import { toolResultsOf, toolUsesOf, type Msg } from '../src/message/msg.ts';
 
 /**
  * Returns the faults of a message history. Each id must be unique. Each tool call must have exactly

@@ -1,11 +1,6 @@
 import { expect } from 'vitest';
 import { AgentError } from '../src/error/agent-error.ts';
-import {
-  assistantMessage,
-  systemMessage,
-  toolMessage,
-  userMessage,
-} from '../src/message/create-message.ts';
+import { assistantMessage, systemMessage, toolMessage, userMessage } from '../src/message/msg.ts';
 import type { Msg } from '../src/message/msg.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from '../src/model/chat-model.ts';
 import type { Formatter } from '../src/model/formatter.ts';

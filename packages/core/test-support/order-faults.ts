@@ -1,6 +1,5 @@
 import type { AgentEvent } from '../src/event/agent-event.ts';
-import { textOf, toolUsesOf } from '../src/message/message-text.ts';
-import type { Msg } from '../src/message/msg.ts';
+import { textOf, toolUsesOf, type Msg } from '../src/message/msg.ts';
 
 /** State of the check, which `checkEvent` updates with each event. */
 interface Course {

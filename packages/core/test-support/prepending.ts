@@ -1,6 +1,6 @@
 import type { Middleware } from '../src/agent/middleware.ts';
 import type { Msg } from '../src/message/msg.ts';
-import { asOwn } from '../src/message/metadata-keys.ts';
+import { asOwn } from '../src/message/metadata.ts';
 
 /** Makes middleware that puts messages before the conversation, as a recall does. */
 export function prepending(find: (input: readonly Msg[]) => Promise<readonly Msg[]>): Middleware {

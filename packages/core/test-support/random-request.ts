@@ -1,7 +1,6 @@
 import type { ContextRequest } from '../src/middleware/context/context-policy.ts';
-import type { ContentBlock, ToolUse } from '../src/message/content-block.ts';
-import { createMessage } from '../src/message/create-message.ts';
-import type { Msg, Role } from '../src/message/msg.ts';
+import { createMessage } from '../src/message/msg.ts';
+import type { ContentBlock, ToolUse, Msg, Role } from '../src/message/msg.ts';
 import { randomOf } from '../../../test/random-of.ts';
 
 export interface RandomRequest extends ContextRequest {

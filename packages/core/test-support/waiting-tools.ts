@@ -1,5 +1,4 @@
-import type { Tool } from '../src/tool/tool.ts';
-import { tool } from '../src/tool/tool.ts';
+import { tool, type Tool } from '../src/tool/tool.ts';
 
 /** A tool whose result comes from outside, and a tool that needs approval. */
 export interface WaitingTools {

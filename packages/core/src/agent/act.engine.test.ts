@@ -4,7 +4,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { Hook } from '../event/hook.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { toolResultsOf } from '../message/message-text.ts';
+import { toolResultsOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool, type ToolContext } from '../tool/tool.ts';

@@ -3,7 +3,7 @@ import { fitContext } from '../middleware/context/fit-context.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

@@ -1,6 +1,5 @@
 import { Run } from './run/run.ts';
-import type { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, type AgentError } from '../error/agent-error.ts';
 import { decisionsRequire } from '../event/pending-call.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkHook } from '../event/check-hook.ts';
@@ -8,20 +7,13 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
-import { checkRounds } from '../event/check-rounds.ts';
+import { checkRounds, checkNew, toCallInput, toMessages } from '../event/call-input.ts';
+import type { AgentInput, CallInput } from '../event/call-input.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
-import { ToolList } from '../tool/set/tool-list.ts';
-import { toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
-import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
+import { ToolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
+import type { GivenTools, ToolsOf } from '../tool/tool.ts';
 import { CallLine } from './call-line.ts';
-import {
-  checkNew,
-  toCallInput,
-  toMessages,
-  type AgentInput,
-  type CallInput,
-} from '../event/call-input.ts';
 import {
   checkCallOptions,
   checkUse,

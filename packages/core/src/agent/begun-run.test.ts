@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { isCutOff } from '../memory/log/resumption.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { userMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
+import { userMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 

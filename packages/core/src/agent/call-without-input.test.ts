@@ -7,8 +7,13 @@ import type { LogRecord } from '../memory/log/log-record.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { adoptRecords } from '../memory/adopt-records.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
-import { textOf, toolResultsOf } from '../message/message-text.ts';
+import {
+  assistantMessage,
+  toolMessage,
+  userMessage,
+  textOf,
+  toolResultsOf,
+} from '../message/msg.ts';
 import type { Msg } from '../message/msg.ts';
 import { jsonMode } from '../middleware/output/json-mode.ts';
 import { structured } from '../middleware/output/structured.ts';

@@ -1,13 +1,17 @@
-import { missingPart, misconfigured } from '../error/agent-error.ts';
-import { checkFields, checkOptions, fieldsIn, unknownIn } from '../error/check-fields.ts';
+import {
+  missingPart,
+  misconfigured,
+  checkFields,
+  checkOptions,
+  fieldsIn,
+  unknownIn,
+} from '../error/agent-error.ts';
 import { generateFields } from '../model/chat-model.ts';
-import { checkTool } from '../tool/tool.ts';
-import { requiredParts } from '../tool/required-parts.ts';
-import type { Tool } from '../tool/tool.ts';
+import { checkTool, requiredParts, type Tool } from '../tool/tool.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import { checkHandlers, hookFields } from '../event/check-hook.ts';
 import type { Middleware, UseList } from './middleware.ts';
-import { setFields } from '../message/json/set-fields.ts';
+import { setFields } from '../message/json.ts';
 import { withDefaults } from './use-list.ts';
 
 /** The options that a class of agents takes, for `checkOptions`. */

@@ -2,7 +2,7 @@ import { attach } from '../event/readers/attach.ts';
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf } from '../message/msg.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { randomOf } from '../../../../test/random-of.ts';

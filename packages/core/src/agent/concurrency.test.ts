@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { contextToken, provide } from '../tool/context-token.ts';
-import { userMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
+import { userMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';

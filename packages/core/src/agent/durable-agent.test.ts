@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MemoryStore } from '../memory/store/memory-store.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf } from '../message/msg.ts';
 import { listSessions } from '../memory/list-sessions.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';

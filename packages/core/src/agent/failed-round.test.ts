@@ -6,7 +6,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { toolResultsOf } from '../message/message-text.ts';
+import { toolResultsOf } from '../message/msg.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';

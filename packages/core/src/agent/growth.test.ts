@@ -4,9 +4,7 @@ import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { assistantMessage, userMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
+import { assistantMessage, userMessage, textOf, type Msg } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 

@@ -3,7 +3,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import { toolResultsOf, toolUsesOf } from '../message/msg.ts';
 import { directAnswers } from '../middleware/answer/direct-answers.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { runLimits } from '../middleware/limits/run-limits.ts';

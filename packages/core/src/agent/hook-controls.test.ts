@@ -5,7 +5,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, Hooks } from '../event/hook.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { textOf, toolResultsOf } from '../message/msg.ts';
 import { positionHooks } from '../preset/position-hooks.ts';
 import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
 import { saveState } from '../middleware/state/agent-state.ts';

@@ -6,10 +6,11 @@ import {
   createMessage,
   toolMessage,
   userMessage,
-} from '../message/create-message.ts';
+  textOf,
+  toolResultsOf,
+} from '../message/msg.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { textOf, toolResultsOf } from '../message/message-text.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import { approvals, type ApprovalsOptions } from '../middleware/approval/approvals.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';

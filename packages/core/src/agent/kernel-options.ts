@@ -2,7 +2,7 @@ import type { Memory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import { usualReplyLength } from '../model/reply-length.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
-import type { GivenTools } from '../tool/typed-tool.ts';
+import type { GivenTools } from '../tool/tool.ts';
 import type { UseList } from './middleware.ts';
 
 /** Where an agent call has to stop, and how much of a reply or a tool result it takes. */

@@ -1,12 +1,10 @@
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { CallState } from '../event/call-state.ts';
+import type { CallState } from '../event/agent-status.ts';
 import type { Hook, Jump } from '../event/hook.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
+import type { ToolResult, ToolUse, Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, ToolSchema } from '../model/chat-model.ts';
-import type { ToolCall } from '../tool/prepare-call.ts';
-import type { ToolOutcome } from '../tool/tool-outcome.ts';
+import type { ToolCall, ToolOutcome } from '../tool/tool-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';

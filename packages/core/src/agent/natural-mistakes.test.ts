@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { dashscope } from '../dashscope.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf } from '../message/msg.ts';
 import { openai } from '../openai.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import type { Middleware } from './middleware.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import type { ToolResult } from '../message/content-block.ts';
-import { toolResultsOf } from '../message/message-text.ts';
-import type { JsonValue } from '../message/json/json.ts';
+import { toolResultsOf, type ToolResult } from '../message/msg.ts';
+import type { JsonValue } from '../message/json.ts';
 import type { Middleware } from './middleware.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { EventOf } from '../event/agent-event.ts';
-import { outputText, toolResultsOf } from '../message/message-text.ts';
+import { outputText, toolResultsOf } from '../message/msg.ts';
 import { toolCallLimit } from '../middleware/limits/call-limits.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';

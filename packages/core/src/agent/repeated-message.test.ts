@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { userMessage } from '../message/create-message.ts';
+import { userMessage } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Middleware } from './middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { Agent } from './agent.ts';
 

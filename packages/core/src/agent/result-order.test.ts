@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import {
+  toolResultsOf,
+  toolUsesOf,
+  assistantMessage,
+  toolMessage,
+  userMessage,
+} from '../message/msg.ts';
 import type { Msg } from '../message/msg.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { EchoMemory } from '../memory/branch/echo-memory.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';

@@ -1,6 +1,6 @@
 import type { AgentError } from '../error/agent-error.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
-import type { JsonValue } from '../message/json/json.ts';
+import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';

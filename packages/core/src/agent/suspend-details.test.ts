@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Decision } from '../event/pending-call.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { outputText, toolResultsOf } from '../message/message-text.ts';
+import { outputText, toolResultsOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';

@@ -3,7 +3,7 @@ import { approvals } from '../middleware/approval/approvals.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { deniedResult, toolResult } from '../tool/tool-result.ts';
+import { deniedResult, toolResult } from '../tool/tool-call.ts';
 import type { Middleware } from './middleware.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
+import { assistantMessage, toolMessage, userMessage, textOf, type Msg } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';

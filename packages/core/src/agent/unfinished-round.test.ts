@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Hook } from '../event/hook.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
-import { toolResultsOf } from '../message/message-text.ts';
+import { assistantMessage, toolMessage, userMessage, toolResultsOf } from '../message/msg.ts';
 import type { Msg } from '../message/msg.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

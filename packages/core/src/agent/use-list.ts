@@ -5,7 +5,7 @@ import {
   type AgentSettings,
   type KernelOptions,
 } from './kernel-options.ts';
-import { setFields } from '../message/json/set-fields.ts';
+import { setFields } from '../message/json.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
 /** Parts of presets. A later part replaces them, even if the preset was spread into the list. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkFields, checkOptions } from './check-fields.ts';
+import { checkFields, checkOptions } from './agent-error.ts';
 
 const check = (value: unknown, kinds: string) => () =>
   checkFields('Here', { field: value }, `field:${kinds} other`, 'INVALID_INPUT');

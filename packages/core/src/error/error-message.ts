@@ -1,5 +1,4 @@
-import { checkOptions } from './check-fields.ts';
-import type { AgentError, AgentErrorCode } from './agent-error.ts';
+import { checkOptions, type AgentError, type AgentErrorCode } from './agent-error.ts';
 import { languages } from './error-words.ts';
 
 /**

@@ -1,9 +1,8 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentResult } from './agent-result.ts';
 import type { PendingCall } from './pending-call.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import type { JsonValue } from '../message/json/json.ts';
-import type { Msg } from '../message/msg.ts';
+import type { ToolResult, ToolUse, Msg } from '../message/msg.ts';
+import type { JsonValue } from '../message/json.ts';
 import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 import type { ReplyChunk } from '../model/reply-chunk.ts';
 

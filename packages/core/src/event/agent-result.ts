@@ -1,5 +1,5 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json/json.ts';
+import type { JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from '../model/usage.ts';
 import type { PendingCall } from './pending-call.ts';
@@ -103,4 +103,25 @@ export interface AgentResult<T = unknown> {
    * log.
    */
   readonly sessionVersion: number;
+}
+
+/** A text for the user, or a function that returns a text for the `error` of a result. */
+export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>) => string);
+
+export const ownWords = 'Something went wrong on my side. Please try again.';
+
+/**
+ * Returns the text for an error. If `words` throws, returns the default text, so that the original
+ * error is not lost.
+ */
+export function friendlyText(
+  error: NonNullable<AgentResult['error']>,
+  words: FriendlyWords,
+): string {
+  if (typeof words === 'string') return words;
+  try {
+    return String(words(error));
+  } catch {
+    return ownWords;
+  }
 }

@@ -1,11 +1,9 @@
 import { AgentError, invalidInput } from '../error/agent-error.ts';
-import { createMessage, type MessageContext } from '../message/create-message.ts';
-import { isMessage } from '../message/validation/is-message.ts';
-import { isRecord } from '../message/json/is-record.ts';
-import { toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import type { Decision } from './pending-call.ts';
-import { checkDecision } from './check-decision.ts';
+import { createMessage, toolUsesOf, type MessageContext, type Msg } from '../message/msg.ts';
+import { isMessage } from '../message/is-message.ts';
+import { isRecord } from '../message/json.ts';
+import { checkDecision, type Decision } from './pending-call.ts';
+import { openCalls } from '../message/tool-pairs.ts';
 
 /**
  * Input of an agent call: a text, one or more messages, or decisions about pending tool calls. A
@@ -116,4 +114,13 @@ function isPlainMessage(item: unknown): item is PlainMessage {
     typeof item['content'] === 'string' &&
     item['content'].trim() !== ''
   );
+}
+
+/** Throws `INVALID_INPUT` unless each tool call in the messages has a result after it. */
+export function checkRounds(messages: readonly Msg[]): void {
+  const [open] = openCalls(messages);
+  if (!open) return;
+  const { id } = open;
+  const message = `The tool call "${id}" of the input needs a result after it. Add the result, or remove the tool call.`;
+  throw invalidInput(message, { details: { id } });
 }

@@ -1,8 +1,7 @@
-import { AgentError, messageOf } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-fields.ts';
+import { AgentError, messageOf, checkOptions } from '../error/agent-error.ts';
 import type { AgentEvent } from './agent-event.ts';
-import { isBlock, isMessage, isToolResult } from '../message/validation/is-message.ts';
-import { jsonForm } from '../message/json/json-form.ts';
+import { isBlock, isMessage, isToolResult } from '../message/is-message.ts';
+import { jsonForm } from '../message/json.ts';
 import { generateFields } from '../model/chat-model.ts';
 import type { Msg } from '../message/msg.ts';
 import { forModel, openCalls } from '../message/tool-pairs.ts';

@@ -1,6 +1,11 @@
-import { checkOptions } from '../error/check-fields.ts';
-import { eventNames } from './event-names.ts';
+import { checkOptions } from '../error/agent-error.ts';
 import type { Hook } from './hook.ts';
+
+/** The types of all events, for `checkOptions`. */
+export const eventNames: string =
+  'run-start pre-call post-call pre-reasoning post-reasoning reasoning-chunk tool-input-chunk ' +
+  'hosted-tool-chunk pre-acting acting-chunk post-acting pre-summary summary-chunk post-summary ' +
+  'step-reset context-fitted suspended error run-end';
 
 /** The fields of a hook, for `checkFields`. */
 export const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';

@@ -1,4 +1,4 @@
-import { type AgentError, misconfigured } from '../error/agent-error.ts';
+import { misconfigured, type AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from './agent-event.ts';
 import type { EventControls, HookControl } from './hook.ts';
 

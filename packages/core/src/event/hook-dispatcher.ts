@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { isRecord } from '../message/json/is-record.ts';
+import { isRecord } from '../message/json.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 import type { Waits } from '../wait/waits.ts';
 import { checkEvent } from './check-event.ts';

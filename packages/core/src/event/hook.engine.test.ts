@@ -4,8 +4,14 @@ import { prepending } from '../../test-support/prepending.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
-import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import {
+  systemMessage,
+  toolMessage,
+  userMessage,
+  textOf,
+  toolResultsOf,
+  toolUsesOf,
+} from '../message/msg.ts';
 import type { Msg } from '../message/msg.ts';
 import { requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

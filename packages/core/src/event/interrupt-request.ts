@@ -1,7 +1,5 @@
-import { invalidInput } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-fields.ts';
-import type { MessageContext } from '../message/create-message.ts';
-import type { Msg } from '../message/msg.ts';
+import { invalidInput, checkOptions } from '../error/agent-error.ts';
+import type { MessageContext, Msg } from '../message/msg.ts';
 import { toMessages } from './call-input.ts';
 
 /**

@@ -5,7 +5,7 @@ import type {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json/json.ts';
+import type { JsonObject } from '../message/json.ts';
 import { lostAnswer } from './mcp-error.ts';
 import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
 

@@ -4,7 +4,7 @@ import type {
   Tool as ServerTool,
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
-import { isObject, isRecord } from '../message/json/is-record.ts';
+import { isObject, isRecord } from '../message/json.ts';
 
 export interface McpToolList {
   readonly tools: readonly ServerTool[];

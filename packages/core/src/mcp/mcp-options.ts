@@ -1,8 +1,7 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
-import { type AgentError, misconfigured } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
-import type { JsonObject } from '../message/json/json.ts';
-import type { StandardSchema } from '../schema/to-schema.ts';
+import { misconfigured, checkFields, checkOptions, type AgentError } from '../error/agent-error.ts';
+import type { JsonObject } from '../message/json.ts';
+import type { StandardSchema } from '../schema/schema.ts';
 import type { ReplayPolicy, Tool } from '../tool/tool.ts';
 
 /** Which MCP server to use, which of its tools, and with which limits. */

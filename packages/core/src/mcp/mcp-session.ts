@@ -7,11 +7,9 @@ import type {
 } from '@modelcontextprotocol/client';
 import type * as sdkModule from '@modelcontextprotocol/client';
 import { AgentError, misconfigured } from '../error/agent-error.ts';
-import { abortable } from '../wait/abortable.ts';
+import { abortable, longestTimeout, wait } from '../wait/wait.ts';
 import { Deadline } from '../wait/deadline.ts';
-import { longestTimeout, wait } from '../wait/timer.ts';
-import { isRecord } from '../message/json/is-record.ts';
-import type { JsonObject } from '../message/json/json.ts';
+import { isRecord, type JsonObject } from '../message/json.ts';
 import { toQuestions, type McpAnswers, type McpReply } from './call/mcp-question.ts';
 import { McpConnection } from './mcp-connection.ts';
 import { toMcpError } from './mcp-error.ts';

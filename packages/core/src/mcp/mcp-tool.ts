@@ -1,9 +1,7 @@
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
-import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { isObject } from '../message/json/is-record.ts';
-import type { JsonObject } from '../message/json/json.ts';
-import type { StandardSchema } from '../schema/to-schema.ts';
+import { AgentError, checkFields } from '../error/agent-error.ts';
+import { isObject, type JsonObject } from '../message/json.ts';
+import type { StandardSchema } from '../schema/schema.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 

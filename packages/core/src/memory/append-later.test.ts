@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Middleware } from '../agent/middleware.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { createMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
+import { createMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';

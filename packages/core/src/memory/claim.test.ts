@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { userMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
+import { userMessage, textOf } from '../message/msg.ts';
 import { listSessions } from './list-sessions.ts';
 import { parseHead } from './log/stored-head.ts';
 import { SessionMemory } from './session-memory.ts';

@@ -3,8 +3,7 @@ import { secret, storedTurns } from '../../test-support/damage/conversations.ts'
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import type { AgentError } from '../error/agent-error.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
-import type { Msg } from '../message/msg.ts';
+import { assistantMessage, toolMessage, userMessage, type Msg } from '../message/msg.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
 import { LogFold } from './log/session-view.ts';
 import { MemoryStore } from './store/memory-store.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
-import { userMessage } from '../message/create-message.ts';
+import { userMessage } from '../message/msg.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { makeWitness, MortalProcess } from '../../../../test/faults/mortal-process.ts';
 

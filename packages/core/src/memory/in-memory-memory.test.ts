@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as vitest from 'vitest';
-import { userMessage } from '../message/create-message.ts';
+import { userMessage } from '../message/msg.ts';
 import { memoryConformance } from '../testing/memory-conformance.ts';
 import { InMemoryMemory } from './in-memory-memory.ts';
 

@@ -1,5 +1,5 @@
-import { checkOptions } from '../error/check-fields.ts';
-import type { JsonValue } from '../message/json/json.ts';
+import { checkOptions } from '../error/agent-error.ts';
+import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Memory, RunEnd } from './memory.ts';
 

@@ -1,4 +1,4 @@
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/agent-error.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { parseHead } from './log/stored-head.ts';
 import { keyPrefix } from './store/storage-keys.ts';

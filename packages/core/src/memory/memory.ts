@@ -1,6 +1,5 @@
-import type { AgentStatus } from '../event/agent-status.ts';
-import type { CallState } from '../event/call-state.ts';
-import type { JsonValue } from '../message/json/json.ts';
+import type { AgentStatus, CallState } from '../event/agent-status.ts';
+import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { KeptReply } from '../model/chat-model.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';

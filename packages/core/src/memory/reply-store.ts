@@ -1,4 +1,4 @@
-import type { JsonObject } from '../message/json/json.ts';
+import type { JsonObject } from '../message/json.ts';
 import type { RunNote } from './log/log-record.ts';
 import type { SessionView } from './log/session-view.ts';
 import type { ReplyStore } from './memory.ts';

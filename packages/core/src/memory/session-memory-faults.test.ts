@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { userMessage } from '../message/create-message.ts';
-import type { Msg } from '../message/msg.ts';
+import { userMessage, type Msg } from '../message/msg.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';

@@ -1,8 +1,7 @@
-import { AgentError, misconfigured, invalidInput } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-fields.ts';
+import { AgentError, misconfigured, invalidInput, checkOptions } from '../error/agent-error.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
-import { parseMessages } from '../message/validation/validate-message.ts';
+import { parseMessages } from '../message/validate-message.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import { memoryFields, type SessionMemoryOptions } from './session-memory-options.ts';
 import type { KeyValueStore, StoreFeatures } from './store/key-value-store.ts';

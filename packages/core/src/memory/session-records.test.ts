@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentError } from '../error/agent-error.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
-import type { Msg } from '../message/msg.ts';
+import { assistantMessage, toolMessage, userMessage, type Msg } from '../message/msg.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import type { RunNote } from './log/log-record.ts';
 import { weakStore } from '../../test-support/weak-store.ts';

@@ -1,5 +1,5 @@
 import type { AgentStatus } from '../event/agent-status.ts';
-import type { JsonValue } from '../message/json/json.ts';
+import type { JsonValue } from '../message/json.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 
 /** Keeps the active tool groups of one agent and of the log equal. */

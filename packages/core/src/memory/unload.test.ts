@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMessage } from '../message/create-message.ts';
-import type { Msg } from '../message/msg.ts';
+import { createMessage, type Msg } from '../message/msg.ts';
 import { listSessions } from './list-sessions.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';

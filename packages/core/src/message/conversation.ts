@@ -1,5 +1,4 @@
-import type { ToolUse } from './content-block.ts';
-import type { Msg } from './msg.ts';
+import type { ToolUse, Msg } from './msg.ts';
 import { forModel, orderFrom } from './tool-pairs.ts';
 
 /**

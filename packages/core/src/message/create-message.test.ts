@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { ToolResult } from './content-block.ts';
-import { toolMessage } from './create-message.ts';
-import { parseMessages } from './validation/validate-message.ts';
+import { toolMessage, type ToolResult } from './msg.ts';
+import { parseMessages } from './validate-message.ts';
 
 test('toolMessage() takes one result or a list, and an agent continues with each', async () => {
   const ask = tool({ name: 'ask', description: 'Asks.', input: { type: 'object' } });

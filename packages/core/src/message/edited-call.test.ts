@@ -2,11 +2,11 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { expect, test } from 'vitest';
 import { fromAiSdk } from '../ai-sdk.ts';
 import { dashscope } from '../dashscope.ts';
-import type { JsonObject } from './json/json.ts';
+import type { JsonObject } from './json.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import { openai, openaiResponses } from '../openai.ts';
-import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
-import { withEditedCall } from './edited-call.ts';
+import { assistantMessage, toolMessage, userMessage } from './msg.ts';
+import { withEditedCall } from './metadata.ts';
 
 const reply = {
   ...assistantMessage([

@@ -1,4 +1,4 @@
-import type { JsonObject } from './json/json.ts';
+import type { JsonObject } from './json.ts';
 import { cleanText, fence } from './fence.ts';
 
 /** A piece of text that matches a query. */

@@ -1,7 +1,5 @@
-import type { ContentBlock } from './content-block.ts';
-import { textOf } from './message-text.ts';
-import { startOf } from './shorten-text.ts';
-import type { Msg } from './msg.ts';
+import { textOf, type ContentBlock, type Msg } from './msg.ts';
+import { startOf } from './text.ts';
 
 /** Messages as models see them, by their originals: token counts and wire forms are cached on a message. */
 const shortMessages = new WeakMap<Msg, { readonly length: number; readonly shown: Msg }>();

@@ -1,6 +1,4 @@
-import { createMessage } from './create-message.ts';
-import { withSystemText } from './message-text.ts';
-import type { Msg } from './msg.ts';
+import { createMessage, withSystemText, type Msg } from './msg.ts';
 
 /** Converts a system prompt to a message. Returns nothing for a blank text. */
 export type ToSystemMessage = (text: string) => Msg | undefined;

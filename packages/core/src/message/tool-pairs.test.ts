@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import { randomOf } from '../../../../test/random-of.ts';
 import { forModel, inRequestOrder, openCalls, orderFrom, settledIn } from './tool-pairs.ts';
-import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
-import type { Msg } from './msg.ts';
+import { assistantMessage, toolMessage, userMessage, type Msg } from './msg.ts';
 
 const asks = (id: string, ...toolUseIds: string[]): Msg =>
   assistantMessage(

@@ -1,6 +1,5 @@
-import { isCorrection, metadataOf } from './metadata-keys.ts';
-import type { Msg } from './msg.ts';
-import { isResult, toolUsesOf } from './message-text.ts';
+import { isCorrection, metadataOf } from './metadata.ts';
+import { isResult, toolUsesOf, textOf, type Msg } from './msg.ts';
 
 /**
  * Splits a conversation into turns. A turn is the input of an agent call and all messages that the
@@ -72,4 +71,29 @@ export function currentTurn(
 ): readonly Msg[] {
   const turns = turnsOf(messages);
   return turns.slice(turns.findIndex((turn) => turn.some(({ id }) => id === promptId))).flat();
+}
+
+const maxTitle = 80;
+
+/**
+ * Returns whether the user wrote the message. Returns false for a correction, which the agent
+ * writes with the role `user`.
+ */
+export function isQuestion(message: Msg): boolean {
+  return message.role === 'user' && !isCorrection(message);
+}
+
+/**
+ * Returns the beginning of the first user message, or an empty text. Uses a client's system message
+ * only if there is no other user message.
+ */
+export function titleOf(messages: readonly Msg[]): string {
+  const questions = messages.filter(isQuestion);
+  // The library's messages have `bypassHistory: true`, and a client's system messages have `false`.
+  const first =
+    questions.find((message) => metadataOf(message).bypassHistory === undefined) ?? questions[0];
+  const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
+  return characters.length > maxTitle
+    ? `${characters.slice(0, maxTitle - 1).join('')}…`
+    : characters.join('');
 }

@@ -6,7 +6,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { piiGuard } from './guard/pii/pii-guard.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
-import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { textOf, toolResultsOf } from '../message/msg.ts';
 import { circuitBreaker } from './resilience/circuit-breaker.ts';
 import { modelTimeout } from './resilience/model-timeout.ts';
 import { responseCache } from './resilience/response-cache.ts';

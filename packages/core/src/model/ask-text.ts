@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
-import { systemMessage, userMessage } from '../message/create-message.ts';
-import { asOwn } from '../message/metadata-keys.ts';
+import { systemMessage, userMessage } from '../message/msg.ts';
+import { asOwn } from '../message/metadata.ts';
 import { Deadline } from '../wait/deadline.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo } from './chat-model.ts';
 import { usualReplyLength } from './reply-length.ts';

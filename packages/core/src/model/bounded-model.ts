@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { abortable, onAbort } from '../wait/abortable.ts';
+import { abortable, onAbort } from '../wait/wait.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from '../wait/pace.ts';
 import { ReplyLength, usualReplyLength } from './reply-length.ts';

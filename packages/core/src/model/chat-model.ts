@@ -1,6 +1,5 @@
-import type { JsonObject } from '../message/json/json.ts';
-import type { MediaBlock } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
+import type { JsonObject } from '../message/json.ts';
+import type { MediaBlock, Msg } from '../message/msg.ts';
 import type { Usage } from './usage.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { AgentError } from '../error/agent-error.ts';
-import type { ToolUse } from '../message/content-block.ts';
-import { parseJson } from '../message/json/parse-json.ts';
+import type { ToolUse } from '../message/msg.ts';
+import { parseJson } from '../message/json.ts';
 import type { ModelDelta, ModelRequest } from './chat-model.ts';
 
 /**

@@ -1,8 +1,7 @@
-import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
-import { hostedToolOf } from '../message/hosted-tool.ts';
-import type { JsonObject } from '../message/json/json.ts';
+import type { ContentBlock, MediaBlock } from '../message/msg.ts';
+import { hostedToolOf } from '../message/provider-metadata.ts';
+import { isWholeObject, parseJson, type JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media.ts';
-import { isWholeObject, parseJson } from '../message/json/parse-json.ts';
 import type { ModelDelta } from './chat-model.ts';
 import type { ReplyChunk } from './reply-chunk.ts';
 import type { Usage } from './usage.ts';

@@ -1,4 +1,4 @@
-import type { HostedTool } from '../message/hosted-tool.ts';
+import type { HostedTool } from '../message/provider-metadata.ts';
 
 /** New content of a model's reply, as events show it. */
 export type ReplyChunk =

@@ -9,7 +9,7 @@ import { outputGuards } from '../middleware/guard/output/output-guards.ts';
 import { regexRule } from '../middleware/guard/output/regex-rule.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';
 import { retry } from '../middleware/resilience/retry.ts';
-import { toolResultsOf } from '../message/message-text.ts';
+import { toolResultsOf } from '../message/msg.ts';
 import { boundedModel } from './bounded-model.ts';
 import type { ChatModel, ModelDelta } from './chat-model.ts';
 import { openai } from '../openai.ts';

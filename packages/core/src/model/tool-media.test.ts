@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
-import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
-import { userMessage } from '../message/create-message.ts';
-import { toolResultsOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
+import { userMessage, toolResultsOf } from '../message/msg.ts';
+import type { ContentBlock, MediaBlock, Msg } from '../message/msg.ts';
 import type { ModelFeatures } from './chat-model.ts';
 import { requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

@@ -1,9 +1,8 @@
-import type { ContentBlock, MediaBlock, ToolResult } from '../message/content-block.ts';
+import { toolResultsOf } from '../message/msg.ts';
+import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../message/msg.ts';
 import { mediaPlaceholder } from '../message/media.ts';
-import { toolResultsOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import { asOwn } from '../message/metadata-keys.ts';
-import { bringsResults, oncePerGroup, resultGroups } from '../message/result-groups.ts';
+import { asOwn } from '../message/metadata.ts';
+import { bringsResults, oncePerGroup, resultGroups } from '../message/tool-pairs.ts';
 import type { ModelFeatures } from './chat-model.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
 

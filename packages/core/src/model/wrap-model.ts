@@ -1,5 +1,4 @@
-import { misconfigured } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { misconfigured, checkFields } from '../error/agent-error.ts';
 import type { ChatModel } from './chat-model.ts';
 
 /** Wrapper of a model: a middleware of an agent, or an argument of `wrapModel`. */

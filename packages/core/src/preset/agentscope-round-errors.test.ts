@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from './react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { toolResultsOf } from '../message/message-text.ts';
+import { toolResultsOf } from '../message/msg.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

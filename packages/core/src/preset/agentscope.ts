@@ -2,9 +2,8 @@ import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { presetOf } from '../agent/use-list.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
-import { AgentError, messageOf } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-fields.ts';
-import { errorResult } from '../tool/tool-result.ts';
+import { AgentError, messageOf, checkOptions } from '../error/agent-error.ts';
+import { errorResult } from '../tool/tool-call.ts';
 
 /**
  * Returns the defaults of AgentScope Java that differ from Isoloop's defaults, for an agent's `use`

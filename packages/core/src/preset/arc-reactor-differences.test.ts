@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from './react-agent.ts';
 import type { Hook } from '../event/hook.ts';
-import { toolResultsOf } from '../message/message-text.ts';
+import { toolResultsOf } from '../message/msg.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

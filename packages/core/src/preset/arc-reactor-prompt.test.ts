@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from './react-agent.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf } from '../message/msg.ts';
 import { jsonMode } from '../middleware/output/json-mode.ts';
 import { openai } from '../openai.ts';
 import { retrieval } from '../middleware/recall/retrieval/retrieval.ts';

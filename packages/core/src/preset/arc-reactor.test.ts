@@ -9,7 +9,7 @@ import { positionHooks } from './position-hooks.ts';
 import { metrics, type ToolMetric } from '../middleware/observe/metrics.ts';
 import { promptVariables } from '../middleware/prompt/prompt-variables.ts';
 import type { AgentOptions } from './react-agent.ts';
-import { toolResultsOf, textOf } from '../message/message-text.ts';
+import { toolResultsOf, textOf } from '../message/msg.ts';
 import { structured } from '../middleware/output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

@@ -5,7 +5,7 @@ import { inputLength } from '../middleware/guard/input/input-length.ts';
 import { rateLimit } from '../middleware/guard/input/rate-limit.ts';
 import { modelErrors } from '../middleware/resilience/model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';
-import { checkOptions } from '../error/check-fields.ts';
+import { checkOptions } from '../error/agent-error.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import type { Middleware } from '../agent/middleware.ts';

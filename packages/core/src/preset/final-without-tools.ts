@@ -1,6 +1,6 @@
 import type { Middleware } from '../agent/middleware.ts';
 import type { Msg } from '../message/msg.ts';
-import { outputToolName } from '../message/output-tool.ts';
+import { outputToolName } from '../schema/output-format.ts';
 import { withoutMark, wordsBesideCall } from '../middleware/text-protocol/corrections.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';

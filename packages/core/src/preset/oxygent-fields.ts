@@ -1,12 +1,11 @@
 import { currentTurn, stepsStart } from '../message/turns.ts';
-import { toolUseIn, toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
+import { toolUseIn, toolUsesOf, type Msg } from '../message/msg.ts';
 import { forModel } from '../message/tool-pairs.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { AgentResult } from '../event/agent-result.ts';
+import { friendlyText, ownWords } from '../event/agent-result.ts';
+import type { AgentResult, FriendlyWords } from '../event/agent-result.ts';
 import type { Middleware, RunContext } from '../agent/middleware.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { type FriendlyWords, friendlyText, ownWords } from '../event/friendly-text.ts';
+import { checkFields } from '../error/agent-error.ts';
 
 /**
  * Adds the steps of the agent call to its result as `reactMemory` (OxyGent: `extra.react_memory`).

@@ -3,9 +3,9 @@ import {
   weightedHistory,
   type WeightedHistoryOptions,
 } from '../middleware/context/weighted-history.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/agent-error.ts';
 import { toolMedia } from '../model/tool-media.ts';
-import { userText } from '../message/message-text.ts';
+import { userText } from '../message/msg.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../middleware/text-protocol/parse-oxygent.ts';
@@ -19,11 +19,11 @@ import {
 import { trustedCalls } from '../middleware/text-protocol/trusted-calls.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { setFields } from '../message/json/set-fields.ts';
+import { setFields } from '../message/json.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
-import { ownWords, type FriendlyWords } from '../event/friendly-text.ts';
+import { ownWords, type FriendlyWords } from '../event/agent-result.ts';
 import { friendlyErrors, parallelIds, reactMemory } from './oxygent-fields.ts';
 import {
   promptFields,

@@ -3,7 +3,7 @@ import { ReActAgent } from './react-agent.ts';
 import type { AgentOptions } from './react-agent.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { toolMessage } from '../message/create-message.ts';
+import { toolMessage } from '../message/msg.ts';
 import { springAiAlibaba } from './spring-ai-alibaba.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from './react-agent.ts';
-import { assistantMessage, userMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
+import { assistantMessage, userMessage, textOf } from '../message/msg.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

@@ -1,5 +1,4 @@
-import { misconfigured } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
 import type { AgentHook, Middleware, RunContext } from '../agent/middleware.ts';

@@ -11,10 +11,9 @@ import type {
 import type { Middleware, UseList } from '../agent/middleware.ts';
 import { AgentError, missingPart } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import { checkDecision } from '../event/check-decision.ts';
+import { checkDecision, type Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
-import type { Decision } from '../event/pending-call.ts';
-import { isMessage } from '../message/validation/is-message.ts';
+import { isMessage } from '../message/is-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { directAnswersFields, type ReturnDirect } from '../middleware/answer/direct-answers.ts';
 import { approvalsFields } from '../middleware/approval/approvals.ts';
@@ -24,7 +23,7 @@ import { lastAnswerFields } from '../middleware/limits/last-answer.ts';
 import { runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
 import { retrievalFields } from '../middleware/recall/retrieval/retrieval.ts';
-import type { GivenTools } from '../tool/typed-tool.ts';
+import type { GivenTools } from '../tool/tool.ts';
 import { pauseNext, steeringFields } from '../middleware/steering/steering.ts';
 import { servingParts, standard } from './standard.ts';
 

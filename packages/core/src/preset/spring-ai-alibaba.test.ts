@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf } from '../message/msg.ts';
 import { modelCallLimit } from '../middleware/limits/call-limits.ts';
 import type { PromptCall } from '../middleware/prompt/prompt-variables.ts';
 import { ReActAgent } from './react-agent.ts';

@@ -1,7 +1,7 @@
-import { checkOptions } from '../error/check-fields.ts';
+import { checkOptions } from '../error/agent-error.ts';
 import { checkPositionHooks, positionHooks, type PositionHook } from './position-hooks.ts';
 import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
-import { userText } from '../message/message-text.ts';
+import { userText } from '../message/msg.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { presetOf } from '../agent/use-list.ts';

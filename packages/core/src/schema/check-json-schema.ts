@@ -4,8 +4,8 @@ import {
   schemaMapKeyword,
   type Schema as JsonSchemaNode,
 } from '@cfworker/json-schema';
-import { type AgentError, misconfigured } from '../error/agent-error.ts';
-import { isObject, isRecord } from '../message/json/is-record.ts';
+import { misconfigured, type AgentError } from '../error/agent-error.ts';
+import { isObject, isRecord } from '../message/json.ts';
 
 type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 

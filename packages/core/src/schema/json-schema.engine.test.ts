@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { JsonObject, JsonValue } from '../message/json/json.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
 import { jsonSchema } from './json-schema.ts';
-import { toSchema } from './to-schema.ts';
+import { toSchema } from './schema.ts';
 
 /** Returns the issues that a model gets, or an empty array if the value is valid. */
 async function linesOf(schema: JsonObject, value: unknown): Promise<readonly string[]> {

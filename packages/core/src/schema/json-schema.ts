@@ -1,16 +1,14 @@
-import { checkOptions } from '../error/check-fields.ts';
+import { checkOptions, messageOf, misconfigured, type AgentError } from '../error/agent-error.ts';
 import {
   dereference,
   validate,
   type Schema as JsonSchemaNode,
   type SchemaDraft,
 } from '@cfworker/json-schema';
-import { type AgentError, messageOf, misconfigured } from '../error/agent-error.ts';
-import { isObject } from '../message/json/is-record.ts';
-import type { JsonObject } from '../message/json/json.ts';
+import { isObject, type JsonObject } from '../message/json.ts';
 import { checkJsonSchema } from './check-json-schema.ts';
 import { toIssues } from './json-schema-issues.ts';
-import type { StandardSchema } from './to-schema.ts';
+import type { StandardSchema } from './schema.ts';
 
 /** How to read a JSON Schema that does not name its draft. */
 export interface JsonSchemaOptions {

@@ -1,5 +1,4 @@
-import { type AgentError, misconfigured } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-fields.ts';
+import { misconfigured, checkOptions, type AgentError } from '../error/agent-error.ts';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 
 /** How long the chunks of a text are, and how far they overlap. */

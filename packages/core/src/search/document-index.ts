@@ -1,5 +1,5 @@
 import type MiniSearch from 'minisearch';
-import type { JsonObject, JsonValue } from '../message/json/json.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
 import { chunkText, type ChunkOptions } from './chunk-text.ts';
 import type { RetrievedDocument } from '../message/retrieved-document.ts';
 import { shortQuery, type SearchTerms } from './search-terms.ts';

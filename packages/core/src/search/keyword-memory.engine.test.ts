@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/msg.ts';
 import { keywordMemory, type KeywordMemoryOptions } from './keyword-memory.ts';
 import type { LongTermMemory } from './long-term-memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';

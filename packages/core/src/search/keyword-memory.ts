@@ -1,12 +1,10 @@
 import type MiniSearch from 'minisearch';
-import type { AgentError } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { checkFields, checkOptions, type AgentError } from '../error/agent-error.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import { keyPrefix } from '../memory/store/storage-keys.ts';
-import { isRecord } from '../message/json/is-record.ts';
-import { textOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
+import { isRecord } from '../message/json.ts';
+import { textOf, type Msg } from '../message/msg.ts';
 import type {
   LongTermMemory,
   LongTermRecord,

@@ -1,5 +1,4 @@
-import { AgentError, invalidInput } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { AgentError, invalidInput, checkFields, checkOptions } from '../error/agent-error.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import { keyPrefix } from '../memory/store/storage-keys.ts';

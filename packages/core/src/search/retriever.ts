@@ -1,4 +1,4 @@
-import type { JsonObject } from '../message/json/json.ts';
+import type { JsonObject } from '../message/json.ts';
 import type { RetrievedDocument } from '../message/retrieved-document.ts';
 
 /** Which documents a retriever returns, and how many. */

@@ -1,9 +1,9 @@
 import { AgentError, invalidInput } from '../error/agent-error.ts';
-import { isRecord } from '../message/json/is-record.ts';
+import { isRecord } from '../message/json.ts';
 import type { Entry, KeyValueStore } from '../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/store/split-value.ts';
 import { encodeForKey, valueKeys } from '../memory/store/storage-keys.ts';
-import { abortable } from '../wait/abortable.ts';
+import { abortable } from '../wait/wait.ts';
 
 const formatVersion = 1;
 

@@ -1,6 +1,5 @@
 import { misconfigured, invalidInput } from '../error/agent-error.ts';
-import { isObject } from '../message/json/is-record.ts';
-import type { JsonValue } from '../message/json/json.ts';
+import { isObject, type JsonValue } from '../message/json.ts';
 
 /** Start of the names of the values that the library itself keeps in a session. */
 export const ownPrefix = 'isoloop:';

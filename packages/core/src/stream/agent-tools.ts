@@ -1,7 +1,6 @@
-import type { ContentBlock } from '../message/content-block.ts';
-import type { JsonOf, JsonValue } from '../message/json/json.ts';
-import type { Tool, ToolContent } from '../tool/tool.ts';
-import type { TypedTool } from '../tool/typed-tool.ts';
+import type { ContentBlock } from '../message/msg.ts';
+import type { JsonOf, JsonValue } from '../message/json.ts';
+import type { Tool, ToolContent, TypedTool } from '../tool/tool.ts';
 
 /** Progress of a tool call, in a `data-tool-progress` part with the id of the call. */
 export interface ToolProgress {

@@ -1,4 +1,4 @@
-import { metadataOf } from '../message/metadata-keys.ts';
+import { metadataOf } from '../message/metadata.ts';
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
 import type { Msg } from '../message/msg.ts';
 

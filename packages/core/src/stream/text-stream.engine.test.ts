@@ -4,7 +4,7 @@ import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Hook } from '../event/hook.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf } from '../message/msg.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

@@ -1,8 +1,7 @@
-import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { AgentError, checkFields, checkOptions } from '../error/agent-error.ts';
+import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
-import { messageIdOf } from '../message/block-id.ts';
-import { textOf } from '../message/message-text.ts';
+import { messageIdOf, textOf } from '../message/msg.ts';
 
 /** What a `textStream()` does if the agent call fails. */
 export interface TextStreamOptions {

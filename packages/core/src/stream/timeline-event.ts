@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { JsonObject } from '../message/json/json.ts';
-import { textOf, toolUsesOf } from '../message/message-text.ts';
+import type { JsonObject } from '../message/json.ts';
+import { textOf, toolUsesOf } from '../message/msg.ts';
 
 /**
  * Converts an event to an entry of a timeline, without prompts, messages and tool schemas. Returns

@@ -1,9 +1,8 @@
-import { checkOptions } from '../error/check-fields.ts';
+import { checkOptions } from '../error/agent-error.ts';
 import type { Awaitable } from '../event/hook.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { ContentBlock } from '../message/content-block.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
-import type { Msg } from '../message/msg.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/msg.ts';
+import type { ContentBlock, Msg } from '../message/msg.ts';
 import type { TestFramework } from './test-framework.ts';
 
 /** Which tests `memoryConformance()` runs. */

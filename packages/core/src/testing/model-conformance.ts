@@ -1,5 +1,5 @@
 import { Agent } from '../agent/agent.ts';
-import { checkOptions } from '../error/check-fields.ts';
+import { checkOptions } from '../error/agent-error.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-request.ts';
 import type { Usage } from '../model/usage.ts';

@@ -1,6 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { ContentBlock } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
+import type { ContentBlock, Msg } from '../message/msg.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { ReplyAssembler } from '../model/reply-assembler.ts';
 import type { Usage } from '../model/usage.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
-import { userMessage } from '../message/create-message.ts';
+import { userMessage } from '../message/msg.ts';
 import { ScriptedModel } from './scripted-model.ts';
 
 const request: ModelRequest = { messages: [userMessage('hi')], tools: [] };

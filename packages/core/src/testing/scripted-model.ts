@@ -1,7 +1,6 @@
-import { checkOptions } from '../error/check-fields.ts';
-import { AgentError } from '../error/agent-error.ts';
-import type { JsonValue } from '../message/json/json.ts';
-import { abortable } from '../wait/abortable.ts';
+import { checkOptions, AgentError } from '../error/agent-error.ts';
+import type { JsonValue } from '../message/json.ts';
+import { abortable } from '../wait/wait.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { userMessage } from '../message/create-message.ts';
+import { userMessage } from '../message/msg.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';

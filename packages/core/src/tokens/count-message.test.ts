@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ContentBlock } from '../message/content-block.ts';
-import { createMessage, userMessage } from '../message/create-message.ts';
+import { createMessage, userMessage, type ContentBlock } from '../message/msg.ts';
 import { arc } from './arc-profile.ts';
 import { countMessage, countMessages, countRequest, countTools } from './count-message.ts';
 import { estimateTokens } from './estimate-tokens.ts';

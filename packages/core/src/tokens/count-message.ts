@@ -1,7 +1,6 @@
-import { metadataOf } from '../message/metadata-keys.ts';
-import type { ContentBlock, MediaBlock, ToolUse } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
-import { writtenText } from '../message/written-reply.ts';
+import { metadataOf } from '../message/metadata.ts';
+import type { ContentBlock, MediaBlock, ToolUse, Msg } from '../message/msg.ts';
+import { writtenText } from '../message/text-history.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import { arc } from './arc-profile.ts';
 import { imageSize } from './image-size.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { MediaBlock } from '../message/content-block.ts';
-import { userMessage } from '../message/create-message.ts';
+import { userMessage, type MediaBlock } from '../message/msg.ts';
 import { countMessage } from './count-message.ts';
 import { imageSize } from './image-size.ts';
 import { arc } from './arc-profile.ts';

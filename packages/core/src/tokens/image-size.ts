@@ -1,4 +1,4 @@
-import type { MediaBlock } from '../message/content-block.ts';
+import type { MediaBlock } from '../message/msg.ts';
 
 /** Size of an image, in pixels. */
 export interface ImageSize {

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ContentBlock } from '../message/content-block.ts';
-import { createMessage, userMessage } from '../message/create-message.ts';
-import type { Msg } from '../message/msg.ts';
+import { createMessage, userMessage, type ContentBlock, type Msg } from '../message/msg.ts';
 import { arc } from './arc-profile.ts';
 import { o200k } from './profiles.ts';
 import { TokenCalibration, type ObservedRequest } from './token-calibration.ts';

@@ -1,5 +1,4 @@
-import { checkOptions } from '../error/check-fields.ts';
-import { misconfigured } from '../error/agent-error.ts';
+import { checkOptions, misconfigured } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest, ChatModel } from '../model/chat-model.ts';
 import { withStream } from '../model/wrap-model.ts';

@@ -1,4 +1,4 @@
-import type { MediaBlock } from '../message/content-block.ts';
+import type { MediaBlock } from '../message/msg.ts';
 
 /**
  * How to estimate tokens for one family of models. A profile has an estimator for texts, and fixed

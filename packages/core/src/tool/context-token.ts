@@ -1,4 +1,5 @@
 import { misconfigured } from '../error/agent-error.ts';
+import type { ToolContext } from './tool.ts';
 
 /**
  * Token for a value that tools get from outside, such as a database or the user. Two tokens are
@@ -30,4 +31,16 @@ export function provide<T>(token: ContextToken<T>, value: T): ContextEntry {
 export function valueFor<T>(token: ContextToken<T>, values: ReadonlyMap<object, unknown>): T {
   if (!values.has(token)) throw misconfigured(`Nothing is provided for "${token.name}".`);
   return values.get(token) as T;
+}
+
+/** Ids of the runs above a child agent's run, the outermost first. Not provided to other agents. */
+export const parentRuns: ContextToken<readonly string[]> = contextToken('parent runs');
+
+/** Returns the ids of the runs above a child agent that this tool call runs. */
+export function runsAboveChild({ runId, get }: Pick<ToolContext, 'runId' | 'get'>): string[] {
+  try {
+    return [...get(parentRuns), runId];
+  } catch {
+    return [runId];
+  }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { toolResultsOf } from '../message/message-text.ts';
+import { toolResultsOf } from '../message/msg.ts';
 import { tool, type Tool } from './tool.ts';
 import { Toolkit } from './set/toolkit.ts';
 

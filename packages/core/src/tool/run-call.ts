@@ -1,17 +1,20 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
-import type { ToolUse } from '../message/content-block.ts';
-import { jsonForm } from '../message/json/json-form.ts';
-import type { JsonValue } from '../message/json/json.ts';
-import type { Msg } from '../message/msg.ts';
+import type { ToolUse, Msg } from '../message/msg.ts';
+import { jsonForm, type JsonValue } from '../message/json.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { valueFor } from './context-token.ts';
-import type { ToolCall } from './prepare-call.ts';
+import {
+  isSuspension,
+  notStarted,
+  errorResult,
+  interruptedResult,
+  outputResult,
+} from './tool-call.ts';
+import type { ToolCall, ToolOutcome } from './tool-call.ts';
 import type { ToolContext } from './tool.ts';
-import { isSuspension, notStarted, type ToolOutcome } from './tool-outcome.ts';
-import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 
 /** The run that makes a tool call, as the tool sees it. */
 export interface ToolRun extends RunInfo {

@@ -1,8 +1,7 @@
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { ToolUse } from '../message/content-block.ts';
-import { jsonForm } from '../message/json/json-form.ts';
-import type { JsonValue } from '../message/json/json.ts';
-import type { ToolOutcome } from './tool-outcome.ts';
+import type { ToolUse } from '../message/msg.ts';
+import { jsonForm, type JsonValue } from '../message/json.ts';
+import type { ToolOutcome } from './tool-call.ts';
 
 export type ToolQueueItem =
   | { readonly type: 'progress'; readonly toolUse: ToolUse; readonly chunk: JsonValue }

@@ -1,9 +1,9 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
 import { tool, type Tool } from './tool.ts';
-import { ToolList } from './set/tool-list.ts';
+import { ToolList } from './set/tool-set.ts';
 import { Toolkit } from './set/toolkit.ts';
-import { outputResult } from './tool-result.ts';
+import { outputResult } from './tool-call.ts';
 
 const make = (name: string) =>
   tool({ name, description: name, input: { type: 'object' }, execute: () => name });

@@ -1,23 +1,14 @@
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { misconfigured } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
-import type { ContentBlock, ToolUse } from '../message/content-block.ts';
-import type { JsonObject, JsonValue } from '../message/json/json.ts';
-import type { Msg } from '../message/msg.ts';
+import type { ContentBlock, ToolUse, Msg } from '../message/msg.ts';
+import { isObject, type JsonObject, type JsonValue } from '../message/json.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
-import type { Schema } from '../schema/schema.ts';
-import {
-  toSchema,
-  type InferInput,
-  type InferOutput,
-  type SchemaLike,
-} from '../schema/to-schema.ts';
+import { toSchema } from '../schema/schema.ts';
+import type { Schema, InferInput, InferOutput, SchemaLike } from '../schema/schema.ts';
 import type { ContextToken } from './context-token.ts';
 import type { ForkOptions, ToolSet } from './set/tool-set.ts';
-import type { InputWithout, Progress, TypedTool } from './typed-tool.ts';
-import { isObject } from '../message/json/is-record.ts';
 
 /**
  * What `execute` of a tool gets beside its input: signals, the ids of the run, and functions that
@@ -330,4 +321,62 @@ function presetInput(
         ? whole.validate({ ...preset, ...value, ...(priority === 'preset' && preset) })
         : { ok: false, issues: ['they are not an object'] },
   };
+}
+
+/** Tool with the types of its calls. `tool()` returns it. */
+export interface TypedTool<
+  Name extends string = string,
+  Input = unknown,
+  Output = unknown,
+  Data = unknown,
+> extends Tool {
+  readonly name: Name;
+  /** Type marker, never set. */
+  readonly of?: () => { readonly input: Input; readonly output: Output; readonly data: Data };
+}
+
+/** What an agent accepts as its tools. */
+export type GivenTools = readonly Tool[] | ToolSet;
+
+/** Type of the tools in an array or a tool set. */
+export type ToolsOf<G extends GivenTools> = G extends readonly (infer T extends Tool)[]
+  ? T
+  : G extends ToolSet<infer T>
+    ? T
+    : never;
+
+/** Data part with one of the declared names: AI SDK's `data-NAME` part. */
+type DeclaredPart<Data> = {
+  readonly [Name in keyof Data & string]: {
+    readonly type: `data-${Name}`;
+    readonly data: Data[Name];
+    readonly id?: string;
+    readonly transient?: boolean;
+  };
+}[keyof Data & string];
+
+/** What a tool may emit. If it declares its data parts, an object has to be one of them. */
+export type Progress<Data> = unknown extends Data
+  ? JsonValue
+  : DeclaredPart<Data> | string | number | boolean | null | readonly JsonValue[];
+
+/** Arguments that the model writes: all except those with a preset. */
+export type InputWithout<Input, Preset> = unknown extends Input
+  ? Input
+  : Input extends unknown
+    ? { readonly [K in keyof Input as Exclude<K, keyof Preset>]: Input[K] }
+    : never;
+
+/**
+ * Returns the names of the middleware that an agent needs for a tool. An agent without them must not
+ * offer the tool.
+ */
+export function requiredParts(given: Tool): readonly string[] {
+  const { requires = [], needsApproval, execute, replay, returnDirect } = given;
+  const needsDecisions = needsApproval || !execute || replay === 'ask';
+  return [
+    ...requires,
+    ...(needsDecisions ? ['approvals'] : []),
+    ...(returnDirect ? ['directAnswers'] : []),
+  ];
 }

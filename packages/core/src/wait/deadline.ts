@@ -1,6 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { onAbort } from './abortable.ts';
-import { timerMs } from './timer.ts';
+import { onAbort, timerMs } from './wait.ts';
 
 /**
  * Ends the waits of one request or tool call: when the caller's signal is aborted, or when one wait

@@ -1,13 +1,10 @@
-import type { CallState } from '../../event/call-state.ts';
+import type { CallState } from '../../event/agent-status.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { takeMessage, takeNote } from '../../memory/log/call-notes.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
-import type { ToolUse } from '../../message/content-block.ts';
-import { setFields } from '../../message/json/set-fields.ts';
-import { toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import type { Suspension } from '../../tool/tool-outcome.ts';
-import { toolResult } from '../../tool/tool-result.ts';
+import { toolUsesOf, type ToolUse, type Msg } from '../../message/msg.ts';
+import { setFields } from '../../message/json.ts';
+import { toolResult, type Suspension } from '../../tool/tool-call.ts';
 import type { OpenCall } from '../middleware.ts';
 import type { Run } from './run.ts';
 

@@ -1,11 +1,10 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields } from '../../error/agent-error.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { ToSystemMessage } from '../../message/system-message.ts';
 import { abortableModel, boundedModel } from '../../model/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
-import { ToolList } from '../../tool/set/tool-list.ts';
-import type { ToolSet } from '../../tool/set/tool-set.ts';
+import { ToolList, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { AgentSettings } from '../kernel-options.ts';
 import type { Middleware } from '../middleware.ts';
 

@@ -1,4 +1,4 @@
-import { asOwn } from '../../message/metadata-keys.ts';
+import { asOwn } from '../../message/metadata.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
@@ -7,9 +7,8 @@ import {
   modesRequire,
   type InterruptRequest,
 } from '../../event/interrupt-request.ts';
-import { createMessage } from '../../message/create-message.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import type { Msg } from '../../message/msg.ts';
+import { createMessage, type Msg } from '../../message/msg.ts';
+import type { JsonValue } from '../../message/json.ts';
 import { CallTimeout } from '../../wait/call-timeout.ts';
 import {
   runInfo,
@@ -21,8 +20,7 @@ import {
 import { Pace } from '../../wait/pace.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { Waits } from '../../wait/waits.ts';
-import { allowTools, type ToolSet } from '../../tool/set/tool-set.ts';
-import { ToolList } from '../../tool/set/tool-list.ts';
+import { allowTools, ToolList, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import { Haltable } from '../../wait/halt.ts';
 import { Inbox, type Taker } from './inbox.ts';

@@ -1,6 +1,6 @@
 import type { RunNote } from '../../memory/log/log-record.ts';
 import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory/memory.ts';
-import { withMetadata } from '../../message/metadata-keys.ts';
+import { withMetadata } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RunContext } from '../run-context.ts';
 import type { Edit } from '../steps.ts';

@@ -1,13 +1,12 @@
-import { misconfigured } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
-import type { ToolCall } from '../../tool/prepare-call.ts';
+import { misconfigured, checkFields } from '../../error/agent-error.ts';
 import {
   isNotStarted,
   isSuspension,
   notStarted,
-  type ToolOutcome,
-} from '../../tool/tool-outcome.ts';
-import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
+  interruptedResult,
+  wrappedResult,
+} from '../../tool/tool-call.ts';
+import type { ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
 import type { InnerStep, Middleware, Wrap } from '../middleware.ts';
 import { isEnding, isNext } from '../next.ts';
 import { callState } from './open-calls.ts';

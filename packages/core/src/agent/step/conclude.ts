@@ -1,8 +1,8 @@
 import type { EventOf } from '../../event/agent-event.ts';
 import type { WriteOptions } from '../../memory/memory.ts';
-import type { ToolResult, ToolUse } from '../../message/content-block.ts';
-import { isResult, isSuspension, type ToolOutcome } from '../../tool/tool-outcome.ts';
-import { errorResult, interruptedResult } from '../../tool/tool-result.ts';
+import type { ToolResult, ToolUse } from '../../message/msg.ts';
+import { isResult, isSuspension, errorResult, interruptedResult } from '../../tool/tool-call.ts';
+import type { ToolOutcome } from '../../tool/tool-call.ts';
 import { callState, suspendCall } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append, reload } from '../run/session.ts';

@@ -1,9 +1,8 @@
 import { toCallInput } from '../../event/call-input.ts';
 import type { Jump, JumpReason } from '../../event/hook.ts';
-import { withMetadata } from '../../message/metadata-keys.ts';
+import { withMetadata } from '../../message/metadata.ts';
 import type { StopReason } from '../../event/agent-result.ts';
-import { textOf, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { interruptOpenCalls } from './conclude.ts';
 import type { EndBase, Ending, Next, ToldReason } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';

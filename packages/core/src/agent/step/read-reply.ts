@@ -1,7 +1,7 @@
-import { withMetadata } from '../../message/metadata-keys.ts';
+import { withMetadata } from '../../message/metadata.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { setFields } from '../../message/json/set-fields.ts';
+import { setFields } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { KeptReply, ModelRequest } from '../../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts';

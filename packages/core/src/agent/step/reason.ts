@@ -1,9 +1,8 @@
 import { checkRequest } from '../../event/check-event.ts';
 import type { EventData, EventOf } from '../../event/agent-event.ts';
 import type { ModifiableEvent } from '../../event/hook.ts';
-import { toolUsesOf } from '../../message/message-text.ts';
+import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
-import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Reply, RequestDraft } from '../middleware.ts';
 import type { Next } from '../next.ts';

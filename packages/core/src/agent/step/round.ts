@@ -1,19 +1,19 @@
 import { messageOf } from '../../error/agent-error.ts';
 import type { EventData, EventOf } from '../../event/agent-event.ts';
 import { resumeOfStarted } from '../../memory/log/resumption.ts';
-import type { ToolResult, ToolUse } from '../../message/content-block.ts';
-import type { Msg } from '../../message/msg.ts';
+import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import {
   isPrepared,
   prepareCall,
-  type Prepared,
-  type ReadyCall,
-  type ToolCall,
-} from '../../tool/prepare-call.ts';
+  isResult,
+  notStarted,
+  deniedResult,
+  errorResult,
+  interruptedResult,
+} from '../../tool/tool-call.ts';
+import type { Prepared, ReadyCall, ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
 import { runCall } from '../../tool/run-call.ts';
-import { isResult, notStarted, type ToolOutcome } from '../../tool/tool-outcome.ts';
 import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
-import { deniedResult, errorResult, interruptedResult } from '../../tool/tool-result.ts';
 import { requireParts } from '../check-options.ts';
 import type { OpenCall, Round } from '../middleware.ts';
 import type { Next } from '../next.ts';

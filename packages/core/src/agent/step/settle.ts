@@ -1,4 +1,4 @@
-import { isQuestion } from '../../message/title-of.ts';
+import { isQuestion } from '../../message/turns.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkNew, type CallInput } from '../../event/call-input.ts';
 import type { Decision } from '../../event/pending-call.ts';

@@ -1,4 +1,4 @@
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/agent-error.ts';
 import { AgentStream } from './agent-stream.ts';
 import type { RunDriver } from './run-driver.ts';
 

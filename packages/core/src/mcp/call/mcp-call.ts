@@ -1,7 +1,7 @@
 import type { Progress } from '@modelcontextprotocol/client';
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import type { JsonObject } from '../../message/json.ts';
 import type { ToolContext, ToolOutput } from '../../tool/tool.ts';
 import { isSessionUnknown, toMcpError } from '../mcp-error.ts';
 import type { McpToolsOptions } from '../mcp-options.ts';

@@ -1,10 +1,8 @@
 import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client';
 import { AgentError } from '../../error/agent-error.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
-import { outputText } from '../../message/message-text.ts';
+import { isRecord, parseJson, type JsonObject } from '../../message/json.ts';
+import { outputText } from '../../message/msg.ts';
 
 /** Questions of an MCP server by their keys. Each is a form to fill in or a page to visit. */
 export type McpQuestions = Readonly<Record<string, McpQuestion>>;

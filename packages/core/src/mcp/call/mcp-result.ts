@@ -1,6 +1,6 @@
 import { lengthOfTexts, startOfTexts } from '../../message/shorten-results.ts';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
+import type { ContentBlock, MediaBlock } from '../../message/msg.ts';
 import { mediaKind } from '../../message/media.ts';
 import type { ToolOutput } from '../../tool/tool.ts';
 

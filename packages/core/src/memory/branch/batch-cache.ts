@@ -1,4 +1,4 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields } from '../../error/agent-error.ts';
 import type { Batch } from '../log/stored-batch.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import * as vitest from 'vitest';
-import { userMessage } from '../../message/create-message.ts';
-import type { Msg } from '../../message/msg.ts';
+import { userMessage, type Msg } from '../../message/msg.ts';
 import { memoryConformance } from '../../testing/memory-conformance.ts';
 import { resealHead } from '../../../test-support/damage/mutations.ts';
 import { BatchCache } from './batch-cache.ts';

@@ -1,4 +1,4 @@
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { BatchCache } from './batch-cache.ts';
 import { wait } from '../store/contention.ts';

@@ -1,4 +1,4 @@
-import { type AgentError, misconfigured, invalidInput } from '../../error/agent-error.ts';
+import { misconfigured, invalidInput, type AgentError } from '../../error/agent-error.ts';
 import { toUtf8 } from './digest.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { CallState } from '../../event/call-state.ts';
+import type { CallState } from '../../event/agent-status.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { LogRecord, RunNote } from './log-record.ts';

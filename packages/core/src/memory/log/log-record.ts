@@ -1,10 +1,8 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { AgentError, messageOf, checkFields } from '../../error/agent-error.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
-import type { ToolUse } from '../../message/content-block.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import type { Msg } from '../../message/msg.ts';
-import { parseMessages } from '../../message/validation/validate-message.ts';
+import type { ToolUse, Msg } from '../../message/msg.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { parseMessages } from '../../message/validate-message.ts';
 
 /** A log entry about the progress of a run or a tool call, or about other state of the session. */
 export type RunNote =

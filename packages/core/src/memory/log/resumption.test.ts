@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import type { Msg } from '../../message/msg.ts';
+import { assistantMessage, toolMessage, userMessage, type Msg } from '../../message/msg.ts';
+import type { JsonObject } from '../../message/json.ts';
 import type { LogRecord } from './log-record.ts';
 import { isCutOff, messagesBefore, resumptionOf, type Resumption } from './resumption.ts';
 import { LogFold } from './session-view.ts';

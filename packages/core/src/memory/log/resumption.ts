@@ -1,4 +1,4 @@
-import { metadataOf } from '../../message/metadata-keys.ts';
+import { metadataOf } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import type { Tool } from '../../tool/tool.ts';

@@ -1,7 +1,5 @@
-import { isSameJson } from '../../message/json/parse-json.ts';
+import { isSameJson, isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import { valuesKey } from '../store/storage-keys.ts';
 import type { Flushes } from './log-record.ts';
 

@@ -1,10 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { CallState } from '../../event/call-state.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { toolMessage } from '../../message/create-message.ts';
-import { toolResultsOf, toolUseIn, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { interruptedResult } from '../../tool/tool-result.ts';
+import type { CallState } from '../../event/agent-status.ts';
+import type { JsonValue } from '../../message/json.ts';
+import { toolMessage, toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
+import { interruptedResult } from '../../tool/tool-call.ts';
 import type { Flushes, LogRecord, RunNote } from './log-record.ts';
 import { MessageLog } from '../message-log.ts';
 import { callsOf, notesOf, takeMessage, takeNote } from './call-notes.ts';

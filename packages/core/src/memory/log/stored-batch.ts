@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/json/is-record.ts';
+import { isRecord } from '../../message/json.ts';
 import { joinValue } from '../store/split-value.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { checkSeal } from './seal.ts';

@@ -1,6 +1,6 @@
-import { AgentError, misconfigured, type AgentErrorCode } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
+import type { AgentErrorCode } from '../../error/agent-error.ts';
+import type { JsonObject } from '../../message/json.ts';
 import type { SessionCopy, SessionPlace } from './session-place.ts';
 
 /** How to send requests to an `endpointPlace()`: headers, credentials and `fetch`. */

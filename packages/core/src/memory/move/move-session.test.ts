@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../../error/agent-error.ts';
-import { userMessage } from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
+import { userMessage, textOf } from '../../message/msg.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';

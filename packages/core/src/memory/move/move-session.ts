@@ -1,5 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import { wait } from '../store/contention.ts';
 import { checkHere } from '../log/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isOperated } from '../../message/metadata-keys.ts';
+import { isOperated } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { LogRecord } from '../log/log-record.ts';
 import { LogFold, type SessionView } from '../log/session-view.ts';

@@ -1,5 +1,4 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { AgentError, misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';

@@ -1,4 +1,4 @@
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
 
 /** Keeps sessions in this process, for tests and demos. The values live as long as the object. */

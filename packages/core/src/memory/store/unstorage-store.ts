@@ -1,8 +1,7 @@
 import type { Driver } from 'unstorage';
-import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { AgentError, messageOf, checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
-import { textSum } from '../../message/text-sum.ts';
+import { textSum } from '../../message/text.ts';
 
 /** What a driver of `unstorage` guarantees. */
 export interface UnstorageStoreOptions {

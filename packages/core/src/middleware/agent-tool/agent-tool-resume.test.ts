@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { assistantMessage, userMessage } from '../../message/create-message.ts';
-import { outputText, toolResultsOf } from '../../message/message-text.ts';
+import { assistantMessage, userMessage, outputText, toolResultsOf } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { agentTool } from './agent-tool.ts';

@@ -8,8 +8,10 @@ import {
   createMessage,
   toolMessage,
   userMessage,
-} from '../../message/create-message.ts';
-import { outputText, textOf, toolResultsOf } from '../../message/message-text.ts';
+  outputText,
+  textOf,
+  toolResultsOf,
+} from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { Tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';

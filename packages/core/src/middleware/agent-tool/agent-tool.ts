@@ -1,21 +1,16 @@
-import { messageOf, misconfigured } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import { userMessage } from '../../message/create-message.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { textOf, toolUseIn } from '../../message/message-text.ts';
-import { metadataOf } from '../../message/metadata-keys.ts';
+import { messageOf, misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { userMessage, textOf, toolUseIn, type Msg } from '../../message/msg.ts';
+import { isRecord } from '../../message/json.ts';
+import { metadataOf } from '../../message/metadata.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
-import type { Msg } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
-import { objectInput } from '../../schema/object-input.ts';
-import type { StandardSchema } from '../../schema/to-schema.ts';
+import { objectInput, type StandardSchema } from '../../schema/schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../../tool/tool.ts';
 import type { AgentInput } from '../../event/call-input.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
-import { provide } from '../../tool/context-token.ts';
-import { parentRuns, runsAboveChild } from '../../tool/parent-runs.ts';
-import type { Suspension } from '../../tool/tool-outcome.ts';
+import { provide, parentRuns, runsAboveChild } from '../../tool/context-token.ts';
+import type { Suspension } from '../../tool/tool-call.ts';
 import { mayAskApproval } from '../approval/approval-policy.ts';
 import type { Agent } from '../../agent/agent.ts';
 

@@ -6,12 +6,9 @@ import type {
   Steps,
 } from '../../agent/middleware.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
-import type { ToolResult } from '../../message/content-block.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { toolResultsOf, type ToolResult, type Msg } from '../../message/msg.ts';
+import { isRecord, parseJson } from '../../message/json.ts';
 import { plainText } from '../../message/media.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
 

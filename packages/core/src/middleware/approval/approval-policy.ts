@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { Middleware, OpenCall, RunContext } from '../../agent/middleware.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
+import { prepareCall, type ReadyCall } from '../../tool/tool-call.ts';
 import { toolsIn } from '../../tool/set/tool-set.ts';
 
 /**

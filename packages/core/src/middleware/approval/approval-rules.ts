@@ -1,11 +1,10 @@
-import { misconfigured } from '../../error/agent-error.ts';
+import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { RunContext } from '../../agent/middleware.ts';
-import { checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { ToolUse } from '../../message/content-block.ts';
-import { outputToolName } from '../../message/output-tool.ts';
+import type { ToolUse } from '../../message/msg.ts';
+import { outputToolName } from '../../schema/output-format.ts';
 import { isPattern, nameMatcher } from '../../tool/name-pattern.ts';
-import type { ReadyCall } from '../../tool/prepare-call.ts';
+import type { ReadyCall } from '../../tool/tool-call.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
 
 /** Which calls of a tool need an approval, and how to describe them to a person. */

@@ -1,6 +1,6 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { nestedWraps } from '../../agent/nested.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import { toolNeeds, type Approving } from './approval-policy.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 import { askingApprover, type Decide } from './ask-approver.ts';

@@ -1,14 +1,12 @@
 import type { Middleware, OpenCall, RunContext, Steps } from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { checkDecision } from '../../event/check-decision.ts';
+import { checkDecision, type Decision, type PendingCall } from '../../event/pending-call.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { Decision, PendingCall } from '../../event/pending-call.ts';
-import type { JsonValue } from '../../message/json/json.ts';
+import type { JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../wait/deadline.ts';
-import { isSuspension } from '../../tool/tool-outcome.ts';
-import { deniedResult, errorResult } from '../../tool/tool-result.ts';
+import { isSuspension, deniedResult, errorResult } from '../../tool/tool-call.ts';
 import type { ApprovalsOptions } from './approvals.ts';
 import { editCall } from './basic-approvals.ts';
 

@@ -1,4 +1,4 @@
-import { isSameJson } from '../../message/json/parse-json.ts';
+import { isSameJson, isObject, jsonForm, type JsonValue } from '../../message/json.ts';
 import type {
   InnerStep,
   Middleware,
@@ -12,16 +12,11 @@ import type { Next } from '../../agent/next.ts';
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
-import type { ToolUse } from '../../message/content-block.ts';
-import { withEditedCall } from '../../message/edited-call.ts';
-import { isObject } from '../../message/json/is-record.ts';
-import { jsonForm } from '../../message/json/json-form.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
-import type { ToolCall } from '../../tool/prepare-call.ts';
+import { toolResultsOf, toolUsesOf, type ToolUse } from '../../message/msg.ts';
+import { withEditedCall } from '../../message/metadata.ts';
+import { deniedResult, errorResult, toolResult } from '../../tool/tool-call.ts';
+import type { ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
 import { toolOf } from '../../tool/set/tool-set.ts';
-import type { ToolOutcome } from '../../tool/tool-outcome.ts';
-import { deniedResult, errorResult, toolResult } from '../../tool/tool-result.ts';
 import { isUndecided, toolNeeds, type NeedsApproval } from './approval-policy.ts';
 
 /** The parts of the middleware `approvals`. */

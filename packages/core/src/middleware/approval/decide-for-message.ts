@@ -1,7 +1,7 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import type { CallState } from '../../event/call-state.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import type { CallState } from '../../event/agent-status.ts';
 import { waitsForApproval, type Decision } from '../../event/pending-call.ts';
-import type { ToolUse } from '../../message/content-block.ts';
+import type { ToolUse } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import { toolOf } from '../../tool/set/tool-set.ts';
 import type { Agent } from '../../agent/agent.ts';

@@ -7,7 +7,7 @@ import type { Decision } from '../../event/pending-call.ts';
 import type { Verdict } from './ask-approver.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
+import { toolResultsOf } from '../../message/msg.ts';
 import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';

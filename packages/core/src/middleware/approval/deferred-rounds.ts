@@ -1,9 +1,8 @@
 import { isEnding, type Next } from '../../agent/next.ts';
 import type { InnerStep, Middleware, OpenCall, Round, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
-import type { ReadyCall } from '../../tool/prepare-call.ts';
-import { notStarted } from '../../tool/tool-outcome.ts';
+import { toolResultsOf } from '../../message/msg.ts';
+import { notStarted, type ReadyCall } from '../../tool/tool-call.ts';
 import { isUndecided, type NeedsApproval } from './approval-policy.ts';
 
 /** Which tool calls of a run may start. */

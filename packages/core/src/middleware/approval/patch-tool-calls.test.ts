@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
+import { assistantMessage, toolMessage, userMessage, toolResultsOf } from '../../message/msg.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';

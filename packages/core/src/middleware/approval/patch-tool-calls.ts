@@ -1,8 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import type { ToolUse } from '../../message/content-block.ts';
-import { interruptedResult, mayHaveStarted } from '../../tool/tool-result.ts';
+import { AgentError, messageOf, checkOptions } from '../../error/agent-error.ts';
+import type { ToolUse } from '../../message/msg.ts';
+import { interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
 
 /** The text that the model reads as the result of a closed tool call. */
 export interface PatchToolCallsOptions {

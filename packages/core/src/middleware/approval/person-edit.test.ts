@@ -6,16 +6,15 @@ import type { Memory } from '../../memory/memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { adoptRecords } from '../../memory/adopt-records.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { ToolList } from '../../tool/set/tool-list.ts';
+import { ToolList } from '../../tool/set/tool-set.ts';
 import { tool } from '../../tool/tool.ts';
 import { approvals } from './approvals.ts';
 import * as z from 'zod';
-import { isEdited, isNewestReplyEdited } from '../../message/edited-call.ts';
+import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
 
 const ran: unknown[] = [];
 const pay = tool({

@@ -4,8 +4,9 @@ import {
   systemMessage,
   toolMessage,
   userMessage,
-} from '../../message/create-message.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+  toolResultsOf,
+  toolUsesOf,
+} from '../../message/msg.ts';
 import type { Msg } from '../../message/msg.ts';
 import { requestFaults } from '../../../test-support/history-faults.ts';
 import { clearToolResults, type ClearToolResultsOptions } from './clear-tool-results.ts';

@@ -1,7 +1,5 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import { toolResultsOf, type ContentBlock, type Msg } from '../../message/msg.ts';
 import { memoize } from '../../model/formatter.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
-import type { Msg } from '../../message/msg.ts';
-import { isResult, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import { isResult, toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage, countTools } from '../../tokens/count-message.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';

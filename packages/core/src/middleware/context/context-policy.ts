@@ -1,6 +1,5 @@
 import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
-import type { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, type AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';

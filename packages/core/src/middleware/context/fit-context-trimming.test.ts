@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import vectors from '../../../../../test/fixtures/golden/arc-trim.json?raw';
-import type { ContentBlock } from '../../message/content-block.ts';
-import { createMessage } from '../../message/create-message.ts';
-import type { Msg } from '../../message/msg.ts';
+import { createMessage, type ContentBlock, type Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { FittedContext } from './context-policy.ts';

@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  assistantMessage,
-  systemMessage,
-  toolMessage,
-  userMessage,
-} from '../../message/create-message.ts';
+import { assistantMessage, systemMessage, toolMessage, userMessage } from '../../message/msg.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { arc } from '../../tokens/arc-profile.ts';

@@ -1,13 +1,12 @@
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import { contextPolicy } from './context-policy.ts';
 import type { ContextMiddleware, ContextRequest, FittedContext } from './context-policy.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { requestMeter, windowFields } from './request-meter.ts';
 import type { Measured, RequestMeter, WindowOptions } from './request-meter.ts';
-import { isResult } from '../../message/message-text.ts';
-import { isOwn } from '../../message/metadata-keys.ts';
-import type { Msg } from '../../message/msg.ts';
+import { isResult, type Msg } from '../../message/msg.ts';
+import { isOwn } from '../../message/metadata.ts';
 
 /** How large a request of `fitContext()` may be, and what stays in it. */
 export interface FitContextOptions extends WindowOptions {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, systemMessage, userMessage } from '../../message/create-message.ts';
-import type { Msg } from '../../message/msg.ts';
+import { assistantMessage, systemMessage, userMessage, type Msg } from '../../message/msg.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
 import { noUsage } from '../../model/usage.ts';
 import { fitInTurn } from '../../../test-support/in-turn.ts';

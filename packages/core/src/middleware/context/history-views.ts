@@ -1,9 +1,8 @@
-import { checkFields } from '../../error/check-fields.ts';
-import { isCorrection } from '../../message/metadata-keys.ts';
+import { checkFields } from '../../error/agent-error.ts';
+import { isCorrection } from '../../message/metadata.ts';
 import { contextPolicy, headOf, type ContextMiddleware } from './context-policy.ts';
 import { answerOf, isAnswered, turnsOf } from '../../message/turns.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
-import type { Msg } from '../../message/msg.ts';
+import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { memoize } from '../../model/formatter.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';

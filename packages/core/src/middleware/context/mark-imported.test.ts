@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { assistantMessage, createMessage, userMessage } from '../../message/create-message.ts';
+import { assistantMessage, createMessage, userMessage } from '../../message/msg.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { markImported } from './mark-imported.ts';

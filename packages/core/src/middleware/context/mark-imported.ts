@@ -1,8 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
-import { metadataOf } from '../../message/metadata-keys.ts';
-import type { Msg } from '../../message/msg.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import type { ContentBlock, Msg } from '../../message/msg.ts';
+import { metadataOf } from '../../message/metadata.ts';
 import { memoize } from '../../model/formatter.ts';
 
 /** The text with which `markImported()` marks messages. */

@@ -1,6 +1,5 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { checkOptions } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
 import { generateFields, type ChatModel, type GenerateOptions } from '../../model/chat-model.ts';

@@ -1,8 +1,7 @@
-import { startOf } from '../../message/shorten-text.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
+import { startOf } from '../../message/text.ts';
+import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { fence } from '../../message/fence.ts';
 import { mediaPlaceholder } from '../../message/media.ts';
-import type { Msg } from '../../message/msg.ts';
 import { askText, type TextRequest } from '../../model/ask-text.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 

@@ -1,10 +1,9 @@
 import { keyPrefix } from '../../memory/store/storage-keys.ts';
-import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { AgentError, checkFields } from '../../error/agent-error.ts';
 import { fence } from '../../message/fence.ts';
 import type { Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/metadata-keys.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { asOwn } from '../../message/metadata.ts';
+import { parseJson } from '../../message/json.ts';
 import type { SummaryStore } from '../../memory/store/key-value-store.ts';
 import { RecentMap } from '../../state/recent-map.ts';
 

@@ -8,8 +8,8 @@ import {
   systemMessage,
   toolMessage,
   userMessage,
-} from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
+  textOf,
+} from '../../message/msg.ts';
 import type { Msg } from '../../message/msg.ts';
 import { requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import vectors from '../../../../../test/fixtures/golden/oxygent-history.json?raw';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { assistantMessage, createMessage, userMessage } from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
+import { assistantMessage, createMessage, userMessage, textOf } from '../../message/msg.ts';
 import type { Msg, Role } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { textToolCalls } from '../text-protocol/text-tool-calls.ts';

@@ -1,5 +1,5 @@
-import { type AgentError, messageOf, misconfigured } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { messageOf, misconfigured, checkOptions } from '../../error/agent-error.ts';
+import type { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';

@@ -1,13 +1,11 @@
 import type { CallInput } from '../../event/call-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { type AgentError, misconfigured } from '../../error/agent-error.ts';
-import { createMessage } from '../../message/create-message.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { textOf, toolResultsOf } from '../../message/message-text.ts';
+import { misconfigured, type AgentError } from '../../error/agent-error.ts';
+import { createMessage, textOf, toolResultsOf, type Msg } from '../../message/msg.ts';
+import type { JsonValue } from '../../message/json.ts';
 import { mapStrings } from './message-texts.ts';
-import type { Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/metadata-keys.ts';
+import { asOwn } from '../../message/metadata.ts';
 
 /** Something that a client sent and the model will read, as a message for the guards. */
 export interface Claim {

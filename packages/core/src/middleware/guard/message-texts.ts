@@ -1,8 +1,5 @@
-import { isSameJson } from '../../message/json/parse-json.ts';
-import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
-import type { Msg } from '../../message/msg.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonValue } from '../../message/json/json.ts';
+import { isSameJson, isRecord, type JsonValue } from '../../message/json.ts';
+import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
 
 /**
  * Returns every text of the messages that a model may read. This includes names and arguments of tool

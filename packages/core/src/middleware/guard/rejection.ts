@@ -5,8 +5,7 @@ import {
   type GuardCategory,
 } from '../../error/error-message.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { isObject, isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import { isObject, isRecord, type JsonObject } from '../../message/json.ts';
 
 /** Reason why a guard or a rule lets a text not pass. */
 export interface Rejection {

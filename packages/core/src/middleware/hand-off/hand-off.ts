@@ -1,8 +1,7 @@
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import { checkGuarded, withStream } from '../../model/wrap-model.ts';
 import type { ChatModel, RunInfo } from '../../model/chat-model.ts';
 import type { ToolContext } from '../../tool/tool.ts';

@@ -1,10 +1,9 @@
 import type { OpenCall, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
-import { errorResult } from '../../tool/tool-result.ts';
+import { errorResult } from '../../tool/tool-call.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
-import { toolResultsOf, toolUseIn, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
-import { objectInput } from '../../schema/object-input.ts';
+import { objectInput } from '../../schema/schema.ts';
 import { viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { HandOffOptions } from './hand-off.ts';

@@ -1,15 +1,12 @@
-import { misconfigured } from '../../error/agent-error.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
-import { metadataOf } from '../../message/metadata-keys.ts';
-import type { Msg } from '../../message/msg.ts';
+import { misconfigured, checkOptions } from '../../error/agent-error.ts';
+import { toolResultsOf, type Msg } from '../../message/msg.ts';
+import { metadataOf } from '../../message/metadata.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
-import { ToolList } from '../../tool/set/tool-list.ts';
-import type { ForkOptions, ToolSet } from '../../tool/set/tool-set.ts';
+import { ToolList, type ForkOptions, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { HandOffOptions } from './hand-off.ts';
-import { checkOptions } from '../../error/check-fields.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
-import type { SchemaLike } from '../../schema/to-schema.ts';
-import type { GivenTools } from '../../tool/typed-tool.ts';
+import type { SchemaLike } from '../../schema/schema.ts';
+import type { GivenTools } from '../../tool/tool.ts';
 
 /** One agent of a team. The agent that has `handOff()` has no tools, prompt and model here. */
 export interface Member extends Omit<HandOffAgent, 'tools' | 'systemPrompt'> {

@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
 import { answersOnly } from '../context/history-views.ts';
-import type { MediaBlock } from '../../message/content-block.ts';
-import { userMessage } from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { userMessage, textOf, type MediaBlock, type Msg } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';

@@ -1,10 +1,8 @@
-import { isQuestion } from '../../message/title-of.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import type { ContentBlock, ToolResult } from '../../message/content-block.ts';
+import { isQuestion, currentTurn } from '../../message/turns.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import { outputText, toolResultsOf } from '../../message/msg.ts';
+import type { ContentBlock, ToolResult, Msg } from '../../message/msg.ts';
 import { isMedia } from '../../message/media.ts';
-import { outputText, toolResultsOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { currentTurn } from '../../message/turns.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
 import { summarize, type OnLimit } from './last-answer.ts';
 

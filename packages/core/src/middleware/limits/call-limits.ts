@@ -1,11 +1,10 @@
 import type { Ending } from '../../agent/next.ts';
 import type { Middleware, OpenCall, RunContext, Steps } from '../../agent/middleware.ts';
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import { ownPrefix } from '../../state/state-key.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import type { ToolUse } from '../../message/content-block.ts';
-import { outputToolName } from '../../message/output-tool.ts';
-import { interruptedResult, mayHaveStarted, toolResult } from '../../tool/tool-result.ts';
+import type { ToolUse } from '../../message/msg.ts';
+import { outputToolName } from '../../schema/output-format.ts';
+import { interruptedResult, mayHaveStarted, toolResult } from '../../tool/tool-call.ts';
 import { perRun } from '../../agent/per-run.ts';
 
 /** How many calls a run and a session may have, and what happens after the last one. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { randomOf } from '../../../../../test/random-of.ts';

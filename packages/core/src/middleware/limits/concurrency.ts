@@ -1,7 +1,6 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { AgentError, checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { Middleware, RunContext, Steps } from '../../agent/middleware.ts';
-import { parentRuns } from '../../tool/parent-runs.ts';
+import { parentRuns } from '../../tool/context-token.ts';
 
 /** How many callers of a `Semaphore` may wait. */
 export interface SemaphoreOptions {

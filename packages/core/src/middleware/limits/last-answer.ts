@@ -1,11 +1,9 @@
 import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import { isEnding, type Ending, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
-import type { AgentErrorData } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions, type AgentErrorData } from '../../error/agent-error.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { textOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { ReplyPiece } from '../../model/reply-assembler.ts';
 

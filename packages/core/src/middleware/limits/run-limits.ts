@@ -1,10 +1,10 @@
 import type { InnerStep, Middleware, OpenCall, Reply, RunContext } from '../../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import { outputToolName } from '../../message/output-tool.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import { outputToolName } from '../../schema/output-format.ts';
 import { allowTools } from '../../tool/set/tool-set.ts';
-import { errorResult } from '../../tool/tool-result.ts';
+import { errorResult } from '../../tool/tool-call.ts';
 
 /** The limits of an agent that `runLimits()` reads. */
 export const runLimitsFields = 'toolCalls,tokens:count|?';

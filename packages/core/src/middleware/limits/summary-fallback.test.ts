@@ -7,7 +7,7 @@ import { errorMessage } from '../../error/error-message.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { type OnLimit, summarize } from './last-answer.ts';
 import { summaryFallback, type SummaryFallbackOptions } from './summary-fallback.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf } from '../../message/msg.ts';
 import { structured } from '../output/structured.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';

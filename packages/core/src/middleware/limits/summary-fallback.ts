@@ -1,8 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { AgentError, checkOptions, type AgentErrorCode } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
-import { friendlyText, type FriendlyWords } from '../../event/friendly-text.ts';
+import { friendlyText, type FriendlyWords } from '../../event/agent-result.ts';
 import { fixedText, lastAnswer, limitOf, usualAnswer } from './last-answer.ts';
 
 /** The text of `summaryFallback()`. */

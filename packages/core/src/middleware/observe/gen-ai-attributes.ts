@@ -1,12 +1,10 @@
 import type { Attributes } from '@opentelemetry/api';
-import { setFields } from '../../message/json/set-fields.ts';
+import { setFields, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { AgentErrorData } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
-import type { ContentBlock, ToolResult, ToolUse } from '../../message/content-block.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { toolResultsOf } from '../../message/msg.ts';
+import type { ContentBlock, ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import type { ModelRequest, RunInfo } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 

@@ -3,7 +3,7 @@ import type { Middleware, UseList } from '../../agent/middleware.ts';
 import { partsOf } from '../../agent/use-list.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { ChatModel, ModelRequest, RunInfo } from '../../model/chat-model.ts';
-import type { ToolCall } from '../../tool/prepare-call.ts';
+import type { ToolCall } from '../../tool/tool-call.ts';
 import { withStream } from '../../model/wrap-model.ts';
 
 /** A change that a middleware made to a run. */

@@ -3,7 +3,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { contextPolicy } from '../context/context-policy.ts';
 import { summaryFallback } from '../limits/summary-fallback.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { jsonlTrace, type JsonlTraceOptions } from './jsonl-trace.ts';

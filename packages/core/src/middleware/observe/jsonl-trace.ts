@@ -1,11 +1,10 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { AgentError, misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent, EventOf } from '../../event/agent-event.ts';
-import { eventNames } from '../../event/event-names.ts';
+import { eventNames } from '../../event/check-hook.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
-import type { JsonValue } from '../../message/json/json.ts';
+import type { JsonValue } from '../../message/json.ts';
 
 /** Which events `jsonlTrace()` writes, and how it hides secrets. */
 export interface JsonlTraceOptions {

@@ -1,5 +1,5 @@
 import { maskSecrets } from '../../error/mask-secrets.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import type { JsonObject, JsonValue } from '../../message/json.ts';
 
 const secretWords =
   /(^|[_\-.])(passwords?|passwd|pwd|passphrase|token|secrets?|key|api_?keys|credentials?|apikey|authorization|cookie)([_\-.]|$)/;

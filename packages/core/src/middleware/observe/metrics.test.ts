@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { summarization } from '../context/summarization.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { userMessage } from '../../message/create-message.ts';
+import { userMessage } from '../../message/msg.ts';
 import { summaryFallback } from '../limits/summary-fallback.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { outputLength } from '../guard/output/output-length.ts';

@@ -1,14 +1,13 @@
+import { checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
 import { tell } from '../../error/report-failure.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { EventOf } from '../../event/agent-event.ts';
-import type { ToolResult } from '../../message/content-block.ts';
+import type { ToolResult } from '../../message/msg.ts';
 import type { ChatModel, ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import { failureIn, watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
-import { isResult, type ToolOutcome } from '../../tool/tool-outcome.ts';
-import { withExecute, type ToolCall } from '../../tool/prepare-call.ts';
+import { isResult, withExecute, type ToolOutcome, type ToolCall } from '../../tool/tool-call.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import type { InnerStep, Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';

@@ -1,5 +1,5 @@
 import type { ContextAPI, TraceAPI, Tracer } from '@opentelemetry/api';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/agent-error.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';

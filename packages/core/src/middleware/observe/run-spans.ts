@@ -1,10 +1,9 @@
 import type { RunContext } from '../../agent/middleware.ts';
-import { setFields } from '../../message/json/set-fields.ts';
+import { setFields } from '../../message/json.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import type { ToolResult, ToolUse } from '../../message/content-block.ts';
-import type { Msg } from '../../message/msg.ts';
+import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import {
   argumentsText,
   inputMessages,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf } from '../../message/msg.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';

@@ -1,9 +1,8 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding, type Ending } from '../../agent/next.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import { assistantMessage } from '../../message/create-message.ts';
-import { isOperated, metadataOf } from '../../message/metadata-keys.ts';
-import type { Msg } from '../../message/msg.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import { assistantMessage, type Msg } from '../../message/msg.ts';
+import { isOperated, metadataOf } from '../../message/metadata.ts';
 
 /** Who writes in the assistant's place, and whether the assistant stays silent afterwards. */
 export interface OperatorMessageOptions {

@@ -1,7 +1,6 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
-import type { Schema } from '../../schema/schema.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import type { JsonValue } from '../../message/json.ts';
+import { readSchema, type InferOutput, type SchemaLike, type Schema } from '../../schema/schema.ts';
 import { growing } from './growth/growing.ts';
 import { type OutputMode, valueMode } from './value-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';

@@ -1,6 +1,5 @@
-import { misconfigured } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
+import { misconfigured, checkOptions } from '../../error/agent-error.ts';
+import { readSchema, type InferOutput, type SchemaLike } from '../../schema/schema.ts';
 import { growing } from './growth/growing.ts';
 import { type OutputMode, valueMode } from './value-mode.ts';
 import { textForm } from './text-form.ts';

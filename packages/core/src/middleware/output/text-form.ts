@@ -1,12 +1,9 @@
 import type { Steps } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
-import { isPlain, isRecord } from '../../message/json/is-record.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { isPlain, isRecord, parseJson, type JsonValue } from '../../message/json.ts';
+import { textOf, type Msg } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
-import { formatInstruction } from '../../schema/format-instruction.ts';
+import { formatInstruction } from '../../schema/output-format.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
 import type { Answering, Found, ValueForm } from './value-mode.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { toSchema } from '../../schema/to-schema.ts';
+import { toSchema } from '../../schema/schema.ts';
 import { asArguments } from './tool-form.ts';
 
 test('asArguments() uses the schema of an object directly as the schema of the arguments', async () => {

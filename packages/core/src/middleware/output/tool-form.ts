@@ -1,13 +1,10 @@
 import type { RunContext, Steps } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
-import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { outputToolName, wrappedName } from '../../message/output-tool.ts';
-import { objectInput } from '../../schema/object-input.ts';
-import type { Schema } from '../../schema/schema.ts';
+import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
+import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { outputToolName, wrappedName } from '../../schema/output-format.ts';
+import { objectInput, type Schema } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { Answering, Found, Reading, ValueForm } from './value-mode.ts';
 

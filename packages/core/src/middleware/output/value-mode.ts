@@ -1,4 +1,4 @@
-import { withMetadata } from '../../message/metadata-keys.ts';
+import { withMetadata } from '../../message/metadata.ts';
 import type {
   InnerStep,
   Middleware,
@@ -17,8 +17,7 @@ import {
 } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { isSameJson, parseJson } from '../../message/json/parse-json.ts';
+import { isSameJson, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema } from '../../schema/schema.ts';

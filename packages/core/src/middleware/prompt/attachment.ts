@@ -1,6 +1,5 @@
-import { AgentError, invalidInput } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import type { MediaBlock, MediaSource } from '../../message/content-block.ts';
+import { AgentError, invalidInput, checkOptions } from '../../error/agent-error.ts';
+import type { MediaBlock, MediaSource } from '../../message/msg.ts';
 import { inlineSource, mediaKind, toBase64 } from '../../message/media.ts';
 import { imageSize } from '../../tokens/image-size.ts';
 

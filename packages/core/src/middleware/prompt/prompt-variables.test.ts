@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fitContext } from '../context/fit-context.ts';
 import { piiGuard } from '../guard/pii/pii-guard.ts';
-import { textOf, userText } from '../../message/message-text.ts';
+import { textOf, userText } from '../../message/msg.ts';
 import type { TemplateVariables } from './render-template.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { countMessage } from '../../tokens/count-message.ts';

@@ -1,10 +1,8 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { AgentError, checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { textOf, type Msg } from '../../message/msg.ts';
 import { renderTemplate, type TemplateOptions, type TemplateVariables } from './render-template.ts';
-import { abortable } from '../../wait/abortable.ts';
+import { abortable } from '../../wait/wait.ts';
 import type { GenerateOptions, ModelRequest, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
 import { contextToken, type ContextToken } from '../../tool/context-token.ts';

@@ -1,7 +1,5 @@
-import { invalidInput } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { jsonCopy } from '../../message/json/parse-json.ts';
+import { invalidInput, checkOptions } from '../../error/agent-error.ts';
+import { jsonCopy, type JsonValue } from '../../message/json.ts';
 
 /**
  * Values by variable name. Strings are inserted as they are, and other values as JSON. `undefined`

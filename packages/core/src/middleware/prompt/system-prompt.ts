@@ -1,10 +1,9 @@
-import { misconfigured } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { fence } from '../../message/fence.ts';
 import { contextSection, documentsText } from '../../message/retrieved-document.ts';
 import type { RetrievedDocument } from '../../message/retrieved-document.ts';
-import { readSchema, type SchemaLike } from '../../schema/to-schema.ts';
-import { formatInstruction } from '../../schema/format-instruction.ts';
+import { readSchema, type SchemaLike } from '../../schema/schema.ts';
+import { formatInstruction } from '../../schema/output-format.ts';
 
 /** Parts of a system prompt, in the order in which `systemPrompt()` joins them. */
 export interface SystemPromptOptions {

@@ -1,10 +1,8 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
 import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
-import { createMessage, type MessageContext } from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/metadata-keys.ts';
+import { createMessage, textOf, type MessageContext, type Msg } from '../../message/msg.ts';
+import { asOwn } from '../../message/metadata.ts';
 
 export interface Recall {
   /** Name of the message with the text. */

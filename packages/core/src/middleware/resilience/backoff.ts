@@ -1,9 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { classifyError, type ErrorClass } from '../../error/classify-error.ts';
 import { runInfo, type RunInfo } from '../../model/chat-model.ts';
-import { abortable } from '../../wait/abortable.ts';
+import { abortable, wait } from '../../wait/wait.ts';
 import { tell } from '../../error/report-failure.ts';
-import { wait } from '../../wait/timer.ts';
 
 /** How often to try again, and how long to wait before each try. */
 export interface BackoffOptions {

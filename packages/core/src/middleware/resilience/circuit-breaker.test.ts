@@ -3,7 +3,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { regexRule } from '../guard/output/regex-rule.ts';
-import { userMessage } from '../../message/create-message.ts';
+import { userMessage } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import {

@@ -1,5 +1,4 @@
-import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { AgentError, checkOptions, type AgentErrorCode } from '../../error/agent-error.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import { watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { tell } from '../../error/report-failure.ts';

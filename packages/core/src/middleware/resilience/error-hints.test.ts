@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf } from '../../message/msg.ts';
 import { structured } from '../output/structured.ts';
 import { fitContext } from '../context/fit-context.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';

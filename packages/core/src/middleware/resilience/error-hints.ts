@@ -1,6 +1,5 @@
-import type { ToolResult } from '../../message/content-block.ts';
-import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { outputText, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
+import type { ToolResult, Msg } from '../../message/msg.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';

@@ -1,5 +1,4 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { AgentError, misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
 import {

@@ -1,5 +1,4 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import { hasContent } from '../../model/deltas.ts';

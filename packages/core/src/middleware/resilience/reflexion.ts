@@ -1,5 +1,5 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import { corrections } from '../text-protocol/corrections.ts';
 import type { Reflect } from '../text-protocol/parsed-reply.ts';
 

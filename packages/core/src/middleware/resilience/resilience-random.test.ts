@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf } from '../../message/msg.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
 import { circuitBreaker } from './circuit-breaker.ts';
 import { fallback } from './fallback.ts';

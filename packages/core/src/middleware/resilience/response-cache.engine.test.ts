@@ -10,7 +10,7 @@ import {
   systemMessage,
   toolMessage,
   userMessage,
-} from '../../message/create-message.ts';
+} from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';

@@ -1,13 +1,11 @@
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/agent-error.ts';
 import { digest } from '../../memory/branch/digest.ts';
 import { reportFailure, tell } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
-import { isObject } from '../../message/json/is-record.ts';
-import { sortedJson } from '../../message/json/sorted-json.ts';
-import { isOwn } from '../../message/metadata-keys.ts';
-import type { Msg } from '../../message/msg.ts';
-import { abortable } from '../../wait/abortable.ts';
+import type { ContentBlock, Msg } from '../../message/msg.ts';
+import { isObject, sortedJson } from '../../message/json.ts';
+import { isOwn } from '../../message/metadata.ts';
+import { abortable } from '../../wait/wait.ts';
 import {
   type ChatModel,
   type ModelContext,

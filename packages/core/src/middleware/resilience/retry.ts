@@ -1,4 +1,4 @@
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import { backoff, backoffFields, type BackoffOptions } from './backoff.ts';
 import { tryInTurn } from './try-in-turn.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
+import { toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';

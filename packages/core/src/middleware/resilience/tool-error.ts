@@ -1,10 +1,8 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { AgentError, messageOf, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { outputText } from '../../message/message-text.ts';
-import { outputToolName } from '../../message/output-tool.ts';
-import { withExecute, type ToolCall } from '../../tool/prepare-call.ts';
-import { isResult } from '../../tool/tool-outcome.ts';
+import { outputText } from '../../message/msg.ts';
+import { outputToolName } from '../../schema/output-format.ts';
+import { withExecute, isResult, type ToolCall } from '../../tool/tool-call.ts';
 import type { ToolContext } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
+import { toolResultsOf } from '../../message/msg.ts';
 import type { Retry } from './backoff.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';

@@ -1,10 +1,8 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import { backoff, backoffFields, type BackoffOptions, type FailedTry } from './backoff.ts';
-import { withExecute, type ToolCall } from '../../tool/prepare-call.ts';
+import { withExecute, isSuspension, type ToolCall } from '../../tool/tool-call.ts';
 import type { ToolContext } from '../../tool/tool.ts';
-import { isSuspension } from '../../tool/tool-outcome.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 
 /** How often `toolRetry()` runs a tool again, and after which errors. */

@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
+import { toolResultsOf, type ContentBlock } from '../../message/msg.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';

@@ -1,19 +1,17 @@
-import { AgentError, invalidInput } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { AgentError, invalidInput, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
-import type { ToolResult } from '../../message/content-block.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf, type ToolResult } from '../../message/msg.ts';
 import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { LargeResultStore } from './large-result-store.ts';
-import { startOf } from '../../message/shorten-text.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import { objectInput } from '../../schema/object-input.ts';
-import { type Tool, tool } from '../../tool/tool.ts';
+import { startOf } from '../../message/text.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { objectInput } from '../../schema/schema.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
 
 /** Which results are too large, and where their text goes. */
 export interface EvictLargeResultsOptions {

@@ -1,9 +1,8 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { dataPartKey, isDataPart, withDataParts, type DataPart } from '../../message/data-part.ts';
-import { jsonForm } from '../../message/json/json-form.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { withExecute } from '../../tool/prepare-call.ts';
-import { isResult } from '../../tool/tool-outcome.ts';
+import { dataPartKey, isDataPart, withDataParts } from '../../message/provider-metadata.ts';
+import type { DataPart } from '../../message/provider-metadata.ts';
+import { jsonForm, type JsonValue } from '../../message/json.ts';
+import { withExecute, isResult } from '../../tool/tool-call.ts';
 
 /**
  * Stores the data parts that tools emit with the results of their calls, so that `toUiMessages`

@@ -1,6 +1,5 @@
 import { keyPrefix } from '../../memory/store/storage-keys.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { isRecord, parseJson } from '../../message/json.ts';
 import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../../memory/store/split-value.ts';
 import { RecentMap } from '../../state/recent-map.ts';

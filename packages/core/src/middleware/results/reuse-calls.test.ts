@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { textOf, toolResultsOf } from '../../message/message-text.ts';
+import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';

@@ -1,9 +1,9 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import type { ToolResult, ToolUse } from '../../message/content-block.ts';
-import { outputToolName } from '../../message/output-tool.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import type { ToolResult, ToolUse } from '../../message/msg.ts';
+import { outputToolName } from '../../schema/output-format.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { isResult } from '../../tool/tool-outcome.ts';
+import { isResult } from '../../tool/tool-call.ts';
 
 /** Which tool calls `reuseCalls()` answers again. */
 export interface ReuseCallsOptions {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { clearToolResults } from '../context/clear-tool-results.ts';
 import { contextPolicy } from '../context/context-policy.ts';
 import { lastTurns } from '../context/history-views.ts';
-import { textOf, toolResultsOf } from '../../message/message-text.ts';
+import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';

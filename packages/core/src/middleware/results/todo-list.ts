@@ -1,15 +1,16 @@
-import { invalidInput } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import type { ToolResult } from '../../message/content-block.ts';
-import { createMessage } from '../../message/create-message.ts';
+import { invalidInput, checkOptions } from '../../error/agent-error.ts';
+import {
+  createMessage,
+  outputText,
+  toolResultsOf,
+  toolUseIn,
+  toolUsesOf,
+} from '../../message/msg.ts';
+import type { ToolResult, Msg } from '../../message/msg.ts';
 import { fence } from '../../message/fence.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import { outputText, toolResultsOf, toolUseIn, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/metadata-keys.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
-import { objectInput } from '../../schema/object-input.ts';
+import { isRecord, parseJson, type JsonObject } from '../../message/json.ts';
+import { asOwn } from '../../message/metadata.ts';
+import { objectInput } from '../../schema/schema.ts';
 import { tool } from '../../tool/tool.ts';
 import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
 import type { Middleware } from '../../agent/middleware.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
-import { textOf, toolResultsOf } from '../../message/message-text.ts';
+import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';

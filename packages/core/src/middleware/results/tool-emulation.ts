@@ -1,11 +1,10 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { AgentError, messageOf, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { fence } from '../../message/fence.ts';
 import { askText } from '../../model/ask-text.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
 import { generateFields, type ChatModel, type GenerateOptions } from '../../model/chat-model.ts';
-import { withExecute } from '../../tool/prepare-call.ts';
+import { withExecute } from '../../tool/tool-call.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 

@@ -1,4 +1,4 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields } from '../../error/agent-error.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 

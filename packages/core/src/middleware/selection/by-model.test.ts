@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { byModel, type ByModelOptions } from './by-model.ts';
 import { selectTools } from './select-tools.ts';

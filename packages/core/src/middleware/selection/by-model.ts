@@ -1,8 +1,6 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import { fence } from '../../message/fence.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { isRecord, parseJson } from '../../message/json.ts';
 import { askText } from '../../model/ask-text.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
 import { generateFields } from '../../model/chat-model.ts';

@@ -1,5 +1,4 @@
-import { misconfigured, invalidInput } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { misconfigured, invalidInput, checkOptions } from '../../error/agent-error.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ToolSelector } from './select-tools.ts';
 

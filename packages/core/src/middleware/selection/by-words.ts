@@ -1,7 +1,6 @@
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import type { ToolSelector } from './select-tools.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import { isRecord, type JsonObject } from '../../message/json.ts';
 import { searchTerms, shortQuery } from '../../search/search-terms.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { memoize } from '../../model/formatter.ts';

@@ -1,12 +1,10 @@
-import { isQuestion } from '../../message/title-of.ts';
-import { metadataOf } from '../../message/metadata-keys.ts';
+import { isQuestion } from '../../message/turns.ts';
+import { metadataOf } from '../../message/metadata.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { AgentError } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { abortable } from '../../wait/abortable.ts';
+import { AgentError, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { textOf, type Msg } from '../../message/msg.ts';
+import { abortable } from '../../wait/wait.ts';
 import type { RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';

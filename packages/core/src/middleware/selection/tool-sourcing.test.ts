@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { toolResultsOf, textOf } from '../../message/message-text.ts';
+import { toolResultsOf, textOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

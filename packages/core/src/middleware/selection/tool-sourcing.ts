@@ -1,22 +1,18 @@
-import { shortenText } from '../../message/shorten-text.ts';
-import { misconfigured } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { outputText, toolResultsOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { shortenText } from '../../message/text.ts';
+import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { isRecord, parseJson } from '../../message/json.ts';
+import { outputText, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
-import { objectInput, textIn } from '../../schema/object-input.ts';
+import { objectInput, textIn } from '../../schema/schema.ts';
 import { type Embed, checkThreshold, similarTools } from './by-similarity.ts';
 import type { ToolSelector } from './select-tools.ts';
-import { type Tool, tool } from '../../tool/tool.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
 import { type RunContext, addToSystemPrompt } from '../../agent/run-context.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolSearch } from './by-words.ts';
-import { ToolList } from '../../tool/set/tool-list.ts';
-import { toolOf, viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
+import { ToolList, toolOf, viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
 
 /** Which tools `toolSourcing()` always offers, and how the model finds the others. */
 export interface ToolSourcingOptions {

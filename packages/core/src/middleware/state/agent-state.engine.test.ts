@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../../error/agent-error.ts';
 import type { Hook } from '../../event/hook.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
+import { toolResultsOf } from '../../message/msg.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import type { Memory } from '../../memory/memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';

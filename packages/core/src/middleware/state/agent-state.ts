@@ -1,14 +1,11 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
-import { isObject, isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import { AgentError, messageOf, checkFields } from '../../error/agent-error.ts';
+import { isObject, isRecord, type JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import { standingNotes } from '../../memory/log/session-view.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
-import { parseMessages } from '../../message/validation/validate-message.ts';
-import type { AgentStatus } from '../../event/agent-status.ts';
-import type { CallState } from '../../event/call-state.ts';
+import { parseMessages } from '../../message/validate-message.ts';
+import type { AgentStatus, CallState } from '../../event/agent-status.ts';
 import type { Agent } from '../../agent/agent.ts';
 
 const version = 1;

@@ -6,7 +6,7 @@ import { EchoMemory } from '../../memory/branch/echo-memory.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf } from '../../message/msg.ts';
 import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

@@ -1,11 +1,16 @@
-import { AgentError, messageOf, misconfigured, invalidInput } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import {
+  AgentError,
+  messageOf,
+  misconfigured,
+  invalidInput,
+  checkFields,
+  checkOptions,
+} from '../../error/agent-error.ts';
 import { freeze } from '../../event/hook-dispatcher.ts';
 import { trackValues, updateValues, type Values } from '../../memory/log/session-values.ts';
 import type { Memory } from '../../memory/memory.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { userText } from '../../message/message-text.ts';
-import { jsonForm } from '../../message/json/json-form.ts';
+import { jsonForm, type JsonValue } from '../../message/json.ts';
+import { userText } from '../../message/msg.ts';
 import type { ModelContext, RunInfo } from '../../model/chat-model.ts';
 import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
 import type { CallInput } from '../../event/call-input.ts';

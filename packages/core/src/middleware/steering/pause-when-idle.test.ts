@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf } from '../../message/msg.ts';
 import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';

@@ -1,7 +1,7 @@
 import { checkNew, type CallInput } from '../../event/call-input.ts';
 import type { RunContext, Steps } from '../../agent/middleware.ts';
 import type { Msg } from '../../message/msg.ts';
-import { abortable } from '../../wait/abortable.ts';
+import { abortable } from '../../wait/wait.ts';
 
 /** Messages that came in together during a run. */
 export interface Injection {

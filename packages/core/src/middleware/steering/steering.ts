@@ -2,11 +2,11 @@ import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { NewCall } from '../../agent/run/inbox.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
 import { SteeredRun } from './steered-run.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import { abortable } from '../../wait/abortable.ts';
+import { abortable } from '../../wait/wait.ts';
 import type { Agent } from '../../agent/agent.ts';
 import type { Msg } from '../../message/msg.ts';
 

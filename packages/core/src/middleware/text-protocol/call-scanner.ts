@@ -1,7 +1,5 @@
 import type { TextCall } from './parsed-reply.ts';
-import { isObject } from '../../message/json/is-record.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { isObject, parseJson, type JsonValue } from '../../message/json.ts';
 
 /**
  * Result of a scan. `rest`: text at the end that was withheld but is not a tool call. `calls`: the

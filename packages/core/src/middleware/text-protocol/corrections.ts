@@ -1,13 +1,12 @@
-import { metadataOf, withMetadata } from '../../message/metadata-keys.ts';
+import { metadataOf, withMetadata } from '../../message/metadata.ts';
 import type { Middleware, Reply, RunContext, Steps } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
 import { misconfigured } from '../../error/agent-error.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import { textOf, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { outputToolName } from '../../message/output-tool.ts';
-import { writtenText } from '../../message/written-reply.ts';
-import { abortable } from '../../wait/abortable.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
+import { outputToolName } from '../../schema/output-format.ts';
+import { writtenText } from '../../message/text-history.ts';
+import { abortable } from '../../wait/wait.ts';
 import { replyContext, type Reflect, type ReplyContext } from './parsed-reply.ts';
 
 /** Value of `metadata.invalidReply`. The message itself has no text, except white space. */

@@ -1,8 +1,7 @@
-import { misconfigured } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import { writtenReply } from '../../message/written-reply.ts';
-import { abortable } from '../../wait/abortable.ts';
+import { misconfigured, checkFields } from '../../error/agent-error.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { writtenReply } from '../../message/text-history.ts';
+import { abortable } from '../../wait/wait.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import type { Scan } from './call-scanner.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';

@@ -1,6 +1,4 @@
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { isRecord, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { ParseContext } from './parse-tool-calls.ts';
 import type { ParsedReply, TextCall } from './parsed-reply.ts';
 

@@ -1,5 +1,5 @@
 import type { Awaitable } from '../../event/hook.ts';
-import type { JsonValue } from '../../message/json/json.ts';
+import type { JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { offersTools, type ModelRequest, type ToolSchema } from '../../model/chat-model.ts';
 

@@ -1,6 +1,5 @@
 import { misconfigured } from '../../error/agent-error.ts';
-import { systemMessage } from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
+import { systemMessage, textOf } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
 import {
   type ModelFeatures,

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../message/json/json.ts';
+import type { JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Scan } from './call-scanner.ts';
 import type { ParsedReply } from './parsed-reply.ts';

@@ -1,5 +1,5 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { corrections } from './corrections.ts';
 import { decodeReply } from './decode-reply.ts';

@@ -1,7 +1,5 @@
-import type { ToolResult } from '../../message/content-block.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { toolUseIn } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { toolUseIn, type ToolResult, type Msg } from '../../message/msg.ts';
+import { isRecord } from '../../message/json.ts';
 
 /**
  * Metadata that marks a trusted tool call: the model wants the tool's result to be the answer. The

@@ -5,7 +5,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { clearToolResults } from '../context/clear-tool-results.ts';
 import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { textOf, toolUsesOf } from '../../message/message-text.ts';
+import { textOf, toolUsesOf } from '../../message/msg.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

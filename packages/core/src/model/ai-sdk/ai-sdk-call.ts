@@ -1,16 +1,9 @@
-import type {
-  ContentBlock,
-  MediaBlock,
-  MediaSource,
-  ToolResult,
-} from '../../message/content-block.ts';
-import { isEdited, isNewestReplyEdited } from '../../message/edited-call.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import { jsonCopy } from '../../message/json/parse-json.ts';
-import { hostedToolOf } from '../../message/hosted-tool.ts';
+import { outputText, textOf } from '../../message/msg.ts';
+import type { ContentBlock, MediaBlock, MediaSource, ToolResult, Msg } from '../../message/msg.ts';
+import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
+import { jsonCopy, type JsonObject } from '../../message/json.ts';
+import { hostedToolOf } from '../../message/provider-metadata.ts';
 import { inlineSource, mediaPlaceholder } from '../../message/media.ts';
-import { outputText, textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';

@@ -1,7 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { sourcesMetadata, type HostedTool, type Source } from '../../message/hosted-tool.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import { isWholeObject } from '../../message/json/parse-json.ts';
+import { sourcesMetadata, type HostedTool, type Source } from '../../message/provider-metadata.ts';
+import { isWholeObject, type JsonObject } from '../../message/json.ts';
 import { toBase64 } from '../../message/media.ts';
 import type { AiSdkPart, AiSdkPartOf } from './ai-sdk-part.ts';
 import { AiSdkHostedTool } from './ai-sdk-hosted-tool.ts';

@@ -1,14 +1,7 @@
-import type { ContentBlock } from '../../message/content-block.ts';
-import {
-  hasEnded,
-  hostedToolMetadata,
-  hostedToolOf,
-  type HostedTool,
-} from '../../message/hosted-tool.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import type { Msg } from '../../message/msg.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import type { ContentBlock, Msg } from '../../message/msg.ts';
+import { hasEnded, hostedToolMetadata, hostedToolOf } from '../../message/provider-metadata.ts';
+import type { HostedTool } from '../../message/provider-metadata.ts';
+import { isRecord, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { AiSdkPartOf } from './ai-sdk-part.ts';
 
 type CallPart = AiSdkPartOf<'tool-call'>;

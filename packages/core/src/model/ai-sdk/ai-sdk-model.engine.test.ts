@@ -3,14 +3,14 @@ import { createOpenAI } from '@ai-sdk/openai';
 import type { LanguageModelV3, LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { expect, inject, test, vi } from 'vitest';
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
 import {
   assistantMessage,
   createMessage,
   systemMessage,
   toolMessage,
   userMessage,
-} from '../../message/create-message.ts';
+} from '../../message/msg.ts';
+import type { ContentBlock } from '../../message/msg.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { fromAiSdk } from './ai-sdk-model.ts';
 import type { ChatModel, ModelDelta, ModelRequest, ToolSchema } from '../chat-model.ts';

@@ -1,5 +1,4 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { checkOptions, AgentError, misconfigured } from '../../error/agent-error.ts';
 import { toAiSdkCall } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import type { AiSdkPart } from './ai-sdk-part.ts';

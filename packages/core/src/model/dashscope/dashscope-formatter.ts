@@ -1,5 +1,5 @@
 import { invalidInput } from '../../error/agent-error.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import type { JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';

@@ -1,6 +1,5 @@
-import type { ContentBlock, MediaBlock, ToolResult } from '../../message/content-block.ts';
+import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../../message/msg.ts';
 import { isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
-import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures } from '../chat-model.ts';
 import { toWireCall, type WireObject } from '../openai/openai-messages.ts';
 

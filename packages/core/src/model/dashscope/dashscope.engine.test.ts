@@ -5,15 +5,14 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { dashscope, type DashScopeOptions } from '../../dashscope.ts';
 import type { AgentErrorCode } from '../../error/agent-error.ts';
 import { multiAgent } from '../multi-agent/multi-agent.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
 import {
   assistantMessage,
   createMessage,
   systemMessage,
   userMessage,
-} from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+  textOf,
+} from '../../message/msg.ts';
+import type { ContentBlock, Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../chat-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { outcomeOf, readerOf, talkOfSeveral } from '../../../test-support/model-outcome.ts';

@@ -1,5 +1,4 @@
-import { misconfigured } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { ChatModel, ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpModel } from '../http/http-model.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { httpProviders } from '../../../test-support/providers.ts';
 import type { AgentError } from '../../error/agent-error.ts';
-import { userMessage } from '../../message/create-message.ts';
+import { userMessage } from '../../message/msg.ts';
 import type { ChatModel } from '../chat-model.ts';
 import { openai, openaiResponses, type Fetch } from '../../openai.ts';
 

@@ -1,6 +1,6 @@
 import { AgentError, isError, messageOf } from '../../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import type { JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import { ReplyLength } from '../reply-length.ts';

@@ -1,8 +1,7 @@
-import { shortenText } from '../../message/shorten-text.ts';
+import { shortenText } from '../../message/text.ts';
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { addressOf } from './base-url.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { isRecord, parseJson } from '../../message/json.ts';
 
 const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;

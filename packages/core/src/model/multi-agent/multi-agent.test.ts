@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
-import type { ContentBlock } from '../../message/content-block.ts';
 import {
   assistantMessage,
   createMessage,
   systemMessage,
   toolMessage,
   userMessage,
-} from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+  textOf,
+} from '../../message/msg.ts';
+import type { ContentBlock, Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import { dashscope } from '../../dashscope.ts';
 import { multiAgent, type MultiAgentOptions } from './multi-agent.ts';

@@ -1,10 +1,8 @@
-import { checkOptions } from '../../error/check-fields.ts';
-import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import { textOf, type ContentBlock, type MediaBlock, type Msg } from '../../message/msg.ts';
 import { cleanText, withoutTags } from '../../message/fence.ts';
 import { isMedia } from '../../message/media.ts';
-import { textOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { isOwn } from '../../message/metadata-keys.ts';
+import { isOwn } from '../../message/metadata.ts';
 import type { ChatModel, HistoryForm } from '../chat-model.ts';
 
 /** Options of `multiAgent()`. The defaults of `headerOn` and `names` are the model's own, if any. */

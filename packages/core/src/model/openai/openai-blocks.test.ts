@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
-import { createMessage } from '../../message/create-message.ts';
-import type { Role } from '../../message/msg.ts';
+import { createMessage, type ContentBlock, type MediaBlock, type Role } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest, ToolChoice } from '../chat-model.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 import { openAiFormatter, type OpenAiFormat } from './openai-formatter.ts';

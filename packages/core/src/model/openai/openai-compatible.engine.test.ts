@@ -2,8 +2,7 @@
 import { expect, inject, test } from 'vitest';
 import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
 import { multiAgent } from '../multi-agent/multi-agent.ts';
-import { userMessage } from '../../message/create-message.ts';
-import type { Msg } from '../../message/msg.ts';
+import { userMessage, type Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../chat-model.ts';
 import { openai, type OpenAiOptions } from '../../openai.ts';
 import { goldenForm, outcomeOf, talkOfSeveral } from '../../../test-support/model-outcome.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../message/json/is-record.ts';
+import { isRecord } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { Usage } from '../usage.ts';
 import type { ReplyDecoder } from '../formatter.ts';

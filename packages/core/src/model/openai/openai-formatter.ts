@@ -1,5 +1,4 @@
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { type Formatter, jsonWithLists, memoize } from '../formatter.ts';

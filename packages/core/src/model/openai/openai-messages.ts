@@ -1,7 +1,6 @@
 import { argumentsOf } from '../formatter.ts';
-import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../../message/content-block.ts';
+import type { ContentBlock, MediaBlock, ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
-import type { Msg } from '../../message/msg.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
 
 type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;

@@ -1,4 +1,4 @@
-import { isWholeObject } from '../../message/json/parse-json.ts';
+import { isWholeObject } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { WireToolCall } from './openai-wire.ts';
 

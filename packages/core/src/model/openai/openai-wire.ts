@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../message/json/json.ts';
+import type { JsonObject } from '../../message/json.ts';
 
 /**
  * Chat-completions chunk as providers send it. Any field may be missing or null, contrary to the

@@ -2,7 +2,7 @@
 import { afterEach, expect, inject, test, vi } from 'vitest';
 import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
 import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
-import { userMessage } from '../../message/create-message.ts';
+import { userMessage } from '../../message/msg.ts';
 import type { ChatModel } from '../chat-model.ts';
 import { openai, type Fetch, type OpenAiOptions } from '../../openai.ts';
 import { outcomeOf, readerOf } from '../../../test-support/model-outcome.ts';

@@ -1,4 +1,4 @@
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import type { ChatModel, ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpModel } from '../http/http-model.ts';

@@ -1,9 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import { textSum } from '../../message/text-sum.ts';
-import { abortable } from '../../wait/abortable.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { textSum } from '../../message/text.ts';
+import { abortable, wait } from '../../wait/wait.ts';
 import type { KeptReply, ModelDelta } from '../chat-model.ts';
-import { wait } from '../../wait/timer.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import { sendRequest, type Exchange } from './stream-response.ts';

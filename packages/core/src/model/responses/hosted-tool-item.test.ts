@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import type { HostedTool } from '../../message/hosted-tool.ts';
+import type { HostedTool } from '../../message/provider-metadata.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { openaiResponses } from './openai-responses.ts';

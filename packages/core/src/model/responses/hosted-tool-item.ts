@@ -1,7 +1,5 @@
-import type { HostedTool } from '../../message/hosted-tool.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import type { HostedTool } from '../../message/provider-metadata.ts';
+import { isRecord, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { WireItem } from './responses-wire.ts';
 
 /** Fields in which the types of built-in tools have their input or their output. */

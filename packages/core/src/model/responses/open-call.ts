@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../message/json/json.ts';
+import type { JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 
 /** Adds a delta to the reply. */

@@ -1,10 +1,6 @@
-import {
-  hostedToolMetadata,
-  sourcesMetadata,
-  type HostedTool,
-  type Source,
-} from '../../message/hosted-tool.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { hostedToolMetadata, sourcesMetadata } from '../../message/provider-metadata.ts';
+import type { HostedTool, Source } from '../../message/provider-metadata.ts';
+import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
 import { outputOf, toHostedTool } from './hosted-tool-item.ts';
 import type { Emit, OpenCall } from './open-call.ts';

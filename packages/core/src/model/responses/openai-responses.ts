@@ -1,6 +1,5 @@
-import { invalidInput } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import { invalidInput, checkOptions } from '../../error/agent-error.ts';
+import type { JsonObject } from '../../message/json.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpFields, type HttpModelOptions, httpRequest } from '../http/http-request.ts';

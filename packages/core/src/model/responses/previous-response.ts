@@ -1,8 +1,7 @@
 import { memoize, argumentsOf } from '../formatter.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { textSum } from '../../message/text-sum.ts';
+import { isRecord } from '../../message/json.ts';
+import { toolUsesOf, type Msg } from '../../message/msg.ts';
+import { textSum } from '../../message/text.ts';
 
 /** A stored response that a request continues from. */
 export interface PreviousResponse {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/json/is-record.ts';
+import { isRecord } from '../../message/json.ts';
 import { joinDeltas } from '../deltas.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { EventReply } from '../http/event-reply.ts';

@@ -1,10 +1,8 @@
 import { jsonWithLists, memoize } from '../formatter.ts';
-import type { JsonObject } from '../../message/json/json.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { isNewestReplyEdited } from '../../message/edited-call.ts';
+import { isRecord, type JsonObject } from '../../message/json.ts';
+import { isNewestReplyEdited } from '../../message/metadata.ts';
 import { plainText } from '../../message/media.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { isStrict } from '../openai/openai-formatter.ts';
 import type { WireObject } from '../openai/openai-messages.ts';

@@ -1,8 +1,7 @@
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import type { ContentBlock } from '../../message/content-block.ts';
-import { assistantMessage, createMessage, userMessage } from '../../message/create-message.ts';
-import type { Msg } from '../../message/msg.ts';
+import { assistantMessage, createMessage, userMessage } from '../../message/msg.ts';
+import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { toInputItems } from './responses-input.ts';
 
 const format = {

@@ -1,10 +1,8 @@
 import { argumentsOf } from '../formatter.ts';
-import type { ContentBlock, MediaBlock, ThinkingBlock } from '../../message/content-block.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonValue } from '../../message/json/json.ts';
+import { toolUsesOf } from '../../message/msg.ts';
+import type { ContentBlock, MediaBlock, ThinkingBlock, Msg } from '../../message/msg.ts';
+import { isRecord, type JsonValue } from '../../message/json.ts';
 import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
-import { toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures } from '../chat-model.ts';
 import type { WireObject } from '../openai/openai-messages.ts';
 import { isForClient } from './hosted-tool-item.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../message/json/json.ts';
+import type { JsonObject } from '../../message/json.ts';
 
 /**
  * Events of the Responses API as servers really send them. Any field may be missing or null,

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { jsonMode, partialOutput } from '@isoloop/core/output';
-import type { JsonValue } from '../../message/json/json.ts';
+import type { JsonValue } from '../../message/json.ts';
 import { fetchOfPieces, recordedPieces } from '../../../test-support/recorded-pieces.ts';
 
 const object = z.looseObject({});

@@ -1,8 +1,6 @@
-import { isRecord } from '../../message/json/is-record.ts';
-import { JsonReader } from '../../message/json/json-reader.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { isSameJson } from '../../message/json/parse-json.ts';
-import { wrappedName } from '../../message/output-tool.ts';
+import { isRecord, isSameJson, type JsonValue } from '../../message/json.ts';
+import { JsonReader } from './json-reader.ts';
+import { wrappedName } from '../../schema/output-format.ts';
 import { AnswerSource } from '../../middleware/output/growth/answer-source.ts';
 
 /**

@@ -11,7 +11,7 @@ import {
   type OutputSource,
 } from '@isoloop/core/output';
 import { extendsIt } from '../../../test-support/extends-it.ts';
-import { JsonReader } from '../../message/json/json-reader.ts';
+import { JsonReader } from './json-reader.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const trip = z.object({

@@ -1,8 +1,7 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { AgentError, checkFields } from '../../error/agent-error.ts';
 import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import { readSchema, type InferOutput, type SchemaLike } from '../../schema/to-schema.ts';
+import { readSchema, type InferOutput, type SchemaLike } from '../../schema/schema.ts';
 import { takeEvent } from '../../middleware/output/growth/answer-source.ts';
 import { ObjectReader } from './object-reader.ts';
 

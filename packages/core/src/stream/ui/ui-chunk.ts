@@ -1,5 +1,5 @@
-import type { DataPart } from '../../message/data-part.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import type { DataPart } from '../../message/provider-metadata.ts';
+import type { JsonObject, JsonValue } from '../../message/json.ts';
 import type { UiFile } from './ui-parts.ts';
 
 /**

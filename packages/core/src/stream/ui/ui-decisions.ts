@@ -1,7 +1,5 @@
 import type { Decision } from '../../event/pending-call.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import { jsonForm } from '../../message/json/json-form.ts';
+import { isRecord, jsonForm, type JsonValue } from '../../message/json.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 

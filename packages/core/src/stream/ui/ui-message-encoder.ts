@@ -1,14 +1,18 @@
-import { checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import type { ToolResult, ToolUse } from '../../message/content-block.ts';
-import { messageIdOf } from '../../message/block-id.ts';
-import { dataPartKey, dataPartsOf, isDataPart, type DataPart } from '../../message/data-part.ts';
-import { hasEnded, hostedToolOf, type HostedTool } from '../../message/hosted-tool.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
+import { messageIdOf, toolUsesOf } from '../../message/msg.ts';
+import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
+import {
+  dataPartKey,
+  dataPartsOf,
+  isDataPart,
+  hasEnded,
+  hostedToolOf,
+} from '../../message/provider-metadata.ts';
+import type { DataPart, HostedTool } from '../../message/provider-metadata.ts';
+import type { JsonValue } from '../../message/json.ts';
 import { endingOf, type Ending } from '../ending.ts';
 import { toTimelineEvent } from '../timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';

@@ -1,26 +1,25 @@
-import { isCorrection, metadataOf, type OperatorMark } from '../../message/metadata-keys.ts';
-import { checkOptions } from '../../error/check-fields.ts';
+import { isCorrection, metadataOf, type OperatorMark } from '../../message/metadata.ts';
+import { checkOptions, AgentError } from '../../error/agent-error.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { AgentError } from '../../error/agent-error.ts';
+import { createMessage, outputText, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type {
   ContentBlock,
   ThinkingBlock,
   ToolResult,
   ToolUse,
-} from '../../message/content-block.ts';
-import { createMessage, type MessageContext } from '../../message/create-message.ts';
-import { dataPartKey, dataPartsOf } from '../../message/data-part.ts';
+  MessageContext,
+  Msg,
+} from '../../message/msg.ts';
 import {
+  dataPartKey,
+  dataPartsOf,
   hasEnded,
   hostedToolMetadata,
   hostedToolOf,
-  type HostedTool,
-} from '../../message/hosted-tool.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+} from '../../message/provider-metadata.ts';
+import type { HostedTool } from '../../message/provider-metadata.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { inlineSource, mediaKind } from '../../message/media.ts';
-import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import {
   asksUser,

@@ -1,10 +1,9 @@
-import { type PendingCall, waitsForApproval } from '../../event/pending-call.ts';
-import type { ContentBlock, MediaBlock, ToolResult } from '../../message/content-block.ts';
-import { hasEnded, type HostedTool, sourcesOf } from '../../message/hosted-tool.ts';
-import type { JsonValue } from '../../message/json/json.ts';
+import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
+import { outputText } from '../../message/msg.ts';
+import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../../message/msg.ts';
+import { hasEnded, sourcesOf, type HostedTool } from '../../message/provider-metadata.ts';
+import type { JsonValue } from '../../message/json.ts';
 import { isMedia, toUrl } from '../../message/media.ts';
-import { outputText } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
 import type { UiChunk, UiSource } from './ui-chunk.ts';
 
 /** AI SDK's part for a file. A chunk of the same shape adds it to a message. */

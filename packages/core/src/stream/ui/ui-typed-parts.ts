@@ -1,6 +1,4 @@
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonValue } from '../../message/json/json.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { isRecord, parseJson, type JsonValue } from '../../message/json.ts';
 import type { ToolProgress } from '../agent-tools.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

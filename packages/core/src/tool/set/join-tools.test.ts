@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
+import { toolResultsOf } from '../../message/msg.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../context-token.ts';
 import { joinTools } from './join-tools.ts';

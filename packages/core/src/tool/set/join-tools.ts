@@ -1,10 +1,7 @@
-import { misconfigured } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { misconfigured, checkFields } from '../../error/agent-error.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
-import { ToolList } from './tool-list.ts';
-import type { Tool } from '../tool.ts';
-import type { GivenTools, ToolsOf } from '../typed-tool.ts';
-import { toolsIn, type ForkOptions, type ToolSet } from './tool-set.ts';
+import { ToolList, toolsIn, type ForkOptions, type ToolSet } from './tool-set.ts';
+import type { Tool, GivenTools, ToolsOf } from '../tool.ts';
 
 /**
  * Joins several sources of tools in the given order. A source is an array of tools, a `Toolkit` or

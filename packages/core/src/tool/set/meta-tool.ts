@@ -1,7 +1,5 @@
-import { misconfigured } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-fields.ts';
-import { isRecord } from '../../message/json/is-record.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import { misconfigured, checkOptions } from '../../error/agent-error.ts';
+import { isRecord, type JsonObject } from '../../message/json.ts';
 import type { Validation } from '../../schema/schema.ts';
 import { tool, type Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';

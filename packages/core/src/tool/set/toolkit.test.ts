@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolResultsOf } from '../../message/message-text.ts';
+import { toolResultsOf } from '../../message/msg.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../context-token.ts';
 import { metaTool } from './meta-tool.ts';
-import { ToolList } from './tool-list.ts';
+import { ToolList, type ToolSet } from './tool-set.ts';
 import { tool, type Tool } from '../tool.ts';
-import type { ToolSet } from './tool-set.ts';
 import { Toolkit, type ToolGroupOptions } from './toolkit.ts';
 
 const web: ToolGroupOptions = { name: 'web', description: 'Searches the web', active: false };

@@ -1,6 +1,11 @@
-import { AgentError, misconfigured, invalidInput } from '../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
-import type { JsonObject } from '../../message/json/json.ts';
+import {
+  AgentError,
+  misconfigured,
+  invalidInput,
+  checkFields,
+  checkOptions,
+} from '../../error/agent-error.ts';
+import type { JsonObject } from '../../message/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
 import { checkTool, type Tool } from '../tool.ts';

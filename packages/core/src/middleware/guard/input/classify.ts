@@ -1,5 +1,4 @@
-import { misconfigured } from '../../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../../error/check-fields.ts';
+import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import type { GuardCategory } from '../../../error/error-message.ts';
 import type { RunContext } from '../../../agent/middleware.ts';
 import type { Awaitable } from '../../../event/hook.ts';

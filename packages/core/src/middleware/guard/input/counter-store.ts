@@ -1,7 +1,11 @@
-import { AgentError, misconfigured } from '../../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../../error/check-fields.ts';
+import {
+  AgentError,
+  misconfigured,
+  checkFields,
+  checkOptions,
+} from '../../../error/agent-error.ts';
 import type { Awaitable } from '../../../event/hook.ts';
-import { parseJson } from '../../../message/json/parse-json.ts';
+import { parseJson } from '../../../message/json.ts';
 import { maxAttempts, pause, type ContentionOptions } from '../../../memory/store/contention.ts';
 import type { RunContext } from '../../../agent/middleware.ts';
 import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';

@@ -1,10 +1,9 @@
 import type { Middleware, RunContext } from '../../../agent/middleware.ts';
-import { AgentError } from '../../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../../error/check-fields.ts';
+import { AgentError, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { parseMessages } from '../../../message/validation/validate-message.ts';
-import { abortable } from '../../../wait/abortable.ts';
+import { parseMessages } from '../../../message/validate-message.ts';
+import { abortable } from '../../../wait/wait.ts';
 import { decisionClaims, judgedWith } from '../claims.ts';
 import {
   guardFields,

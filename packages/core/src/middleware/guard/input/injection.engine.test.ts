@@ -4,8 +4,7 @@ import benignJson from '../../../../../../test/fixtures/injection/benign.json?ra
 import { checkInput } from '../../../../test-support/check-input.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
 import type { AgentError } from '../../../error/agent-error.ts';
-import { toolMessage, userMessage } from '../../../message/create-message.ts';
-import type { Msg } from '../../../message/msg.ts';
+import { toolMessage, userMessage, type Msg } from '../../../message/msg.ts';
 import { injection } from './injection.ts';
 import { injectionPatterns } from './injection-patterns.ts';
 import { plainText } from '../disguise.ts';

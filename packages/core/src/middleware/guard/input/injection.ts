@@ -1,4 +1,4 @@
-import { checkFields, checkOptions } from '../../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../../error/agent-error.ts';
 import { injectionPatterns } from './injection-patterns.ts';
 import type { Msg } from '../../../message/msg.ts';
 import type { Rejection } from '../rejection.ts';

@@ -1,9 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { checkInput, rejectionOf } from '../../../../test-support/check-input.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
-import { toolMessage, userMessage } from '../../../message/create-message.ts';
-import { textOf } from '../../../message/message-text.ts';
-import type { Msg } from '../../../message/msg.ts';
+import { toolMessage, userMessage, textOf, type Msg } from '../../../message/msg.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { piiGuard } from '../pii/pii-guard.ts';
 import type { GuardOptions } from '../rejection.ts';

@@ -1,5 +1,4 @@
-import { misconfigured } from '../../../error/agent-error.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
+import { misconfigured, checkOptions } from '../../../error/agent-error.ts';
 import type { Msg } from '../../../message/msg.ts';
 import type { Rejection } from '../rejection.ts';
 import { textsOf } from '../message-texts.ts';

@@ -4,7 +4,7 @@ import type { Middleware } from '../../../agent/middleware.ts';
 import type { AgentResult } from '../../../event/agent-result.ts';
 import type { Usage } from '../../../model/usage.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
-import { userMessage } from '../../../message/create-message.ts';
+import { userMessage } from '../../../message/msg.ts';
 import { MemoryStore } from '../../../memory/store/memory-store.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { memoryCounters, storedCounters, type CounterStore } from './counter-store.ts';

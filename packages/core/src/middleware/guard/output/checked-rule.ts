@@ -1,5 +1,5 @@
 import { misconfigured } from '../../../error/agent-error.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
+import { isRecord } from '../../../message/json.ts';
 import { isGuardRejection, type Rejection, type Report } from '../rejection.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
 

@@ -1,5 +1,5 @@
-import { startOf } from '../../../message/shorten-text.ts';
-import type { JsonObject } from '../../../message/json/json.ts';
+import { startOf } from '../../../message/text.ts';
+import type { JsonObject } from '../../../message/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
 import { GuardedValue, type ToolInput, mapJson, unescaped } from './guarded-value.ts';
 import { throwRejected, type CheckedRule } from './checked-rule.ts';

@@ -1,7 +1,6 @@
-import type { JsonObject } from '../../../message/json/json.ts';
-import { parseJson } from '../../../message/json/parse-json.ts';
+import { parseJson, type JsonObject } from '../../../message/json.ts';
 import type { ModelDelta } from '../../../model/chat-model.ts';
-import { outputToolName } from '../../../message/output-tool.ts';
+import { outputToolName } from '../../../schema/output-format.ts';
 import type { Finding } from './output-rule.ts';
 
 export type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;

@@ -1,8 +1,8 @@
 import type { Middleware } from '../../../agent/middleware.ts';
-import { type AgentError, misconfigured } from '../../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../../error/check-fields.ts';
+import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
+import type { AgentError } from '../../../error/agent-error.ts';
 import { tell } from '../../../error/report-failure.ts';
-import { assistantMessage, userMessage } from '../../../message/create-message.ts';
+import { assistantMessage, userMessage, type Msg } from '../../../message/msg.ts';
 import {
   runInfo,
   type ChatModel,
@@ -11,8 +11,7 @@ import {
   type ModelRequest,
   type RunInfo,
 } from '../../../model/chat-model.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { asOwn } from '../../../message/metadata-keys.ts';
+import { asOwn } from '../../../message/metadata.ts';
 import { addUsage, type Usage } from '../../../model/usage.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';

@@ -1,6 +1,5 @@
-import { startOf } from '../../../message/shorten-text.ts';
-import { misconfigured } from '../../../error/agent-error.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
+import { startOf } from '../../../message/text.ts';
+import { misconfigured, checkOptions } from '../../../error/agent-error.ts';
 import { tell } from '../../../error/report-failure.ts';
 import { runInfo, type RunInfo } from '../../../model/chat-model.ts';
 import type { OutputRule } from './output-rule.ts';

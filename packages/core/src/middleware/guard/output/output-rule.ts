@@ -1,6 +1,6 @@
 import type { GuardCategory } from '../../../error/error-message.ts';
 import type { Awaitable } from '../../../event/hook.ts';
-import type { JsonObject } from '../../../message/json/json.ts';
+import type { JsonObject } from '../../../message/json.ts';
 import type { RunInfo } from '../../../model/chat-model.ts';
 import type { Rejection } from '../rejection.ts';
 

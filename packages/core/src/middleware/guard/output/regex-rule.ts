@@ -1,5 +1,4 @@
-import { misconfigured } from '../../../error/agent-error.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
+import { misconfigured, checkOptions } from '../../../error/agent-error.ts';
 import type { Finding, OutputRule } from './output-rule.ts';
 
 /** What `regexRule()` looks for, and what it does with it. */

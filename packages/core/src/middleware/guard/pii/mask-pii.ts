@@ -1,5 +1,4 @@
-import { misconfigured } from '../../../error/agent-error.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
+import { misconfigured, checkOptions } from '../../../error/agent-error.ts';
 import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';

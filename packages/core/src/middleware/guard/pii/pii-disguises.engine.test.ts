@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { extent } from '../../../../../../test/test-extent.ts';
 import type { ModelDelta } from '../../../model/chat-model.ts';
-import { textOf } from '../../../message/message-text.ts';
+import { textOf } from '../../../message/msg.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { randomOf } from '../../../../../../test/random-of.ts';

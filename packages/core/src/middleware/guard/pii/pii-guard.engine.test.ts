@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { fallback } from '../../resilience/fallback.ts';
-import { textOf, toolResultsOf } from '../../../message/message-text.ts';
+import { textOf, toolResultsOf } from '../../../message/msg.ts';
 import { historyFaults } from '../../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool, type ToolOutput } from '../../../tool/tool.ts';

@@ -1,10 +1,7 @@
 import type { Middleware } from '../../../agent/middleware.ts';
-import { checkOptions } from '../../../error/check-fields.ts';
+import { checkOptions } from '../../../error/agent-error.ts';
 import type { EventOf } from '../../../event/agent-event.ts';
-import type { ToolResult } from '../../../message/content-block.ts';
-import { toolMessage } from '../../../message/create-message.ts';
-import type { Msg } from '../../../message/msg.ts';
-import { toolResultsOf } from '../../../message/message-text.ts';
+import { toolMessage, toolResultsOf, type ToolResult, type Msg } from '../../../message/msg.ts';
 import { inputGuard } from '../input/guard-input.ts';
 import { mapTexts, textsOf } from '../message-texts.ts';
 import { isGuardRejection, reporter, type Rejection, type Report } from '../rejection.ts';

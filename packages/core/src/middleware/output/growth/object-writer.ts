@@ -1,7 +1,6 @@
 import type { EventBatch } from '../../../event/agent-event.ts';
 import { isAnswer, type AgentResult } from '../../../event/agent-result.ts';
-import { parseJson } from '../../../message/json/parse-json.ts';
-import { sortedJson } from '../../../message/json/sorted-json.ts';
+import { parseJson, sortedJson } from '../../../message/json.ts';
 import { AnswerSource, takeEvent } from './answer-source.ts';
 import { CompactJson } from './compact-json.ts';
 import { failureText, restartMark } from './object-format.ts';

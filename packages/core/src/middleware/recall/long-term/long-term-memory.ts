@@ -2,10 +2,9 @@ import type { Middleware } from '../../../agent/middleware.ts';
 import { perRun } from '../../../agent/per-run.ts';
 import { AgentError, invalidInput, messageOf } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
-import { type AgentResult, isAnswer } from '../../../event/agent-result.ts';
-import { toolUsesOf } from '../../../message/message-text.ts';
-import { isOwn } from '../../../message/metadata-keys.ts';
-import type { Msg } from '../../../message/msg.ts';
+import { isAnswer, type AgentResult } from '../../../event/agent-result.ts';
+import { toolUsesOf, assistantMessage, type Msg } from '../../../message/msg.ts';
+import { isOwn } from '../../../message/metadata.ts';
 import { recalling } from '../recalling.ts';
 import {
   type LongTermMemoryOptions,
@@ -16,11 +15,9 @@ import {
   checkLongTermOptions,
   recalledText,
 } from './record-search.ts';
-import { assistantMessage } from '../../../message/create-message.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
-import type { JsonObject } from '../../../message/json/json.ts';
-import { objectInput } from '../../../schema/object-input.ts';
-import { type Tool, type ToolContext, tool } from '../../../tool/tool.ts';
+import { isRecord, type JsonObject } from '../../../message/json.ts';
+import { objectInput } from '../../../schema/schema.ts';
+import { tool, type Tool, type ToolContext } from '../../../tool/tool.ts';
 
 /** What `longTermMemory()` returns: middleware that tells when all recordings have ended. */
 export interface LongTermMemoryMiddleware extends Middleware {

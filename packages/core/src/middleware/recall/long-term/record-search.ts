@@ -1,11 +1,9 @@
 import type { RunContext } from '../../../agent/middleware.ts';
-import { AgentError } from '../../../error/agent-error.ts';
-import { checkFields, checkOptions } from '../../../error/check-fields.ts';
-import type { MessageContext } from '../../../message/create-message.ts';
-import { shortenText } from '../../../message/shorten-text.ts';
+import { AgentError, checkFields, checkOptions } from '../../../error/agent-error.ts';
+import type { MessageContext, Msg } from '../../../message/msg.ts';
+import { shortenText } from '../../../message/text.ts';
 import { cleanText, fence } from '../../../message/fence.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
-import type { Msg } from '../../../message/msg.ts';
+import { isRecord } from '../../../message/json.ts';
 import { Deadline } from '../../../wait/deadline.ts';
 import type { LongTermMemory, LongTermRecord } from '../../../search/long-term-memory.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';

@@ -1,7 +1,12 @@
-import { setFields } from '../../../message/json/set-fields.ts';
-import { AgentError, messageOf, misconfigured } from '../../../error/agent-error.ts';
-import { shortenText } from '../../../message/shorten-text.ts';
-import { isRecord } from '../../../message/json/is-record.ts';
+import { setFields, isRecord, type JsonObject } from '../../../message/json.ts';
+import {
+  AgentError,
+  messageOf,
+  misconfigured,
+  checkFields,
+  checkOptions,
+} from '../../../error/agent-error.ts';
+import { shortenText } from '../../../message/text.ts';
 import {
   type RetrievedDocument,
   contextSection,
@@ -12,11 +17,8 @@ import type { RetrieveOptions, Retriever } from '../../../search/retriever.ts';
 import { shortQuery } from '../../../search/search-terms.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import { checkFields, checkOptions } from '../../../error/check-fields.ts';
 import type { Awaitable } from '../../../event/hook.ts';
-import type { MessageContext } from '../../../message/create-message.ts';
-import type { JsonObject } from '../../../message/json/json.ts';
-import type { Msg } from '../../../message/msg.ts';
+import type { MessageContext, Msg } from '../../../message/msg.ts';
 import type { Rerank } from './rerank.ts';
 import type { ContextToken } from '../../../tool/context-token.ts';
 

@@ -1,4 +1,4 @@
-import { checkOptions } from '../../../error/check-fields.ts';
+import { checkOptions } from '../../../error/agent-error.ts';
 import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
 import { searchTerms } from '../../../search/search-terms.ts';
 

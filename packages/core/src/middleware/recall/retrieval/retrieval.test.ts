@@ -1,8 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { extent } from '../../../../../../test/test-extent.ts';
 import { AgentError } from '../../../error/agent-error.ts';
-import { userMessage } from '../../../message/create-message.ts';
-import { textOf, toolResultsOf } from '../../../message/message-text.ts';
+import { userMessage, textOf, toolResultsOf } from '../../../message/msg.ts';
 import { keywordRetriever } from '../../../search/keyword-retriever.ts';
 import { mmrRerank } from './rerank.ts';
 import type { RetrievedDocument } from '../../../message/retrieved-document.ts';

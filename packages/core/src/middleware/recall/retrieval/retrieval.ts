@@ -1,10 +1,9 @@
-import { checkFields } from '../../../error/check-fields.ts';
-import { AgentError } from '../../../error/agent-error.ts';
+import { checkFields, AgentError } from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
-import { textOf } from '../../../message/message-text.ts';
-import { isOwn } from '../../../message/metadata-keys.ts';
-import { longestTimeout } from '../../../wait/timer.ts';
-import { objectInput, textIn } from '../../../schema/object-input.ts';
+import { textOf } from '../../../message/msg.ts';
+import { isOwn } from '../../../message/metadata.ts';
+import { longestTimeout } from '../../../wait/wait.ts';
+import { objectInput, textIn } from '../../../schema/schema.ts';
 import { valueFor } from '../../../tool/context-token.ts';
 import { tool, type Tool } from '../../../tool/tool.ts';
 import type { Middleware } from '../../../agent/middleware.ts';

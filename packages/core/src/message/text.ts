@@ -7,3 +7,11 @@ export function startOf(text: string, length: number): string {
 export function shortenText(text: string, length: number): string {
   return text.length > length ? `${startOf(text, length)}…` : text;
 }
+
+/** Returns a checksum of a text (FNV-1a, 32 bits). */
+export function textSum(text: string): number {
+  let sum = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++)
+    sum = Math.imul(sum ^ text.charCodeAt(index), 0x01000193);
+  return sum >>> 0;
+}

@@ -4,7 +4,7 @@ import { randomOf } from '../../../../../test/random-of.ts';
 import { extent } from '../../../../../test/test-extent.ts';
 import { extendsIt } from '../../../test-support/extends-it.ts';
 import { JsonReader } from './json-reader.ts';
-import type { JsonValue } from './json.ts';
+import type { JsonValue } from '../../message/json.ts';
 
 function valueOf(...pieces: readonly string[]): JsonValue | undefined {
   const reader = new JsonReader();

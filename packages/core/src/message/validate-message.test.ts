@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../../error/agent-error.ts';
-import type { ContentBlock } from '../content-block.ts';
-import { assistantMessage, toolMessage, userMessage } from '../create-message.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { assistantMessage, toolMessage, userMessage, type ContentBlock } from './msg.ts';
 import { parseMessages } from './validate-message.ts';
 
 const valid = {

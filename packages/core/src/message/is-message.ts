@@ -1,6 +1,5 @@
-import type { ContentBlock, ToolResult } from '../content-block.ts';
-import { isObject, isRecord } from '../json/is-record.ts';
-import type { Msg } from '../msg.ts';
+import type { ContentBlock, ToolResult, Msg } from './msg.ts';
+import { isObject, isRecord } from './json.ts';
 
 /** Returns whether a value has the shape of a message. */
 export function isMessage(value: unknown): value is Msg {

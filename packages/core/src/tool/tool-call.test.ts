@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { outputText, toolResultsOf } from '../message/message-text.ts';
-import type { JsonValue } from '../message/json/json.ts';
+import { outputText, toolResultsOf } from '../message/msg.ts';
+import type { JsonValue } from '../message/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { agentscope } from '../preset/agentscope.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from './json.ts';
+import type { JsonValue } from '../../message/json.ts';
 
 /** Object or list that is not closed, with its finished values. */
 interface Open {

@@ -1,7 +1,6 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { isObject, isPlain } from '../json/is-record.ts';
-import type { Msg } from '../msg.ts';
-import { toolUsesOf } from '../message-text.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { isObject, isPlain } from './json.ts';
+import { toolUsesOf, type Msg } from './msg.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

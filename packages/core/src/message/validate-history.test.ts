@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, toolMessage, userMessage } from '../create-message.ts';
-import type { Msg } from '../msg.ts';
+import { assistantMessage, toolMessage, userMessage, type Msg } from './msg.ts';
 import { parseHistory } from './validate-message.ts';
 
 const asks = (id: string, ...toolUseIds: readonly string[]): Msg =>

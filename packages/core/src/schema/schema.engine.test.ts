@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { toSchema, type StandardSchema } from './to-schema.ts';
+import { toSchema, type StandardSchema } from './schema.ts';
 
 test('toSchema() of a Zod schema gives the model its JSON Schema and validates values', async () => {
   const schema = toSchema(

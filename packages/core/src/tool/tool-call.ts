@@ -1,0 +1,237 @@
+import type { CallState } from '../event/agent-status.ts';
+import type { Decision, PendingCall } from '../event/pending-call.ts';
+import { isRecord, jsonForm, type JsonValue, type JsonObject } from '../message/json.ts';
+import type { ToolUse, ToolResult, ContentBlock, ToolResultState } from '../message/msg.ts';
+import type { Path } from '../schema/schema.ts';
+import type { Tool, ToolContent, ToolOutput } from './tool.ts';
+import type { ToolSet } from './set/tool-set.ts';
+import { isError, messageOf } from '../error/agent-error.ts';
+import { isBlock, isCompleteBlock, isToolResult } from '../message/is-message.ts';
+
+/** Tool call whose tool exists and whose arguments passed the schema. */
+export interface ReadyCall {
+  readonly ok: true;
+  readonly tool: Tool;
+  readonly toolUse: ToolUse;
+  readonly input: unknown;
+}
+
+/** A tool call as `wrapTool` gets it. Its arguments are valid. */
+export interface ToolCall extends ReadyCall {
+  /** What the log said about the tool call when its round began. */
+  readonly state: Readonly<CallState>;
+  /** A person's decision about the tool call. */
+  readonly decision: Decision | undefined;
+  /** What the tool call waited for before `decision`. */
+  readonly pending: PendingCall | undefined;
+  /**
+   * Checks another form of the tool call, such as one with edited arguments. Returns it ready to
+   * run, or the problem as text for the model.
+   */
+  prepare(toolUse: ToolUse): Promise<Prepared>;
+}
+
+/**
+ * Returns the call with another `execute` of its tool. `execute` gets the tool's own function first.
+ * Use it in `wrapTool` to change the arguments, the context or the result, and to run a tool again.
+ * It is not called for a tool without `execute`.
+ */
+export function withExecute<C extends ReadyCall>(
+  call: C,
+  execute: (run: Execute, ...given: Parameters<Execute>) => ReturnType<Execute>,
+): C {
+  const { tool } = call;
+  return { ...call, tool: { ...tool, execute: (...given) => execute(tool.execute!, ...given) } };
+}
+
+type Execute = NonNullable<Tool['execute']>;
+
+/** A tool call that can run, or its problem as text for the model. */
+export type Prepared =
+  | ReadyCall
+  | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
+
+/** Returns whether a tool call was checked and has no outcome yet. */
+export function isPrepared(made: Prepared | ToolOutcome): made is Prepared {
+  return 'ok' in made;
+}
+
+/** Checks whether a tool call can run. If not, returns the problem as text for the model. */
+export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Prepared> {
+  const { name, input, raw } = toolUse;
+  const refuse = (problem: string) => ({ ok: false, problem, toolUse }) as const;
+  const tool = tools.find(name);
+  if (typeof tool === 'string') return refuse(tool);
+  if (!tool) {
+    const names = tools.schemas().map((schema) => schema.name);
+    return refuse(`Tool not found: ${name}. Available: ${names.join(', ') || 'none'}.`);
+  }
+  const misfit = (issues: readonly string[]) => {
+    const list = issues.map((issue) => `- ${issue}`).join('\n');
+    return refuse(`The arguments of "${name}" do not fit its schema:\n${list}\nCorrect them.`);
+  };
+  if (input === null && raw) return misfit(['they are not valid JSON']);
+  const checked = await tool.input.validate(input);
+  if (checked.ok) return { ok: true, tool, toolUse, input: checked.value };
+  const again = await tool.input.validate(dropNulls(input, checked.paths ?? []));
+  return again.ok ? { ok: true, tool, toolUse, input: again.value } : misfit(checked.issues);
+}
+
+/**
+ * Returns a tool call's arguments without the `null` values that do not fit the schema. Models
+ * write such values for optional arguments. `paths`: places that the validation rejected.
+ */
+function dropNulls(value: JsonValue, paths: readonly Path[]): JsonValue {
+  if (!isRecord(value) || !paths.length) return value;
+  const within = (key: string): readonly Path[] =>
+    paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []));
+  if (Array.isArray(value))
+    return value.map((item: JsonValue, index) => dropNulls(item, within(String(index))));
+  const kept = Object.entries(value).flatMap(([key, item]) => {
+    const own = within(key);
+    return item === null && own.length ? [] : [[key, dropNulls(item, own)] as const];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** Outcome of a tool call. Without a result, the tool call stays open. */
+export type ToolOutcome = ToolResult | Suspension | NotStarted;
+
+/** Outcome of a tool call that waits for somebody. */
+export interface Suspension {
+  /** Reason for the wait. Empty if there is none. */
+  readonly suspended: string;
+  /** What the tool call waits for. Default: `suspended`, because the tool asked to wait. */
+  readonly kind?: PendingCall['kind'];
+  /** Whether the tool is a child agent that waits only for approvals. */
+  readonly forApproval?: true;
+  readonly details?: JsonObject;
+}
+
+/** Outcome of a tool call whose tool has not started. */
+export interface NotStarted {
+  readonly notStarted: true;
+}
+
+/** Outcome that leaves a tool call open. The next model request closes it as interrupted. */
+export const notStarted: NotStarted = { notStarted: true };
+
+/** Returns whether a tool call has a result. */
+export function isResult(outcome: ToolOutcome): outcome is ToolResult {
+  return 'type' in outcome;
+}
+
+/** Returns whether a value, which a tool or a wrapper made, is a suspension. */
+export function isSuspension(value: unknown): value is Suspension {
+  return typeOf(value, 'suspended') === 'string';
+}
+
+export function isNotStarted(value: unknown): value is NotStarted {
+  return typeOf(value, 'notStarted') === 'boolean';
+}
+
+function typeOf(value: unknown, field: string): string {
+  try {
+    return typeof (value as Record<string, unknown> | undefined)?.[field];
+  } catch {
+    return 'undefined';
+  }
+}
+
+export function toolResult(
+  toolUse: ToolUse,
+  output: string | readonly ContentBlock[],
+  state: ToolResultState,
+): ToolResult {
+  return { type: 'tool_result', toolUseId: toolUse.id, name: toolUse.name, output, state };
+}
+
+/**
+ * Returns an error result for the model. The prefix `Error: ` is the one of AgentScope and Arc
+ * Reactor.
+ */
+export function errorResult(toolUse: ToolUse, message: string): ToolResult {
+  return toolResult(toolUse, `Error: ${message}`, 'error');
+}
+
+/** Returns the result of a rejected tool call, with state `denied`. */
+export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): ToolResult {
+  return toolResult(toolUse, `Tool call rejected: ${reason}`, 'denied');
+}
+
+/**
+ * Returns the result of an interrupted tool call. Without a `state`, nobody knows whether the tool
+ * ran.
+ */
+export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResult {
+  return toolResult(
+    toolUse,
+    `Interrupted before it ${mayHaveStarted(state) ? 'finished; its effect is unknown' : 'ran'}.`,
+    'interrupted',
+  );
+}
+
+/**
+ * Returns whether a tool call may have started. Without a state, another host ran the tool call. A
+ * pending tool call has started, except one that waits for approval.
+ */
+export function mayHaveStarted(state: CallState | undefined): boolean {
+  if (!state || state.started) return true;
+  // A decision does not tell what the tool did before it.
+  const { kind = 'approval' } = state.pending ?? state.waited ?? {};
+  return kind !== 'approval';
+}
+
+/**
+ * Returns a tool's output as a result for the model. An error becomes an error result. So does a
+ * value without a JSON form; the result then says what the tool has to return.
+ */
+export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolResult {
+  return inJsonForm(toolUse, output, `The result of "${toolUse.name}"`, (form, what) => {
+    if (typeof output === 'string') return toolResult(toolUse, output, 'success');
+    if (!isToolContent(form)) {
+      const result = toolResult(toolUse, JSON.stringify(form) ?? '', 'success');
+      return { ...result, providerMetadata: { json: true } };
+    }
+    const wrong = form.content.findIndex((block) => !isCompleteBlock(block));
+    if (wrong < 0) return toolResult(toolUse, form.content, 'success');
+    const problem = `${what} has an incomplete block at content[${wrong}]`;
+    return errorResult(toolUse, `${problem}. Return blocks of text, image, audio, video or file.`);
+  });
+}
+
+/**
+ * Returns a copy of the tool result that a `wrapTool` returned, in JSON form for the log. If it
+ * returned anything else, returns an error result that says so.
+ */
+export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
+  const wrapper = `The result of a \`wrapTool\` for "${toolUse.name}"`;
+  return inJsonForm(toolUse, result, wrapper, (form: unknown, what) =>
+    isToolResult(form)
+      ? form
+      : errorResult(toolUse, `${what} is not a tool result. Return the result of \`next\`.`),
+  );
+}
+
+/**
+ * Returns the result that `read` makes from the JSON form of a value. Returns an error result if the
+ * value is an error or has no JSON form. `what`: name of the value in errors.
+ */
+function inJsonForm(
+  toolUse: ToolUse,
+  value: unknown,
+  what: string,
+  read: (form: JsonValue | undefined, what: string) => ToolResult,
+): ToolResult {
+  try {
+    if (isError(value)) throw value;
+    return read(jsonForm(value, what), what);
+  } catch (error) {
+    return errorResult(toolUse, messageOf(error));
+  }
+}
+
+function isToolContent(output: unknown): output is ToolContent {
+  const content = isRecord(output) && output['content'];
+  return Array.isArray(content) && content.length > 0 && content.every(isBlock);
+}
