@@ -2,7 +2,7 @@ import type { Fetch } from '../model/http/http-request.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-export interface AnsweringOptions {
+interface AnsweringOptions {
   /** What follows the last piece: the reply ends, the connection breaks, or nothing. Default: `close`. */
   readonly end?: 'close' | 'break' | 'hang';
   /** Status and headers. Default: 200, and the type `text/event-stream`. */
@@ -10,7 +10,7 @@ export interface AnsweringOptions {
 }
 
 /** A `fetch` function that answers each request with the same reply. */
-export interface AnsweringFetch {
+interface AnsweringFetch {
   readonly fetch: Fetch;
   /** Bodies of the requests so far, as text. */
   readonly bodies: readonly string[];

@@ -19,26 +19,28 @@ export interface MemoryConformanceOptions {
  * return a new memory object each time.
  */
 export function memoryConformance(
-  { describe, expect, test }: TestFramework,
+  { describe, expect, test: define }: TestFramework,
   name: string,
   open: (sessionId: string) => Awaitable<Memory>,
   options: MemoryConformanceOptions = {},
 ): void {
   checkOptions('memoryConformance()', options, 'persistent:boolean|?');
   const { persistent = false } = options;
-  const setUp = async (): Promise<{ memory: Memory; sessionId: string }> => {
-    const sessionId = `conformance-${crypto.randomUUID()}`;
-    return { memory: await open(sessionId), sessionId };
-  };
+  const test = (
+    title: string,
+    run: (memory: Memory, sessionId: string) => Promise<void>,
+  ): unknown =>
+    define(title, async () => {
+      const sessionId = `conformance-${crypto.randomUUID()}`;
+      await run(await open(sessionId), sessionId);
+    });
 
   describe(`${name} is a Memory`, () => {
-    test('a new session is empty', async () => {
-      const { memory } = await setUp();
+    test('a new session is empty', async (memory) => {
       expect(await memory.read()).toEqual([]);
     });
 
-    test('messages are read in order, with all their fields', async () => {
-      const { memory } = await setUp();
+    test('messages are read in order, with all their fields', async (memory) => {
       const turn = aTurn();
       await memory.append(turn.slice(0, 2));
       await memory.append([]);
@@ -46,8 +48,7 @@ export function memoryConformance(
       expect(await memory.read()).toEqual(turn);
     });
 
-    test('a list that was read does not change when messages are appended', async () => {
-      const { memory } = await setUp();
+    test('a list that was read does not change when messages are appended', async (memory) => {
       await memory.append([userMessage('one', { id: '1' })]);
       const read = await memory.read();
       await memory.append([userMessage('two', { id: '2' })]);
@@ -55,8 +56,7 @@ export function memoryConformance(
       expect(idsOf(await memory.read())).toEqual(['1', '2']);
     });
 
-    test('operations take effect in order, even if nobody awaits them', async () => {
-      const { memory } = await setUp();
+    test('operations take effect in order, even if nobody awaits them', async (memory) => {
       const appended = Array.from({ length: 10 }, (_, n) =>
         memory.append([userMessage(String(n), { id: String(n) })]),
       );
@@ -65,8 +65,7 @@ export function memoryConformance(
       await Promise.all([...appended, deleted]);
     });
 
-    test('delete removes the messages and ignores unknown ids', async () => {
-      const { memory } = await setUp();
+    test('delete removes the messages and ignores unknown ids', async (memory) => {
       await memory.append(['1', '2', '3'].map((id) => userMessage(id, { id })));
       await memory.delete(['2', 'unknown']);
       await memory.delete([]);
@@ -75,8 +74,7 @@ export function memoryConformance(
       expect(idsOf(await memory.read())).toEqual(['1', '3', '2']);
     });
 
-    test('a cleared session is empty and accepts new messages', async () => {
-      const { memory } = await setUp();
+    test('a cleared session is empty and accepts new messages', async (memory) => {
       await memory.append(aTurn());
       await memory.clear();
       expect(await memory.read()).toEqual([]);
@@ -84,8 +82,7 @@ export function memoryConformance(
       expect(idsOf(await memory.read())).toEqual(['n']);
     });
 
-    test('sessions do not share messages', async () => {
-      const { memory, sessionId } = await setUp();
+    test('sessions do not share messages', async (memory, sessionId) => {
       const ids = [
         `${sessionId}:`,
         `${sessionId}/2`,
@@ -107,8 +104,7 @@ export function memoryConformance(
 
   if (!persistent) return;
   describe(`${name} keeps a session after its object`, () => {
-    test('a second object reads the messages that the first object flushed', async () => {
-      const { memory, sessionId } = await setUp();
+    test('a second object reads the messages that the first object flushed', async (memory, sessionId) => {
       const turns = Array.from({ length: 40 }, (_, n) => aTurn(`${n}-`));
       for (const turn of turns) {
         await memory.append(turn);
@@ -124,24 +120,21 @@ export function memoryConformance(
       expect(second.sessionVersion).toBe(memory.sessionVersion);
     });
 
-    test('a second object reads no messages after the first object cleared the session', async () => {
-      const { memory, sessionId } = await setUp();
+    test('a second object reads no messages after the first object cleared the session', async (memory, sessionId) => {
       await memory.append(aTurn());
       await memory.flush?.();
       await memory.clear();
       expect(await (await open(sessionId)).read()).toEqual([]);
     });
 
-    test('an object can clear a session without reading it', async () => {
-      const { memory, sessionId } = await setUp();
+    test('an object can clear a session without reading it', async (memory, sessionId) => {
       await memory.append(aTurn());
       await memory.flush?.();
       await (await open(sessionId)).clear();
       expect(await (await open(sessionId)).read()).toEqual([]);
     });
 
-    test('two writers that take turns lose no message', async () => {
-      const { memory, sessionId } = await setUp();
+    test('two writers that take turns lose no message', async (memory, sessionId) => {
       const other = await open(sessionId);
       for (let n = 0; n < 5; n++) {
         for (const [writer, prefix] of [[memory, 'a'] as const, [other, 'b'] as const]) {

@@ -3,7 +3,7 @@ import { checkOptions } from '../error/agent-error.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-request.ts';
 import type { Usage } from '../model/usage.ts';
-import { answeringFetch, type AnsweringFetch, type AnsweringOptions } from './answering-fetch.ts';
+import { answeringFetch } from './answering-fetch.ts';
 import {
   callWith,
   contentOf,
@@ -284,17 +284,13 @@ const failures = [
 /** A connection that ends too early. */
 function connectionTests({ expect, test }: TestFramework, target: HttpModelUnderTest): void {
   const { model, wire } = target;
-  const serve = (
-    pieces: readonly string[],
-    end: Required<AnsweringOptions>['end'],
-  ): AnsweringFetch => answeringFetch(pieces, { end });
 
   for (const [kind, reply] of Object.entries({ ...replies, call: callWith('') }))
     test(`a reply with ${kind} that ends early fails, and its error is retryable`, async () => {
       const pieces = wire(reply) ?? [];
       for (const end of ['close', 'break'] as const)
         for (let count = 1; count < pieces.length; count += 1) {
-          const server = serve(pieces.slice(0, count), end);
+          const server = answeringFetch(pieces.slice(0, count), { end });
           const { deltas, error } = await outcomeOf(model(server.fetch));
           // The last events may have nothing that the reply needs.
           if (!error) expect(contentOf(deltas)).toEqual(expectedOf(reply));
@@ -306,7 +302,7 @@ function connectionTests({ expect, test }: TestFramework, target: HttpModelUnder
     const pieces = wire(tools) ?? [];
     for (let count = 0; count < pieces.length; count += 1) {
       const controller = new AbortController();
-      const server = serve(pieces.slice(0, count), 'hang');
+      const server = answeringFetch(pieces.slice(0, count), { end: 'hang' });
       const outcome = outcomeOf(model(server.fetch), { signal: controller.signal });
       await server.drained;
       controller.abort();
@@ -319,7 +315,7 @@ function connectionTests({ expect, test }: TestFramework, target: HttpModelUnder
     const pieces = wire(text) ?? [];
     // A reply of one event is complete before its reader can leave.
     if (pieces.length < 2) return;
-    const server = serve(pieces.slice(0, -1), 'hang');
+    const server = answeringFetch(pieces.slice(0, -1), { end: 'hang' });
     await outcomeOf(model(server.fetch), { leaveAfter: 1 });
     await server.ended;
   });

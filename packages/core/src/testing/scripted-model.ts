@@ -95,7 +95,7 @@ export class ScriptedModel implements ChatModel {
     if (requests === replies) return;
     const difference =
       requests < replies ? `${replies - requests} not asked for` : `${requests} asked for`;
-    throw new Error(`The script has ${count(replies, 'reply', 'replies')}: ${difference}.`);
+    throw new Error(`The script has ${repliesText(replies)}: ${difference}.`);
   }
 
   async *stream(
@@ -105,7 +105,7 @@ export class ScriptedModel implements ChatModel {
     const reply = this.#replies[this.requests.length];
     this.requests.push(request);
     if (reply === undefined) {
-      const replies = count(this.#replies.length, 'reply', 'replies');
+      const replies = repliesText(this.#replies.length);
       throw new AgentError('MODEL_SERVER', `The script has ${replies}; this was one request more.`);
     }
     const steps = toSteps(typeof reply === 'function' ? reply(request) : reply);
@@ -164,6 +164,6 @@ function words(text = ''): readonly string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
 }
 
-function count(n: number, one: string, many: string): string {
-  return `${n} ${n === 1 ? one : many}`;
+function repliesText(count: number): string {
+  return count === 1 ? '1 reply' : `${count} replies`;
 }

@@ -7,26 +7,27 @@ import type { TestFramework } from './test-framework.ts';
  * test uses its own keys, so `makeStore` may always return the same store.
  */
 export function keyValueStoreConformance(
-  { describe, expect, test }: TestFramework,
+  { describe, expect, test: define }: TestFramework,
   name: string,
   makeStore: () => Awaitable<KeyValueStore>,
 ): void {
-  const setUp = async (): Promise<{ store: KeyValueStore; key: (suffix: string) => string }> => {
-    const store = await makeStore();
-    const prefix = `conformance:${crypto.randomUUID()}:`;
-    return { store, key: (suffix) => prefix + suffix };
-  };
+  const test = (
+    title: string,
+    run: (store: KeyValueStore, key: (suffix: string) => string) => Promise<void>,
+  ): unknown =>
+    define(title, async () => {
+      const prefix = `conformance:${crypto.randomUUID()}:`;
+      await run(await makeStore(), (suffix) => prefix + suffix);
+    });
 
   describe(`${name} is a KeyValueStore`, () => {
-    test('a key that was never set has no value', async () => {
-      const { store, key } = await setUp();
+    test('a key that was never set has no value', async (store, key) => {
       expect(await store.get(key('a'))).toBeUndefined();
       expect(await store.getMany([key('a'), key('b')])).toEqual(new Map());
       expect(await store.keys(key(''))).toEqual([]);
     });
 
-    test('a value is read unchanged and can be overwritten', async () => {
-      const { store, key } = await setUp();
+    test('a value is read unchanged and can be overwritten', async (store, key) => {
       const value = JSON.stringify({
         text: '東京 😀 "quoted" \\ \n é',
         lone: '\ud83d',
@@ -38,8 +39,7 @@ export function keyValueStoreConformance(
       expect(await store.get(key('a'))).toBe('1');
     });
 
-    test('setMany writes many values, and getMany reads those that exist', async () => {
-      const { store, key } = await setUp();
+    test('setMany writes many values, and getMany reads those that exist', async (store, key) => {
       const entries = Array.from({ length: 250 }, (_, n) => [key(`n${n}`), String(n)] as const);
       await store.setMany(entries);
       const found = await store.getMany([...entries.map(([each]) => each), key('absent')]);
@@ -49,21 +49,15 @@ export function keyValueStoreConformance(
       expect((await store.getMany([])).size).toBe(0);
     });
 
-    test('delete removes the keys and ignores absent keys', async () => {
-      const { store, key } = await setUp();
-      await store.setMany([
-        [key('a'), '1'],
-        [key('b'), '2'],
-        [key('c'), '3'],
-      ]);
+    test('delete removes the keys and ignores absent keys', async (store, key) => {
+      await store.setMany(['a', 'b', 'c'].map((suffix) => [key(suffix), '1'] as const));
       await store.delete([key('a'), key('absent'), key('c')]);
       await store.delete([]);
       expect(await store.keys(key(''))).toEqual([key('b')]);
       expect(await store.get(key('a'))).toBeUndefined();
     });
 
-    test('keys with a prefix are listed in code-point order', async () => {
-      const { store, key } = await setUp();
+    test('keys with a prefix are listed in code-point order', async (store, key) => {
       const suffixes = ['B', 'a:10', 'a:2', 'a:9', 'a;', 'b', '~'];
       await store.setMany(suffixes.toReversed().map((suffix) => [key(suffix), '0'] as const));
       expect(await store.keys(key(''))).toEqual(suffixes.map(key));
@@ -71,8 +65,7 @@ export function keyValueStoreConformance(
       expect(await store.keys(key('c'))).toEqual([]);
     });
 
-    test('a key may have 512 ASCII characters', async () => {
-      const { store, key } = await setUp();
+    test('a key may have 512 ASCII characters', async (store, key) => {
       const long = key('').padEnd(512, '-_.!~*()%2F:');
       await store.set(long, '1');
       expect(await store.get(long)).toBe('1');
@@ -80,14 +73,12 @@ export function keyValueStoreConformance(
       await store.delete([long]);
     });
 
-    test('the features are stated correctly', async () => {
-      const { store } = await setUp();
+    test('the features are stated correctly', async (store) => {
       expect(store.features.maxValueBytes).toBeGreaterThan(0);
       expect(store.compareAndSet !== undefined).toBe(store.features.compareAndSet);
     });
 
-    test('if the store has compareAndSet, exactly one of several concurrent writers succeeds', async () => {
-      const { store, key } = await setUp();
+    test('if the store has compareAndSet, exactly one of several concurrent writers succeeds', async (store, key) => {
       const compareAndSet = store.compareAndSet?.bind(store);
       if (!compareAndSet) return;
       expect(await compareAndSet(key('a'), '0', '1')).toBe(false);
@@ -107,13 +98,12 @@ export function keyValueStoreConformance(
       expect(await store.get(key('a'))).toBe('20');
     });
 
-    test('if the store has setManyIf, it writes all entries or none', async () => {
-      const { store, key } = await setUp();
+    test('if the store has setManyIf, it writes all entries or none', async (store, key) => {
       if (!store.setManyIf) return;
       const names = [key('a'), key('b')];
       const write = (expected: string | undefined, value: string): Promise<boolean> =>
         store.setManyIf!(
-          key('a'),
+          names[0]!,
           expected,
           names.map((each) => [each, value]),
         );

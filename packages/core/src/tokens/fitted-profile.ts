@@ -1,27 +1,23 @@
 import { countFeatures } from './text-features.ts';
-import { jsonTools, type TokenProfile, type ToolCosts } from './token-profile.ts';
-
-interface FittedProfile {
-  readonly name: string;
-  /** One character per counter, which `decodeWeight` converts to a number. */
-  readonly weights: string;
-  /** Default `jsonTools`. */
-  readonly tools?: ToolCosts;
-  readonly perMedia?: number;
-  readonly imagePixels?: number;
-}
+import { jsonTools, type TokenProfile } from './token-profile.ts';
 
 /**
  * Creates a profile that estimates a text by the weighted sum of its feature counters
- * (`countFeatures`).
+ * (`countFeatures`). `weights`: one character per counter, which `decodeWeight` converts to a
+ * number.
  *
- * The fixed costs of requests, messages and tool calls are those of the most expensive known chat
+ * The default costs of requests, messages and tool calls are those of the most expensive known chat
  * template. Media cost as much as a full-size image. These costs are high so that a request does
  * not have more tokens than estimated.
  */
-export function fittedProfile({ weights, ...costs }: FittedProfile): TokenProfile {
+export function fittedProfile(
+  name: string,
+  weights: string,
+  costs: Partial<TokenProfile> = {},
+): TokenProfile {
   let decoded: Float64Array | undefined;
   return {
+    name,
     countText,
     perRequest: 8,
     perMessage: 5,

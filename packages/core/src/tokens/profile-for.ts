@@ -1,17 +1,13 @@
 import { fittedProfile } from './fitted-profile.ts';
 import { o200k } from './profile-weights.ts';
 import * as profiles from './profiles.ts';
-import { jsonTools, type TokenProfile } from './token-profile.ts';
+import type { TokenProfile } from './token-profile.ts';
 
 /**
  * Profile of Grok. Grok's tokenizer is similar to that of `o200k`; its costs of tools and media
  * differ.
  */
-const grok: TokenProfile = /* @__PURE__ */ fittedProfile({
-  name: 'grok',
-  weights: o200k,
-  tools: jsonTools,
-});
+const grok: TokenProfile = /* @__PURE__ */ fittedProfile('grok', o200k);
 
 /**
  * Returns the profile for a model name. The name may have a vendor's prefix: `gpt-5-mini`,
