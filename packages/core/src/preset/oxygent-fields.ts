@@ -2,9 +2,14 @@ import { currentTurn, stepsStart } from '../message/turns.ts';
 import { toolUseIn, toolUsesOf, type Msg } from '../message/msg.ts';
 import { forModel } from '../message/tool-pairs.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import { friendlyText, ownWords } from '../event/agent-result.ts';
-import type { AgentResult, FriendlyWords } from '../event/agent-result.ts';
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import {
+  friendlyText,
+  ownWords,
+  type AgentResult,
+  type FriendlyWords,
+} from '../event/agent-result.ts';
+import type { Middleware } from '../agent/middleware.ts';
+import type { RunContext } from '../agent/run-context.ts';
 import { checkFields } from '../error/agent-error.ts';
 
 /**

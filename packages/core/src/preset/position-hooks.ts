@@ -1,7 +1,8 @@
 import { misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
-import type { AgentHook, Middleware, RunContext } from '../agent/middleware.ts';
+import type { AgentHook, Middleware } from '../agent/middleware.ts';
+import type { RunContext } from '../agent/run-context.ts';
 import { nestedHooks } from '../agent/nested.ts';
 import { perRun } from '../agent/per-run.ts';
 import type { Msg } from '../message/msg.ts';

@@ -1,4 +1,4 @@
-import { misconfigured, checkOptions, type AgentError } from '../error/agent-error.ts';
+import { misconfigured, checkOptions } from '../error/agent-error.ts';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 
 /** How long the chunks of a text are, and how far they overlap. */
@@ -35,23 +35,21 @@ const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
   checkOptions('chunkText()', options, 'maxTokens,overlap:count|?');
   const { maxTokens = 400, overlap = 50 } = options;
-  if (maxTokens < 1) throw wrong('maxTokens must be 1 or more');
-  if (overlap >= maxTokens / 2) throw wrong('overlap must be less than half of maxTokens');
+  if (maxTokens < 1) throw misconfigured('chunkText(): maxTokens must be 1 or more');
+  if (overlap >= maxTokens / 2)
+    throw misconfigured('chunkText(): overlap must be less than half of maxTokens');
   if (estimateTokens(text) <= maxTokens) return text.trim() ? [text.trim()] : [];
   const chunks: string[] = [];
   const pieces = piecesOf(text, maxTokens);
   for (let start = 0; start < pieces.length;) {
     const end = endOf(pieces, start, maxTokens);
-    const chunk = joined(pieces, start, end).trim();
+    const texts = pieces.slice(start, end).map((piece) => piece.text);
+    const chunk = texts.join('').trim();
     if (chunk) chunks.push(chunk);
     if (end >= pieces.length) break;
     start = backFrom(pieces, start, end, overlap);
   }
   return chunks;
-}
-
-function wrong(what: string): AgentError {
-  return misconfigured(`chunkText(): ${what}`);
 }
 
 /**
@@ -80,13 +78,6 @@ function backFrom(pieces: readonly Piece[], start: number, end: number, overlap:
     if (tokens > overlap) break;
   }
   return from;
-}
-
-function joined(pieces: readonly Piece[], start: number, end: number): string {
-  return pieces
-    .slice(start, end)
-    .map(({ text }) => text)
-    .join('');
 }
 
 function piecesOf(text: string, maxTokens: number): readonly Piece[] {

@@ -16,18 +16,13 @@ export interface SearchDocument {
   readonly metadata?: JsonObject;
 }
 
-interface Chunk {
-  readonly document: SearchDocument;
-  readonly found: RetrievedDocument;
-}
-
 /** Index of documents, which are split into chunks and found by their words. */
 export class DocumentIndex {
   readonly #terms: SearchTerms;
   readonly #chunking: ChunkOptions | undefined;
   readonly #search: MiniSearch<IndexedText>;
-  readonly #chunks = new Map<string, Chunk>();
-  readonly #chunkIds = new Map<string, readonly string[]>();
+  /** The chunks by key: the number of a chunk, then the id of its document. */
+  readonly #chunks = new Map<string, RetrievedDocument>();
 
   constructor(terms: SearchTerms, chunking: ChunkOptions | undefined) {
     this.#terms = terms;
@@ -39,33 +34,31 @@ export class DocumentIndex {
     this.remove(document.id);
     const { id, content, source, metadata } = document;
     const texts = chunkText(content, this.#chunking);
-    const ids = texts.map((_, index) => (texts.length > 1 ? `${id}#${index + 1}` : id));
-    const keys = texts.map((_, index) => `${index}:${id}`);
-    this.#chunkIds.set(id, keys);
     for (const [index, text] of texts.entries()) {
-      const found: RetrievedDocument = {
-        id: ids[index]!,
+      const key = `${index}:${id}`;
+      this.#chunks.set(key, {
+        id: texts.length > 1 ? `${id}#${index + 1}` : id,
         content: text,
         ...(source && { source }),
         ...(metadata && { metadata }),
-      };
-      this.#chunks.set(keys[index]!, { document, found });
-      this.#search.add({ id: keys[index]!, text });
+      });
+      this.#search.add({ id: key, text });
     }
   }
 
   remove(id: string): void {
-    for (const key of this.#chunkIds.get(id) ?? []) {
-      this.#search.remove({ id: key, text: this.#chunks.get(key)!.found.content });
+    for (let index = 0; ; index++) {
+      const key = `${index}:${id}`;
+      const chunk = this.#chunks.get(key);
+      if (!chunk) return;
+      this.#search.remove({ id: key, text: chunk.content });
       this.#chunks.delete(key);
     }
-    this.#chunkIds.delete(id);
   }
 
   clear(): void {
     this.#search.removeAll();
     this.#chunks.clear();
-    this.#chunkIds.clear();
   }
 
   /**
@@ -75,14 +68,14 @@ export class DocumentIndex {
    */
   find(query: string, topK: number, filters: JsonObject = {}): readonly RetrievedDocument[] {
     const results = this.#search.search(query, {
-      filter: ({ id }) => passes(this.#chunks.get(id as string)!.document, filters),
+      filter: ({ id }) => passes(this.#chunks.get(id as string)!, filters),
     });
     const [best] = results;
     if (!best) return [];
     const asked = this.#terms.ofQuery(shortQuery(query)).length;
     const share = Math.min(1, new Set(best.queryTerms).size / asked);
     return results.slice(0, topK).map(({ id, score }) => ({
-      ...this.#chunks.get(id as string)!.found,
+      ...this.#chunks.get(id as string)!,
       score: (score / best.score) * share,
     }));
   }
@@ -92,7 +85,7 @@ export class DocumentIndex {
  * Returns whether a document has the value of every filter. If a filter or a field is an array, one
  * common value is enough.
  */
-function passes({ metadata = {} }: SearchDocument, filters: JsonObject): boolean {
+function passes({ metadata = {} }: RetrievedDocument, filters: JsonObject): boolean {
   return Object.entries(filters).every(([key, wanted]) => {
     const has = Object.hasOwn(metadata, key) ? [metadata[key]].flat() : [];
     return [wanted].flat().some((each) => has.some((value) => isSame(value, each)));

@@ -297,7 +297,7 @@ test('the oldest records are deleted if there are more than `maxRecords`', async
 });
 
 test.for([
-  ['not JSON', '{"v":1', 'damaged'],
+  ['not JSON', '{"v":1', 'cannot be read'],
   ['not an object', '7', 'damaged'],
   ['not a record', '{"v":1,"sessionId":"s"}', 'damaged'],
   [

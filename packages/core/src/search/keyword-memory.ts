@@ -1,19 +1,13 @@
-import type MiniSearch from 'minisearch';
-import { checkFields, checkOptions, type AgentError } from '../error/agent-error.ts';
+import { type AgentError, checkFields, checkOptions } from '../error/agent-error.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import { keyPrefix } from '../memory/store/storage-keys.ts';
 import { isRecord } from '../message/json.ts';
-import { textOf, type Msg } from '../message/msg.ts';
-import type {
-  LongTermMemory,
-  LongTermRecord,
-  LongTermRecordOptions,
-  LongTermRetrieveOptions,
-} from './long-term-memory.ts';
+import { textOf } from '../message/msg.ts';
+import type { LongTermMemory, LongTermRecord } from './long-term-memory.ts';
 import { searchTerms } from './search-terms.ts';
-import { StoredEntries } from './stored-entries.ts';
-import { termIndex, type IndexedText } from './term-index.ts';
+import { StoredEntries, type StoredFields } from './stored-entries.ts';
+import { termIndex } from './term-index.ts';
 
 /** Where a keyword memory keeps its records, and how many. */
 export interface KeywordMemoryOptions {
@@ -72,7 +66,60 @@ export interface KeywordMemoryOptions {
  * above 0.
  */
 export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
-  return new KeywordMemory(options);
+  const fields =
+    'store:object namespace:string|? maxRecords:natural|Infinity|? stopWords:iterator()|? onError,generateId,now:function|?';
+  checkOptions('keywordMemory()', options, fields);
+  const { store, namespace = 'default', maxRecords = 2_000, stopWords, onError } = options;
+  const { generateId = randomId, now = Date.now } = options;
+  checkFields('keywordMemory(): store', store, 'get,getMany,set,delete,keys:function');
+  const search = termIndex(searchTerms({ stopWords }));
+  const records = new StoredEntries<StoredRecord>({
+    store,
+    kind: keyPrefix.longTerm,
+    namespace,
+    words: { entry: 'long-term record', group: 'session id' },
+    isUnique: false,
+    parse: parseRecord,
+    add: (key, record) => search.add({ id: key, text: searchedText(record) }),
+    remove: (key, record) => search.remove({ id: key, text: searchedText(record) }),
+    onError: (error) => reportFailure('KeywordMemory ignores a failure:', onError, error),
+  });
+  return {
+    async retrieve(query, { limit = 5, sessionId, exceptSessionId, signal } = {}) {
+      await records.refresh(signal, maxRecords);
+      const found = search.search(query).flatMap(({ id, score }): LongTermRecord[] => {
+        const key = id as string;
+        const record = records.get(key);
+        const isWanted = sessionId === undefined || record?.sessionId === sessionId;
+        if (!record || !isWanted || record.sessionId === exceptSessionId) return [];
+        const text = record.parts.map((part) => `${part.speaker}: ${part.text}`).join('\n');
+        const { parts: _parts, ...about } = record;
+        return [{ ...about, id: key.slice(records.prefix.length), text, score }];
+      });
+      return found.sort(byScore).slice(0, limit);
+    },
+    record: (messages, { sessionId, signal }) =>
+      records.inTurn(async () => {
+        const parts = messages.map((message) => ({
+          speaker: message.name ?? message.role,
+          text: textOf(message).trim(),
+        }));
+        const said = parts.filter(({ text }) => text);
+        if (said.length === 0) return;
+        signal?.throwIfAborted();
+        const at = now();
+        const createdAt = new Date(at).toISOString();
+        const place = { group: sessionId, at, id: generateId() };
+        await records.write(place, { sessionId, createdAt, parts: said });
+      }),
+    async delete(ids) {
+      const places = ids.flatMap((id) => records.placeOf(records.prefix + id) ?? []);
+      await records.inTurn(() => records.delete(places));
+    },
+    deleteSession: (sessionId) =>
+      records.inTurn(() => records.deleteAll(records.groupPrefix(sessionId))),
+    clear: () => records.inTurn(() => records.deleteAll(records.prefix)),
+  };
 }
 
 /** One record of long-term memory, as the store has it in JSON. */
@@ -83,102 +130,15 @@ interface StoredRecord {
   readonly parts: readonly { readonly speaker: string; readonly text: string }[];
 }
 
-class KeywordMemory implements LongTermMemory {
-  readonly #options: KeywordMemoryOptions;
-  readonly #maxRecords: number;
-  readonly #search: MiniSearch<IndexedText>;
-  readonly #records: StoredEntries<StoredRecord>;
-
-  constructor(options: KeywordMemoryOptions) {
-    const fields =
-      'store:object namespace:string|? maxRecords:natural|Infinity|? stopWords:iterator()|? onError,generateId,now:function|?';
-    checkOptions('keywordMemory()', options, fields);
-    const { store, namespace = 'default', maxRecords = 2_000, onError } = options;
-    const methods = 'get,getMany,set,delete,keys:function';
-    checkFields('keywordMemory(): store', store, methods);
-    this.#options = options;
-    this.#maxRecords = maxRecords;
-    const search = termIndex(searchTerms({ stopWords: options.stopWords }));
-    this.#search = search;
-    this.#records = new StoredEntries<StoredRecord>({
-      store,
-      kind: keyPrefix.longTerm,
-      namespace,
-      words: { entry: 'long-term record', group: 'session id' },
-      isUnique: false,
-      index: {
-        parse: parseRecord,
-        add: ({ key }, record) => search.add({ id: key, text: searchedText(record) }),
-        remove: ({ key }, record) => search.remove({ id: key, text: searchedText(record) }),
-      },
-      onError: (error) => reportFailure('KeywordMemory ignores a failure:', onError, error),
-    });
-  }
-
-  async retrieve(
-    query: string,
-    options: LongTermRetrieveOptions = {},
-  ): Promise<readonly LongTermRecord[]> {
-    const { limit = 5, sessionId, exceptSessionId, signal } = options;
-    await this.#records.refresh(signal, this.#maxRecords);
-    const isWanted = (record: StoredRecord): boolean =>
-      (sessionId === undefined || record.sessionId === sessionId) &&
-      record.sessionId !== exceptSessionId;
-    const found = this.#search.search(query).flatMap(({ id: key, score }): LongTermRecord[] => {
-      const record = this.#records.get(key as string);
-      if (!record || !isWanted(record)) return [];
-      const id = (key as string).slice(this.#records.prefix.length);
-      const text = record.parts.map((part) => `${part.speaker}: ${part.text}`).join('\n');
-      return [{ id, text, sessionId: record.sessionId, createdAt: record.createdAt, score }];
-    });
-    return found.sort(byScore).slice(0, limit);
-  }
-
-  record(messages: readonly Msg[], { sessionId, signal }: LongTermRecordOptions): Promise<void> {
-    return this.#records.inTurn(async () => {
-      const { generateId = randomId, now = Date.now } = this.#options;
-      const parts = messages.map((message) => ({
-        speaker: message.name ?? message.role,
-        text: textOf(message).trim(),
-      }));
-      const said = parts.filter(({ text }) => text);
-      if (said.length === 0) return;
-      signal?.throwIfAborted();
-      const at = now();
-      const createdAt = new Date(at).toISOString();
-      const place = { group: sessionId, at, id: generateId() };
-      await this.#records.write(place, { sessionId, createdAt, parts: said });
-    });
-  }
-
-  delete(ids: readonly string[]): Promise<void> {
-    const records = this.#records;
-    const places = ids.flatMap((id) => records.placeOf(records.prefix + id) ?? []);
-    return records.inTurn(() => records.delete(places));
-  }
-
-  deleteSession(sessionId: string): Promise<void> {
-    const records = this.#records;
-    return records.inTurn(() => records.deleteAll(records.groupPrefix(sessionId)));
-  }
-
-  clear(): Promise<void> {
-    return this.#records.inTurn(() => this.#records.deleteAll(this.#records.prefix));
-  }
-}
-
 /** Sorts the best records first, and of equal ones the newest. */
 function byScore(a: LongTermRecord, b: LongTermRecord): number {
   return b.score! - a.score! || Date.parse(b.createdAt) - Date.parse(a.createdAt);
 }
 
-function parseRecord(value: Readonly<Record<string, unknown>>): StoredRecord | undefined {
-  const { sessionId, createdAt, parts } = value;
-  if (typeof sessionId !== 'string' || Number.isNaN(Date.parse(String(createdAt))))
-    return undefined;
-  return Array.isArray(parts) && parts.every(isPart)
-    ? { sessionId, createdAt: String(createdAt), parts }
-    : undefined;
+function parseRecord({ sessionId, createdAt, parts }: StoredFields): StoredRecord | undefined {
+  if (typeof sessionId !== 'string' || typeof createdAt !== 'string') return undefined;
+  const isDamaged = Number.isNaN(Date.parse(createdAt)) || !Array.isArray(parts);
+  return isDamaged || !parts.every(isPart) ? undefined : { sessionId, createdAt, parts };
 }
 
 function isPart(value: unknown): boolean {

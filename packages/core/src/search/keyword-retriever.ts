@@ -125,14 +125,12 @@ function storedRetriever(
     namespace,
     words: { entry: 'document', group: 'document id' },
     isUnique: true,
-    index: {
-      parse: ({ v: _v, ...document }, { group: id }) =>
-        typeof document['content'] === 'string'
-          ? { ...(document as unknown as SearchDocument), id }
-          : undefined,
-      add: (_place, document) => index.set(document),
-      remove: ({ group }) => index.remove(group),
-    },
+    parse: ({ v: _v, ...document }, id) =>
+      typeof document['content'] === 'string'
+        ? { ...(document as unknown as SearchDocument), id }
+        : undefined,
+    add: (_id, document) => index.set(document),
+    remove: (id) => index.remove(id),
     onError: (error) => reportFailure('keywordRetriever() ignores a failure:', onError, error),
   });
 
@@ -142,26 +140,23 @@ function storedRetriever(
       await stored.refresh(signal);
       return index.find(query, topK, filters);
     },
-    async add(documents) {
-      const [first, ...others] = checked(documents);
-      if (!first) return;
-      await stored.inTurn(async () => {
-        const listed = await stored.list(
-          others.length ? stored.prefix : stored.groupPrefix(first.id),
-        );
+    add: (documents) =>
+      stored.inTurn(async () => {
+        const [first, ...others] = checked(documents);
+        if (!first) return;
+        const prefix = others.length ? stored.prefix : stored.groupPrefix(first.id);
+        const listed = await stored.list(prefix);
         for (const document of documents) {
           const place = { group: document.id, at: now(), id: crypto.randomUUID().slice(0, 8) };
           const before = await stored.write(place, document);
           const older = listed.filter(({ group }) => group === document.id);
           await stored.delete(before ? [...older, before] : older);
         }
-      });
-    },
-    async remove(ids) {
-      await stored.inTurn(async () => {
+      }),
+    remove: (ids) =>
+      stored.inTurn(async () => {
         for (const id of ids) await stored.deleteAll(stored.groupPrefix(id));
-      });
-    },
+      }),
     clear: () => stored.inTurn(() => stored.deleteAll(stored.prefix)),
   };
 }

@@ -1,4 +1,4 @@
-import { AgentError, invalidInput } from '../error/agent-error.ts';
+import { AgentError, invalidInput, messageOf } from '../error/agent-error.ts';
 import { isRecord } from '../message/json.ts';
 import type { Entry, KeyValueStore } from '../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/store/split-value.ts';
@@ -33,15 +33,13 @@ export interface Place {
   readonly values: number;
 }
 
-/** What an index needs, to stay in step with the entries in a store. */
-interface EntryIndex<T> {
-  /** Returns the entry in a value from the store, or `undefined` if it is damaged. */
-  parse(value: Readonly<Record<string, unknown>>, place: Place): T | undefined;
-  /** Adds an entry, in place of an earlier entry of the same slot. */
-  add(place: Place, entry: T): void;
-  remove(place: Place, entry: T): void;
-}
+/** The JSON object in a stored value. */
+export type StoredFields = Readonly<Record<string, unknown>>;
 
+/**
+ * Where the entries are, and the functions that keep an index in step with them. `slot`: the group
+ * of an entry if each group has one entry, otherwise its key.
+ */
 interface StoredEntriesOptions<T> {
   readonly store: KeyValueStore;
   /** Beginning of the keys. */
@@ -51,7 +49,11 @@ interface StoredEntriesOptions<T> {
   readonly words: { readonly entry: string; readonly group: string };
   /** Whether a group has one entry, so that a later one replaces it. */
   readonly isUnique: boolean;
-  readonly index: EntryIndex<T>;
+  /** Returns the entry in a value from the store, or `undefined` if it is damaged. */
+  parse(fields: StoredFields, slot: string): T | undefined;
+  /** Adds an entry to the index, in place of an earlier entry of the same slot. */
+  add(slot: string, entry: T): void;
+  remove(slot: string, entry: T): void;
   /** Receives an error for each damaged entry, and for old entries that cannot be deleted. */
   readonly onError: (error: AgentError) => void;
 }
@@ -65,7 +67,7 @@ export class StoredEntries<T extends object> {
   /** Beginning of the keys of all entries. */
   readonly prefix: string;
   readonly #options: StoredEntriesOptions<T>;
-  /** The entries in the index by slot: by group if each group has one entry, otherwise by key. */
+  /** The entries in the index, by slot. */
   readonly #held = new Map<string, { readonly place: Place; readonly entry: T }>();
   /**
    * Keys that this instance deleted, and keys of damaged entries. The store's list of keys may be
@@ -205,41 +207,26 @@ export class StoredEntries<T extends object> {
   }
 
   #take(place: Place, values: ReadonlyMap<string, string>): void {
-    const { onError } = this.#options;
+    const { words, parse, onError } = this.#options;
     const found = keysOf(place).flatMap((key) => values.get(key) ?? []);
     // The entry was deleted after the list was read, or its values cannot be read yet. The next
     // refresh tries again.
     if (found.length < place.values || this.#ignored.has(place.key)) return;
-    try {
-      const entry = this.#parse(place, found);
-      if (this.#isNew(place)) this.#hold(place, entry);
-    } catch (error) {
-      this.#ignored.add(place.key);
-      onError(AgentError.from(error));
-    }
-  }
-
-  /** Parses an entry. Throws `STORAGE_FAILED` if the values are damaged or have another format. */
-  #parse(place: Place, values: readonly string[]): T {
-    const { index, words } = this.#options;
-    let value: unknown;
-    let cause: unknown;
-    try {
-      value = JSON.parse(joinValue(values));
-    } catch (error) {
-      cause = error;
-    }
     const { key } = place;
-    const fields = isRecord(value) ? value : {};
-    const { v: format = formatVersion } = fields;
-    const entry = format === formatVersion ? index.parse(fields, place) : undefined;
-    if (entry !== undefined) return entry;
-    const what = `The ${words.entry} ${key} in the store`;
-    const problem =
-      format === formatVersion
-        ? 'is damaged'
-        : `has format ${String(format)}; this version of the library reads ${formatVersion}`;
-    throw new AgentError('STORAGE_FAILED', `${what} ${problem}`, { cause, details: { key } });
+    try {
+      const value: unknown = JSON.parse(joinValue(found));
+      const fields = isRecord(value) ? value : {};
+      const { v: format = formatVersion } = fields;
+      if (format !== formatVersion)
+        throw new Error(`it has format ${String(format)}, and the library reads ${formatVersion}`);
+      const entry = parse(fields, this.#slotOf(place));
+      if (!entry) throw new Error('it is damaged');
+      if (this.#isNew(place)) this.#hold(place, entry);
+    } catch (cause) {
+      this.#ignored.add(key);
+      const message = `The ${words.entry} ${key} in the store cannot be read: ${messageOf(cause)}.`;
+      onError(new AgentError('STORAGE_FAILED', message, { cause, details: { key } }));
+    }
   }
 
   async #delete(keys: readonly string[]): Promise<void> {
@@ -256,8 +243,9 @@ export class StoredEntries<T extends object> {
   }
 
   #hold(place: Place, entry: T): void {
-    this.#held.set(this.#slotOf(place), { place, entry });
-    this.#options.index.add(place, entry);
+    const slot = this.#slotOf(place);
+    this.#held.set(slot, { place, entry });
+    this.#options.add(slot, entry);
   }
 
   #forget(place: Place): void {
@@ -265,7 +253,7 @@ export class StoredEntries<T extends object> {
     const held = this.#held.get(slot);
     if (held?.place.key !== place.key) return;
     this.#held.delete(slot);
-    this.#options.index.remove(place, held.entry);
+    this.#options.remove(slot, held.entry);
   }
 
   /** Returns the newest of the entries of each slot. */

@@ -1,10 +1,6 @@
-import type {
-  InnerStep,
-  Middleware,
-  RequestDraft,
-  RunContext,
-  Steps,
-} from '../../agent/middleware.ts';
+import type { InnerStep, Middleware, RequestDraft } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
 import { toolResultsOf, type ToolResult, type Msg } from '../../message/msg.ts';
 import { isRecord, parseJson } from '../../message/json.ts';

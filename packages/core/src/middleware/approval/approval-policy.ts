@@ -1,5 +1,6 @@
 import type { Agent } from '../../agent/agent.ts';
-import type { Middleware, OpenCall, RunContext } from '../../agent/middleware.ts';
+import type { Middleware, OpenCall } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import { prepareCall, type ReadyCall } from '../../tool/tool-call.ts';
 import { toolsIn } from '../../tool/set/tool-set.ts';

@@ -1,5 +1,5 @@
 import { misconfigured, checkOptions } from '../../error/agent-error.ts';
-import type { RunContext } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';

@@ -1,4 +1,6 @@
-import type { Middleware, OpenCall, RunContext, Steps } from '../../agent/middleware.ts';
+import type { Middleware, OpenCall } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { checkDecision, type Decision, type PendingCall } from '../../event/pending-call.ts';

@@ -4,18 +4,23 @@ import type {
   Middleware,
   OpenCall,
   Round,
-  RunContext,
   SettledInput,
-  Steps,
 } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import type { Next } from '../../agent/next.ts';
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import { toolResultsOf, toolUsesOf, type ToolUse } from '../../message/msg.ts';
 import { withEditedCall } from '../../message/metadata.ts';
-import { deniedResult, errorResult, toolResult } from '../../tool/tool-call.ts';
-import type { ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
+import {
+  deniedResult,
+  errorResult,
+  toolResult,
+  type ToolCall,
+  type ToolOutcome,
+} from '../../tool/tool-call.ts';
 import { toolOf } from '../../tool/set/tool-set.ts';
 import { isUndecided, toolNeeds, type NeedsApproval } from './approval-policy.ts';
 

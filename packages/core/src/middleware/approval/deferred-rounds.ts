@@ -1,5 +1,6 @@
 import { isEnding, type Next } from '../../agent/next.ts';
-import type { InnerStep, Middleware, OpenCall, Round, RunContext } from '../../agent/middleware.ts';
+import type { InnerStep, Middleware, OpenCall, Round } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { notStarted, type ReadyCall } from '../../tool/tool-call.ts';

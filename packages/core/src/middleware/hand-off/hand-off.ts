@@ -1,4 +1,5 @@
-import type { Middleware, RunContext } from '../../agent/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import { isEnding } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { AgentError, checkOptions } from '../../error/agent-error.ts';

@@ -1,4 +1,6 @@
-import type { OpenCall, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
+import type { OpenCall, RequestDraft } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import { toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';

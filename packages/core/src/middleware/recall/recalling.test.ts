@@ -19,7 +19,7 @@ function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
 }
 
 const looking = (find: Recall['find'], role: 'user' | 'system' = 'user'): Middleware =>
-  recalling({ name: 'found', ids: {}, role: () => role, find });
+  recalling({ name: 'found', ids: {}, role: () => role, find, report: () => {} });
 
 const textsOf = (messages: readonly Msg[]): readonly string[] => messages.map(textOf);
 

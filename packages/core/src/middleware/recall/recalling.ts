@@ -4,6 +4,9 @@ import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
 import { createMessage, textOf, type MessageContext, type Msg } from '../../message/msg.ts';
 import { asOwn } from '../../message/metadata.ts';
 
+/** Function that gets a failure. */
+export type Report = (error: unknown) => void;
+
 export interface Recall {
   /** Name of the message with the text. */
   readonly name: string;
@@ -16,6 +19,8 @@ export interface Recall {
    * that the agent call continues. It must end as soon as the context's `stopSignal` aborts.
    */
   find(asked: readonly Msg[], context: RunContext): Promise<string>;
+  /** Receives the error of `find`. The agent call continues without the text. */
+  readonly report: Report;
 }
 
 /**
@@ -30,9 +35,12 @@ export function recalling(recall: Recall): Required<Pick<Middleware, 'wrapSettle
       if (isEnding(first) || context.stopped) return first;
       const { messages, promptId } = context;
       const prompt = messages.filter(({ id }) => id === promptId);
-      const text = await recall.find(input.messages.length ? input.messages : prompt, context);
+      const { name, ids, report } = recall;
+      const asked = input.messages.length ? input.messages : prompt;
+      const text = await recall.find(asked, context).catch((error: unknown) => {
+        if (!context.stopSignal.aborted) report(error);
+      });
       if (!text) return first;
-      const { name, ids } = recall;
       if (recall.role(context) === 'system') addToSystemPrompt(context, text);
       else steps.include([asOwn(createMessage('user', text, { ...ids, name }))]);
       return first;

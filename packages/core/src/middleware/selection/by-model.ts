@@ -3,8 +3,12 @@ import { fence } from '../../message/fence.ts';
 import { isRecord, parseJson } from '../../message/json.ts';
 import { askText } from '../../model/ask-text.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
-import { generateFields } from '../../model/chat-model.ts';
-import type { ChatModel, GenerateOptions, ToolSchema } from '../../model/chat-model.ts';
+import {
+  generateFields,
+  type ChatModel,
+  type GenerateOptions,
+  type ToolSchema,
+} from '../../model/chat-model.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 

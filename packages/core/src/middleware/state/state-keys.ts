@@ -15,7 +15,8 @@ import type { ModelContext, RunInfo } from '../../model/chat-model.ts';
 import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
 import type { CallInput } from '../../event/call-input.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import type { Middleware, RunContext, Wrap } from '../../agent/middleware.ts';
+import type { Middleware, Wrap } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import { ownPrefix, type StateKey } from '../../state/state-key.ts';
 
 // The key alone determines the types of its updates and its value.

@@ -1,5 +1,6 @@
 import { checkNew, type CallInput } from '../../event/call-input.ts';
-import type { RunContext, Steps } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import type { Msg } from '../../message/msg.ts';
 import { abortable } from '../../wait/wait.ts';
 

@@ -1,4 +1,5 @@
-import type { Middleware, RunContext } from '../../agent/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
 import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { NewCall } from '../../agent/run/inbox.ts';

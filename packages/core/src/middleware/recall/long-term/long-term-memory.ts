@@ -1,6 +1,12 @@
 import type { Middleware } from '../../../agent/middleware.ts';
 import { perRun } from '../../../agent/per-run.ts';
-import { AgentError, invalidInput, messageOf } from '../../../error/agent-error.ts';
+import {
+  AgentError,
+  invalidInput,
+  messageOf,
+  checkFields,
+  checkOptions,
+} from '../../../error/agent-error.ts';
 import { reportFailure } from '../../../error/report-failure.ts';
 import { isAnswer, type AgentResult } from '../../../event/agent-result.ts';
 import { toolUsesOf, assistantMessage, type Msg } from '../../../message/msg.ts';
@@ -9,11 +15,11 @@ import { recalling } from '../recalling.ts';
 import {
   type LongTermMemoryOptions,
   type LongTermPhase,
+  type LongTermSettings,
   type LongTermTurn,
-  RecordSearch,
-  type ReportLongTerm,
-  checkLongTermOptions,
+  findRecords,
   recalledText,
+  recallRecords,
 } from './record-search.ts';
 import { isRecord, type JsonObject } from '../../../message/json.ts';
 import { objectInput } from '../../../schema/schema.ts';
@@ -42,13 +48,14 @@ export interface LongTermMemoryMiddleware extends Middleware {
  * above 0.
  */
 export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMiddleware {
-  checkLongTermOptions(options);
-  const { mode = 'both', role = 'user' } = options;
-  const report: ReportLongTerm = (error, phase) => {
+  checkOptions('longTermMemory()', options, fields);
+  checkFields('longTermMemory()', options, 'memory:record()');
+  const { mode = 'both', role = 'user', onError, waitUntil } = options;
+  const report: LongTermSettings['report'] = (error, phase) => {
     const message = `Long-term memory: ${phase} failed. The call continues without it.`;
-    reportFailure(message, options.onError, AgentError.from(error), phase);
+    reportFailure(message, onError, AgentError.from(error), phase);
   };
-  const search = new RecordSearch(options, report);
+  const settings = { ...options, report };
   const recordings = new Set<Promise<void>>();
   const inputOf = perRun((): { asked?: readonly Msg[] } => ({}));
 
@@ -59,8 +66,9 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
       role: () => role,
       find(asked, context) {
         inputOf(context).asked = asked;
-        return search.recall(asked, context);
+        return recallRecords(settings, asked, context);
       },
+      report: (error) => report(error, 'recall'),
     }),
     onError: 'ignore',
     on: {
@@ -70,11 +78,11 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
         const input = wholeInput(asked, context.messages);
         const turn = { sessionId: context.sessionId, input, answer: result.message };
         const recording = Promise.resolve()
-          .then(() => record(turn, options, report))
+          .then(() => record(turn, settings))
           .finally(() => recordings.delete(recording));
         recordings.add(recording);
         try {
-          options.waitUntil?.(recording);
+          waitUntil?.(recording);
         } catch (error) {
           report(error, 'record');
         }
@@ -84,18 +92,22 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   return {
     name: 'longTermMemory',
     ...(mode !== 'tools' && automatic),
-    ...(mode !== 'auto' && { tools: longTermTools(options, search, report) }),
+    ...(mode !== 'auto' && { tools: longTermTools(settings) }),
     async settled() {
       while (recordings.size) await Promise.all(recordings);
     },
   };
 }
 
+const fields =
+  'memory:retrieve() mode:auto|tools|both|? limit:natural|? maxTokens,timeoutMs:positive|? ' +
+  'scope:all|session|other-sessions|? role:user|system|? ' +
+  'select,waitUntil,onError,generateId,now:function|?';
+
 /** Records a turn in a long-term memory. A failure is reported. */
 async function record(
   turn: LongTermTurn,
-  { memory, select = wholeTurn }: LongTermMemoryOptions,
-  report: ReportLongTerm,
+  { memory, select = wholeTurn, report }: LongTermSettings,
 ): Promise<void> {
   try {
     const messages = select(turn);
@@ -132,24 +144,12 @@ function wholeTurn({ input, answer }: LongTermTurn): readonly Msg[] {
  * Returns the two tools with which the model uses its memory (AgentScope: `LongTermMemoryTools`). A
  * failure of the memory becomes an error result.
  */
-function longTermTools(
-  options: LongTermMemoryOptions,
-  search: RecordSearch,
-  report: ReportLongTerm,
-): readonly Tool[] {
-  const attempt = async <T>(
-    phase: LongTermPhase,
-    { signal }: ToolContext,
-    work: () => Promise<T>,
-  ): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      if (!signal.aborted) report(error, phase);
-      // Throws an error without a code, because some error codes of a memory would end the agent
-      // call.
-      throw new Error(`The long-term memory failed: ${messageOf(error)}`, { cause: error });
-    }
+function longTermTools(settings: LongTermSettings): readonly Tool[] {
+  const { memory, maxTokens, report } = settings;
+  // Throws an error without a code, because some error codes of a memory would end the agent call.
+  const fail = (cause: unknown, phase: LongTermPhase, { signal }: ToolContext): never => {
+    if (!signal.aborted) report(cause, phase);
+    throw new Error(`The long-term memory failed: ${messageOf(cause)}`, { cause });
   };
   return [
     tool({
@@ -160,10 +160,12 @@ function longTermTools(
       async execute(input, toolContext) {
         const { sessionId, signal } = toolContext;
         const facts = textsOf(input, 'content');
-        await attempt('record', toolContext, async () => {
+        try {
           for (const fact of facts)
-            await options.memory.record([assistantMessage(fact, options)], { sessionId, signal });
-        });
+            await memory.record([assistantMessage(fact, settings)], { sessionId, signal });
+        } catch (error) {
+          fail(error, 'record', toolContext);
+        }
         return facts.length === 1 ? 'Recorded.' : `Recorded ${facts.length} facts.`;
       },
     }),
@@ -175,8 +177,9 @@ function longTermTools(
       replay: 'safe',
       async execute(input, toolContext) {
         const query = textsOf(input, 'keywords').join(' ');
-        const found = await attempt('recall', toolContext, () => search.find(query, toolContext));
-        return recalledText(found, search.maxTokens) || 'Nothing was found.';
+        const searching = findRecords(settings, query, toolContext);
+        const found = await searching.catch((error) => fail(error, 'recall', toolContext));
+        return recalledText(found, maxTokens) || 'Nothing was found.';
       },
     }),
   ];

@@ -1,4 +1,4 @@
-import { setFields, isRecord, type JsonObject } from '../../../message/json.ts';
+import { setFields, isObject, isRecord, type JsonObject } from '../../../message/json.ts';
 import {
   AgentError,
   messageOf,
@@ -13,7 +13,7 @@ import {
   documentsText,
 } from '../../../message/retrieved-document.ts';
 import { Deadline } from '../../../wait/deadline.ts';
-import type { RetrieveOptions, Retriever } from '../../../search/retriever.ts';
+import type { Retriever } from '../../../search/retriever.ts';
 import { shortQuery } from '../../../search/search-terms.ts';
 import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
@@ -28,7 +28,8 @@ const maxItems = 10_000;
 /**
  * Runs one search and returns the text for the model, or an empty string if no document was found.
  * `ask` returns the query. Rejects with the retriever's error. Rejects with `STORAGE_FAILED` if the
- * retriever takes too long or does not return an array.
+ * retriever takes too long or does not return an array. If only the reranker fails or takes too
+ * long, the documents keep their order.
  */
 export async function findDocuments(
   options: RetrievalOptions,
@@ -36,69 +37,42 @@ export async function findDocuments(
   ask: Ask,
   report: (error: unknown) => void,
 ): Promise<string> {
-  const found: Found = { documents: [], who: 'retriever', report };
-  const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, (ms) =>
-    failed(`The ${found.who} did not answer within ${ms} ms`, true),
+  const { retriever, threshold = retriever.threshold ?? 0.7, timeoutMs = 10_000 } = options;
+  const { rerank, topK = 10, candidates = topK, maxTokens = 4_000 } = options;
+  const wanted = Math.max(topK, candidates);
+  let who = 'retriever';
+  const read = (items: unknown): readonly RetrievedDocument[] =>
+    readDocuments(items, maxTokens * 8, who, report);
+  const deadline = new Deadline(call.signal, timeoutMs, (ms) =>
+    failed(`The ${who} did not answer within ${ms} ms`, true),
   );
+  const searched = { ...call, signal: deadline.signal };
   try {
-    const { signal } = deadline;
-    // A failure after the deadline is not reported.
-    found.report = (error) => signal.aborted || report(error);
-    await deadline.wait(() => search(options, { ...call, signal }, ask, found));
-  } catch (error) {
-    // If only the reranker failed or was too slow, the documents of the retriever are used.
-    if (call.signal.aborted || !found.documents.length) throw error;
-    report(error);
+    const query = await deadline.listen(() => queryOf(searched, ask));
+    if (!query) return '';
+    const given = await deadline.listen(() => retrieve(options, searched, query, wanted));
+    const good = read(given).filter(({ score = threshold }) => score >= threshold);
+    let found = firstOf(byScore(good), wanted);
+    if (rerank && found.length) {
+      who = 'reranker';
+      const about = { query, topK, signal: deadline.signal };
+      const better = await deadline
+        .listen(async () => rerank(found, about))
+        .then(read)
+        .catch((error: unknown) => {
+          if (call.signal.aborted) throw error;
+          report(error);
+        });
+      if (better) found = firstOf(better, wanted);
+    }
+    return sectionOf(options, found.slice(0, topK));
   } finally {
     deadline.end();
   }
-  const { topK = 10, maxTokens = 4_000, profile, format } = options;
-  const chosen = fittingDocuments(found.documents.slice(0, topK), maxTokens, profile);
-  if (!chosen.length) return '';
-  const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
-  const text = format ? shownAs(format, chosen, fits) : documentsText(chosen);
-  return text.trim() && contextSection(text);
 }
 
 /** Returns the query of a search. */
 type Ask = (call: RetrievalCall) => unknown;
-
-/** Documents that were found so far, and the component for which the search waits. */
-interface Found {
-  documents: readonly RetrievedDocument[];
-  who: 'retriever' | 'reranker';
-  report: (error: unknown) => unknown;
-}
-
-async function search(
-  options: RetrievalOptions,
-  call: RetrievalCall,
-  ask: Ask,
-  found: Found,
-): Promise<void> {
-  const { retriever, topK = 10, candidates = topK, maxTokens = 4_000 } = options;
-  const { rerank, threshold = retriever.threshold ?? 0.7 } = options;
-  const { sessionId, signal } = call;
-  const query = await queryOf(call, ask);
-  if (!query) return;
-  const filters = await filtersOf(options, call);
-  const wanted = Math.max(topK, candidates);
-  const read = (items: unknown): readonly RetrievedDocument[] =>
-    readDocuments(items, maxTokens * 8, found);
-
-  const given = await retriever.retrieve(query, { topK: wanted, signal, sessionId, ...filters });
-  const good = read(given).filter(({ score }) => score === undefined || score >= threshold);
-  const best = (found.documents = firstOf(byScore(good), wanted));
-  if (!rerank || !best.length) return;
-  found.who = 'reranker';
-  try {
-    const better = firstOf(read(await rerank(best, { query, topK, signal })), wanted);
-    // A result of the reranker that arrives after the deadline is ignored.
-    if (!signal.aborted) found.documents = better;
-  } catch (error) {
-    found.report(error);
-  }
-}
 
 /** Returns the query, or an empty string for no search. */
 async function queryOf(call: RetrievalCall, ask: Ask): Promise<string> {
@@ -108,19 +82,20 @@ async function queryOf(call: RetrievalCall, ask: Ask): Promise<string> {
 }
 
 /**
- * Returns the filters. Throws `CONFIGURATION` for filters of the wrong kind. Filters often separate
+ * Asks the retriever. Throws `CONFIGURATION` for filters of the wrong kind. Filters often separate
  * tenants, so a search must not run without them by mistake.
  */
-async function filtersOf(
-  { filters: given }: RetrievalOptions,
+async function retrieve(
+  { retriever, filters: given }: RetrievalOptions,
   call: RetrievalCall,
-): Promise<Pick<RetrieveOptions, 'filters'>> {
-  const asking = typeof given === 'function' ? given(call) : given;
-  const filters = await asking;
-  if (filters === undefined) return {};
-  if (!isRecord(filters) || Array.isArray(filters))
+  query: string,
+  topK: number,
+): Promise<unknown> {
+  const { sessionId, signal } = call;
+  const filters = await (typeof given === 'function' ? given(call) : given);
+  if (filters !== undefined && !isObject(filters))
     throw misconfigured('retrieval(): filters must be an object');
-  return { filters };
+  return retriever.retrieve(query, { topK, signal, sessionId, ...(filters && { filters }) });
 }
 
 /**
@@ -130,7 +105,8 @@ async function filtersOf(
 function readDocuments(
   items: unknown,
   maxLength: number,
-  { who, report }: Found,
+  who: string,
+  report: (error: unknown) => void,
 ): readonly RetrievedDocument[] {
   if (!Array.isArray(items)) throw failed(`The ${who} returned no array`);
   const faults: string[] = [];
@@ -159,13 +135,8 @@ function toDocument(where: string, item: unknown, maxLength: number): RetrievedD
   const { id, content, source, score, metadata } = given as unknown as RetrievedDocument;
   const start = content.trim().slice(0, maxLength);
   if (!start) throw misconfigured(`${where}: content is blank.`);
-  const known = setFields({
-    id,
-    source,
-    score,
-    metadata: isRecord(metadata) ? metadata : undefined,
-  });
-  return { ...known, content: start } as RetrievedDocument;
+  const known = setFields({ id, source, score });
+  return { ...known, ...(isRecord(metadata) && { metadata }), content: start };
 }
 
 /**
@@ -191,17 +162,20 @@ function firstOf(
   return documents.filter(isNew).slice(0, count);
 }
 
-function shownAs(
-  format: NonNullable<RetrievalOptions['format']>,
-  documents: readonly RetrievedDocument[],
-  fits: (text: string) => boolean,
-): string {
-  for (let count = documents.length; ; count--) {
-    const text: unknown = format(documents.slice(0, count));
-    if (typeof text !== 'string') throw misconfigured('retrieval(): format must return a string');
-    if (fits(text)) return text;
-    if (count === 1) return longestStart(text, fits) ?? '';
+/** Returns the documents that fit as a section of the prompt, or an empty string if there are none. */
+function sectionOf(options: RetrievalOptions, found: readonly RetrievedDocument[]): string {
+  const { maxTokens = 4_000, profile, format = documentsText } = options;
+  const documents = fittingDocuments(found, maxTokens, profile);
+  const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
+  let text = '';
+  for (let count = documents.length; count > 0; count--) {
+    const made: unknown = format(documents.slice(0, count));
+    if (typeof made !== 'string') throw misconfigured('retrieval(): format must return a string');
+    text = made;
+    if (fits(text)) break;
+    if (count === 1) text = longestStart(text, fits);
   }
+  return text.trim() && contextSection(text);
 }
 
 function failed(message: string, retryable = false): AgentError {
@@ -233,17 +207,17 @@ export function fittingDocuments(
 }
 
 /**
- * Returns the longest start of a text that fits, with an ellipsis. Returns `undefined` if not even
- * one character fits.
+ * Returns the longest start of a text that fits, with an ellipsis. Returns an empty string if not
+ * even one character fits.
  */
-function longestStart(text: string, fits: (start: string) => boolean): string | undefined {
+function longestStart(text: string, fits: (start: string) => boolean): string {
   let [low, high] = [0, text.length];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (fits(shortenText(text, middle))) low = middle;
     else high = middle;
   }
-  return low > 0 ? shortenText(text, low) : undefined;
+  return low > 0 ? shortenText(text, low) : '';
 }
 
 /** The agent call that needs documents. */

@@ -7,7 +7,7 @@ import { objectInput, textIn } from '../../../schema/schema.ts';
 import { valueFor } from '../../../tool/context-token.ts';
 import { tool, type Tool } from '../../../tool/tool.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
-import { lastQuestion, recalling } from '../recalling.ts';
+import { lastQuestion, recalling, type Report } from '../recalling.ts';
 import {
   type RetrievalCall,
   type RetrievalOptions,
@@ -41,22 +41,21 @@ declare module '../../../agent/kernel-options.ts' {
  */
 export function retrieval(options: RetrievalOptions): Middleware {
   checkRetrievalOptions(options);
-  const { mode = 'auto', query = lastQuestion, role } = options;
-  const report = reporter(options);
+  const { mode = 'auto', query = lastQuestion, role, onError } = options;
+  const report: Report = (error) => {
+    const failure = AgentError.from(error, 'STORAGE_FAILED');
+    reportFailure('Retrieval failed. The call continues without it.', onError, failure);
+  };
   const recall = recalling({
     name: 'retrieved_context',
     ids: options,
     role: (context) => role ?? context.options.retrievalRole,
-    async find(asked, { sessionId, stopSignal: signal, request: messages, toolContext }) {
+    find(asked, { sessionId, stopSignal: signal, request: messages, toolContext }) {
       const get: RetrievalCall['get'] = (token) => valueFor(token, toolContext);
       const call = { sessionId, signal, messages, get };
-      try {
-        return await findDocuments(options, call, (within) => query(asked, within), report);
-      } catch (error) {
-        if (!signal.aborted) report(error);
-        return '';
-      }
+      return findDocuments(options, call, (within) => query(asked, within), report);
     },
+    report,
   });
   return {
     name: 'retrieval',
@@ -79,7 +78,7 @@ export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query'
       .join('\n');
 }
 
-function searchTool(options: RetrievalOptions, report: (error: unknown) => void): Tool {
+function searchTool(options: RetrievalOptions, report: Report): Tool {
   const {
     name = 'search_documents',
     description = 'Searches the documents that your answers must be based on. Use it before you answer from memory. If nothing fits, search again with other words.',
@@ -95,22 +94,14 @@ function searchTool(options: RetrievalOptions, report: (error: unknown) => void)
     async execute(input, { sessionId, signal, messages, get }) {
       const asked = textIn(input, 'query');
       const call = { sessionId, signal, messages, get };
-      try {
-        return (await findDocuments(options, call, () => asked, report)) || 'Nothing was found.';
-      } catch (error) {
-        if (!signal.aborted) report(error);
+      const searching = findDocuments(options, call, () => asked, report);
+      const found = await searching.catch((cause: unknown) => {
+        if (!signal.aborted) report(cause);
         // Throws an error without a code, because some error codes of a retriever would end the
         // agent call. The message does not quote the retriever, because the model gets the message.
-        throw new Error('The documents could not be searched.', { cause: error });
-      }
+        throw new Error('The documents could not be searched.', { cause });
+      });
+      return found || 'Nothing was found.';
     },
   });
-}
-
-/** Returns a function that reports a failure. The agent call continues without the documents. */
-function reporter({ onError }: RetrievalOptions): (error: unknown) => void {
-  return (error) => {
-    const failure = AgentError.from(error, 'STORAGE_FAILED');
-    reportFailure('Retrieval failed. The call continues without it.', onError, failure);
-  };
 }
