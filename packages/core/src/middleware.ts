@@ -89,7 +89,6 @@ export { parallelIds, reactMemory } from './preset/oxygent-fields.ts';
 export { positionHooks, type PositionHook } from './preset/position-hooks.ts';
 export { reflexion, type ReflexionOptions } from './middleware/resilience/reflexion.ts';
 export type { Reflect, ReplyContext } from './middleware/text-protocol/parsed-reply.ts';
-export type { BackoffOptions, Retry } from './middleware/resilience/backoff.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
 export type {
   CircuitBreaker,
@@ -104,14 +103,19 @@ export { responseCache } from './middleware/resilience/response-cache.ts';
 export type { CacheLookup, ResponseCacheOptions } from './middleware/resilience/response-cache.ts';
 export { memoryResponses, storedResponses } from './middleware/resilience/response-cache.ts';
 export type { CachedReply, ResponseStore } from './middleware/resilience/response-cache.ts';
-export { retry, type RetryOptions } from './middleware/resilience/retry.ts';
+export { retry, toolRetry } from './middleware/resilience/retry.ts';
+export type {
+  BackoffOptions,
+  Retry,
+  RetryOptions,
+  ToolRetryOptions,
+} from './middleware/resilience/retry.ts';
 export { reuseCalls, type ReuseCallsOptions } from './middleware/results/reuse-calls.ts';
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
 export { toolEmulation, type ToolEmulationOptions } from './middleware/results/tool-emulation.ts';
 export { toolError } from './middleware/resilience/tool-error.ts';
 export type { FailedTool, ToolErrorOptions } from './middleware/resilience/tool-error.ts';
-export { toolRetry, type ToolRetryOptions } from './middleware/resilience/tool-retry.ts';
 export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';

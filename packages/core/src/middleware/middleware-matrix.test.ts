@@ -10,7 +10,7 @@ import { textOf, toolResultsOf } from '../message/msg.ts';
 import { circuitBreaker } from './resilience/circuit-breaker.ts';
 import { modelTimeout } from './resilience/model-timeout.ts';
 import { responseCache } from './resilience/response-cache.ts';
-import { retry } from './resilience/retry.ts';
+import { retry, toolRetry } from './resilience/retry.ts';
 import { jsonlTrace } from './observe/jsonl-trace.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
@@ -29,7 +29,6 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import { todoList, todosOf } from './results/todo-list.ts';
 import { toolEmulation } from './results/tool-emulation.ts';
 import { toolError } from './resilience/tool-error.ts';
-import { toolRetry } from './resilience/tool-retry.ts';
 import { toolSourcing } from './selection/tool-sourcing.ts';
 
 const mail = 'ann@example.test';

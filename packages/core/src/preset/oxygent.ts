@@ -7,7 +7,7 @@ import { checkFields, checkOptions } from '../error/agent-error.ts';
 import { toolMedia } from '../model/tool-media.ts';
 import { userText } from '../message/msg.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
-import { retry } from '../middleware/resilience/retry.ts';
+import { retry, toolRetry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../middleware/text-protocol/parse-oxygent.ts';
 import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
 import type { ParseReply, Reflect } from '../middleware/text-protocol/parsed-reply.ts';
@@ -32,7 +32,6 @@ import {
 } from '../middleware/prompt/prompt-variables.ts';
 import { reflexion } from '../middleware/resilience/reflexion.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
-import { toolRetry } from '../middleware/resilience/tool-retry.ts';
 
 /** Memory, protocol and prompt of `oxygent()`. */
 export interface OxygentOptions extends Pick<

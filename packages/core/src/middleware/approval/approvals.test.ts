@@ -9,13 +9,12 @@ import { historyFaults, requestFaults } from '../../../test-support/history-faul
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
 import type { Verdict } from './ask-approver.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolRetry } from '../resilience/tool-retry.ts';
+import { toolRetry } from '../resilience/retry.ts';
 
 const input = z.object({ n: z.number() });
 const names = ['read', 'pay', 'mail'] as const;

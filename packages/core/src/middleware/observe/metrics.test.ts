@@ -9,15 +9,13 @@ import { outputLength } from '../guard/output/output-length.ts';
 import type { ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import { fallback } from '../resilience/fallback.ts';
 import { modelTimeout } from '../resilience/model-timeout.ts';
-import { retry } from '../resilience/retry.ts';
+import { retry, toolRetry } from '../resilience/retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { approvals } from '../approval/approvals.ts';
 import { metrics, type Metrics, type ModelMetric } from './metrics.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolRetry } from '../resilience/tool-retry.ts';
 
 const input = { type: 'object' } as const;
 const fine = tool({ name: 'fine', description: '', input, execute: () => 'ok' });

@@ -59,96 +59,64 @@ const clientErrors: readonly AgentErrorCode[] = [
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
   checkOptions('circuitBreaker()', options, 'failures,openMs:count|? onStateChange,now:function|?');
-  const circuit = new Circuit(options);
+  const { failures: maxFailures = 5, openMs = 30_000, onStateChange, now = Date.now } = options;
+  let state: CircuitState = 'closed';
+  let failures = 0;
+  let openUntil = 0;
+  /** Requests since the last change of the state. The outcome of an earlier request does not count. */
+  let period = { running: 0 };
+
+  const move = (to: CircuitState, cause?: unknown): void => {
+    const from = state;
+    state = to;
+    failures = 0;
+    period = { running: 0 };
+    if (from === to) return;
+    const error = cause === undefined ? cause : AgentError.from(cause, classifyError(cause).code);
+    tell(onStateChange, { from, to, ...(error && { error }) });
+  };
+  const stateNow = (): CircuitState =>
+    state === 'open' && openUntil <= now() ? 'half-open' : state;
+  /** Lets a request through. Throws `CIRCUIT_OPEN` if it must not run. */
+  const enter = (): typeof period => {
+    if (state !== stateNow()) move('half-open');
+    const isTrialRunning = state === 'half-open' && period.running > 0;
+    if (state === 'open' || isTrialRunning) {
+      // While a trial request runs, the wait is that after its failure.
+      const retryAfterMs = isTrialRunning ? openMs : openUntil - now();
+      const message = 'The model failed too often. It gets no requests for a while.';
+      const details = { retryAfterMs };
+      throw new AgentError('CIRCUIT_OPEN', message, { retryable: true, details });
+    }
+    period.running += 1;
+    return period;
+  };
+  const leave = (own: typeof period, end: ReplyEnd): void => {
+    if (own !== period) return;
+    period.running -= 1;
+    if (end.type === 'ok') {
+      failures = 0;
+      if (state === 'half-open') move('closed');
+    }
+    if (end.type !== 'failed' || !isFailure(end.error)) return;
+    failures += 1;
+    if (state === 'closed' && failures < maxFailures) return;
+    openUntil = now() + openMs;
+    move('open', end.error);
+  };
   return {
     name: 'circuitBreaker',
     wrapModel: (model) =>
       withStream(model, async function* (request, context) {
-        const pass = circuit.enter();
-        yield* watchReply(model, request, context, { end: (end) => circuit.leave(pass, end) });
+        const own = enter();
+        yield* watchReply(model, request, context, { end: (end) => leave(own, end) });
       }),
     get state() {
-      return circuit.state;
+      return stateNow();
     },
-    reset: () => circuit.move('closed'),
+    reset: () => move('closed'),
   };
 }
-
-/**
- * A request that the circuit let through. Its outcome does not count after the next change of the
- * circuit's state.
- */
-type Pass = object;
-
-class Circuit {
-  readonly #options: CircuitBreakerOptions;
-  #state: CircuitState = 'closed';
-  #failures = 0;
-  #openUntil = 0;
-  /** The running requests since the last change of the state. */
-  #passes: Set<Pass> = new Set();
-
-  constructor(options: CircuitBreakerOptions) {
-    this.#options = options;
-  }
-
-  get state(): CircuitState {
-    return this.#state === 'open' && this.#waitMs <= 0 ? 'half-open' : this.#state;
-  }
-
-  get #waitMs(): number {
-    return this.#openUntil - (this.#options.now ?? Date.now)();
-  }
-
-  /** Lets a request through. Throws `CIRCUIT_OPEN` if it must not run. */
-  enter(): Pass {
-    if (this.#state === 'open' && this.#waitMs <= 0) this.move('half-open');
-    const isTrialRunning = this.#state === 'half-open' && this.#passes.size > 0;
-    if (this.#state === 'open' || isTrialRunning) {
-      // While a trial request runs, the wait is that after its failure.
-      const { openMs = usualOpenMs } = this.#options;
-      const retryAfterMs = isTrialRunning ? openMs : this.#waitMs;
-      const message = 'The model failed too often. It gets no requests for a while.';
-      const options = { retryable: true, details: { retryAfterMs } };
-      throw new AgentError('CIRCUIT_OPEN', message, options);
-    }
-    const pass: Pass = {};
-    this.#passes.add(pass);
-    return pass;
-  }
-
-  /** Takes the outcome of a request. */
-  leave(pass: Pass, end: ReplyEnd): void {
-    if (!this.#passes.delete(pass)) return;
-    if (end.type === 'ok') this.#succeed();
-    if (end.type === 'failed' && isFailure(end.error)) this.#fail(end.error);
-  }
-
-  #succeed(): void {
-    this.#failures = 0;
-    if (this.#state === 'half-open') this.move('closed');
-  }
-
-  #fail(error: unknown): void {
-    const { failures = 5, openMs = usualOpenMs, now = Date.now } = this.#options;
-    this.#failures += 1;
-    if (this.#state === 'closed' && this.#failures < failures) return;
-    this.#openUntil = now() + openMs;
-    this.move('open', error);
-  }
-
-  move(to: CircuitState, cause?: unknown): void {
-    const from = this.#state;
-    this.#state = to;
-    this.#failures = 0;
-    this.#passes = new Set();
-    if (from === to) return;
-    const error = cause === undefined ? cause : AgentError.from(cause, classifyError(cause).code);
-    tell(this.#options.onStateChange, { from, to, ...(error && { error }) });
-  }
-}
-
-const usualOpenMs = 30_000;
 
 function isFailure(error: unknown): boolean {
   return !clientErrors.includes(classifyError(error).code);

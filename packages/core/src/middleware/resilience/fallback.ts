@@ -4,13 +4,12 @@ import { boundedModel } from '../../model/bounded-model.ts';
 import {
   runInfo,
   type ChatModel,
-  type ModelFeatures,
   type ModelRequest,
   type RunInfo,
 } from '../../model/chat-model.ts';
 import { tell } from '../../error/report-failure.ts';
 import { tryInTurn } from './try-in-turn.ts';
-import { checkGuarded, type ModelMiddleware } from '../../model/wrap-model.ts';
+import { checkGuarded, withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 /** After which errors `fallback()` asks the next model, and who is told. */
 export interface FallbackOptions {
@@ -66,40 +65,29 @@ export function fallback(
     name: 'fallback',
     wrapModel(model) {
       checkGuarded(where, model, models);
-      return {
-        provider: model.provider,
-        modelId: model.modelId,
-        features: { ...model.features, ...smallestWindow([model, ...models]) },
-        stream: (request, context) => {
-          const { run, onModel } = context;
-          onModel?.(model);
-          return tryInTurn({
-            first: { model, request },
-            context,
-            reason: 'fallback',
-            async next({ error: thrown, attempt, begun }) {
-              const from = models[attempt - 2] ?? model;
-              const to = models[attempt - 1];
-              if (!to || (begun && !afterFirstDelta)) return undefined;
-              const error = failureOf(thrown, options);
-              if (!error) return undefined;
-              tell(onFallback, { from, to, error, ...(run && { run: runInfo(run) }) });
-              onModel?.(to);
-              return { model: bounded[attempt - 1]!, request: requestFor(to, request, options) };
-            },
-          });
-        },
-      };
+      const windows = [model, ...models].flatMap(({ features }) => features.contextWindow ?? []);
+      const smallest = windows.length ? { contextWindow: Math.min(...windows) } : {};
+      const features = { ...model.features, ...smallest };
+      return withStream({ ...model, features }, (request, context) => {
+        const { run, onModel } = context;
+        onModel?.(model);
+        const first = { model, request };
+        return tryInTurn(first, context, 'fallback', async ({ error: thrown, attempt, begun }) => {
+          const from = models[attempt - 2] ?? model;
+          const to = models[attempt - 1];
+          if (!to || (begun && !afterFirstDelta)) return undefined;
+          const error = failureOf(thrown, options);
+          if (!error) return undefined;
+          tell(onFallback, { from, to, error, ...(run && { run: runInfo(run) }) });
+          onModel?.(to);
+          return { model: bounded[attempt - 1]!, request: requestFor(to, request, options) };
+        });
+      });
     },
   };
 }
 
 const where = 'fallback()';
-
-function smallestWindow(models: readonly ChatModel[]): Pick<ModelFeatures, 'contextWindow'> {
-  const windows = models.flatMap(({ features }) => features.contextWindow ?? []);
-  return windows.length ? { contextWindow: Math.min(...windows) } : {};
-}
 
 /** Returns the failure after which to ask the next model, or `undefined` if it is final. */
 function failureOf(thrown: unknown, { when }: FallbackOptions): AgentError | undefined {

@@ -1,5 +1,5 @@
 import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
-import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import { hasContent } from '../../model/deltas.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
@@ -33,51 +33,47 @@ export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
     throw misconfigured(`${where} needs firstDeltaMs, silenceMs or totalMs.`);
   return {
     name: 'modelTimeout',
-    wrapModel: (model) =>
-      withStream(model, (request, context) => timed(model, request, context, options)),
+    wrapModel: (model) => withStream(model, timedStream(model, options)),
   };
 }
 
-async function* timed(
-  model: ChatModel,
-  request: ModelRequest,
-  context: ModelContext,
-  options: ModelTimeoutOptions,
-): AsyncGenerator<readonly ModelDelta[], void> {
+type Deltas = readonly ModelDelta[];
+
+function timedStream(model: ChatModel, options: ModelTimeoutOptions): ChatModel['stream'] {
   const { firstDeltaMs = Infinity, silenceMs = Infinity } = options;
   const { totalMs = Infinity, now = Date.now } = options;
-  let left = totalMs;
-  let silentMs = 0;
-  const toError = (ms: number): AgentError => {
-    const limit = ms === left + silentMs ? totalMs : ms;
-    const message = `The model took longer than ${limit} ms`;
-    return new AgentError('MODEL_TIMEOUT', message, { retryable: true });
-  };
-  const deadline = new Deadline(context.signal, Infinity, toError);
-  let begun = false;
-  let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
-  try {
-    const { signal } = deadline;
-    iterator = model.stream(request, { ...context, signal })[Symbol.asyncIterator]();
-    for (;;) {
-      if (left <= 0) throw toError(left + silentMs);
-      const from = now();
-      const next: IteratorResult<readonly ModelDelta[]> = await deadline.wait(
-        () => iterator!.next(),
-        Math.min(begun ? silenceMs : firstDeltaMs, left + silentMs),
-        silentMs,
-      );
-      if (next.done) return;
-      const waitedMs = now() - from;
-      left -= waitedMs;
-      const isHeard = hasContent(next.value);
-      silentMs = isHeard ? 0 : silentMs + waitedMs;
-      begun ||= isHeard;
-      yield next.value;
+  return async function* (request, context) {
+    let left = totalMs;
+    let silentMs = 0;
+    const toError = (ms: number): AgentError => {
+      const limit = ms === left + silentMs ? totalMs : ms;
+      const message = `The model took longer than ${limit} ms`;
+      return new AgentError('MODEL_TIMEOUT', message, { retryable: true });
+    };
+    const deadline = new Deadline(context.signal, Infinity, toError);
+    let begun = false;
+    let iterator: AsyncIterator<Deltas> | undefined;
+    try {
+      const { signal } = deadline;
+      iterator = model.stream(request, { ...context, signal })[Symbol.asyncIterator]();
+      for (;;) {
+        if (left <= 0) throw toError(left + silentMs);
+        const from = now();
+        const limitMs = Math.min(begun ? silenceMs : firstDeltaMs, left + silentMs);
+        const read = (): Promise<IteratorResult<Deltas>> => iterator!.next();
+        const next = await deadline.wait(read, limitMs, silentMs);
+        if (next.done) return;
+        const waitedMs = now() - from;
+        left -= waitedMs;
+        const isHeard = hasContent(next.value);
+        silentMs = isHeard ? 0 : silentMs + waitedMs;
+        begun ||= isHeard;
+        yield next.value;
+      }
+    } finally {
+      deadline.end();
+      // Does not wait for `return()`: a model that does not answer may also not answer here.
+      iterator?.return?.()?.catch(() => {});
     }
-  } finally {
-    deadline.end();
-    // Does not wait for `return()`: a model that does not answer may also not answer here.
-    iterator?.return?.()?.catch(() => {});
-  }
+  };
 }

@@ -10,7 +10,7 @@ import { circuitBreaker } from './circuit-breaker.ts';
 import { fallback } from './fallback.ts';
 import { modelTimeout } from './model-timeout.ts';
 import { responseCache } from './response-cache.ts';
-import { retry } from './retry.ts';
+import { retry, toolRetry } from './retry.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 import { textStream } from '../../stream/text-stream.ts';
@@ -27,7 +27,6 @@ import { Semaphore, concurrency } from '../limits/concurrency.ts';
 import { metrics, type ExecutionMetric, type ModelMetric } from '../observe/metrics.ts';
 import { openTelemetry } from '../observe/open-telemetry.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolRetry } from './tool-retry.ts';
 
 const errors: readonly unknown[] = [
   new AgentError('MODEL_RATE_LIMITED', 'slow down', {

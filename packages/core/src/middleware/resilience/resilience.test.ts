@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { retry } from './retry.ts';
+import { retry, toolRetry } from './retry.ts';
 import { fallback } from './fallback.ts';
 import { modelTimeout } from './model-timeout.ts';
 import { circuitBreaker } from './circuit-breaker.ts';
@@ -12,7 +12,6 @@ import { tool } from '../../tool/tool.ts';
 import { metrics, type ExecutionMetric } from '../observe/metrics.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { Semaphore, concurrency } from '../limits/concurrency.ts';
-import { toolRetry } from './tool-retry.ts';
 
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
 

@@ -6,17 +6,11 @@ import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { isObject, sortedJson } from '../../message/json.ts';
 import { isOwn } from '../../message/metadata.ts';
 import { abortable } from '../../wait/wait.ts';
-import {
-  type ChatModel,
-  type ModelContext,
-  type ModelDelta,
-  type ModelRequest,
-  type RunInfo,
-  runInfo,
-} from '../../model/chat-model.ts';
+import { runInfo } from '../../model/chat-model.ts';
+import type { ChatModel, ModelDelta, ModelRequest, RunInfo } from '../../model/chat-model.ts';
 import { joinDeltas } from '../../model/deltas.ts';
-import { type ReplyWatcher, watchReply } from '../../model/watch-reply.ts';
-import { type ModelMiddleware, withStream } from '../../model/wrap-model.ts';
+import { watchReply } from '../../model/watch-reply.ts';
+import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
 import { RecentMap } from '../../state/recent-map.ts';
 
@@ -87,78 +81,78 @@ export function responseCache(options: ResponseCacheOptions = {}): ModelMiddlewa
   checkOptions(where, options, `${fields} scope,onLookup,onError,now:function|?`);
   const { store = memoryResponses() } = options;
   checkFields(`${where}: store`, store, 'get:function set:function');
-  const cache = { ...options, store };
   return {
     name: 'responseCache',
-    wrapModel: (model) =>
-      withStream(model, (request, context) => cached(model, request, context, cache)),
+    wrapModel: (model) => withStream(model, cachedStream(model, { ...options, store })),
   };
 }
 
-type Cache = ResponseCacheOptions & { readonly store: ResponseStore };
-
-async function* cached(
+function cachedStream(
   model: ChatModel,
-  request: ModelRequest,
-  context: ModelContext,
-  cache: Cache,
-): AsyncGenerator<readonly ModelDelta[], void> {
+  cache: ResponseCacheOptions & { readonly store: ResponseStore },
+): ChatModel['stream'] {
   const { store, ttlMs = 3_600_000, toolCalls = false, onLookup, onError, now = Date.now } = cache;
-  const { signal, run } = context;
-  /** Returns `undefined` if the work with the store fails, so that the request does not fail. */
-  const safely = async <T>(work: () => Awaitable<T>): Promise<T | undefined> => {
-    try {
-      return await abortable(Promise.resolve().then(work), signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      reportFailure('A cache of replies failed.', onError, error);
-      return undefined;
-    }
-  };
-  const key = await safely(() => keyOf(model, request, run, cache));
-  if (key === undefined) return yield* model.stream(request, context);
-  const known = await safely(async () => checked(await store.get(key, request)));
-  const hit = known && known.expiresAt > now() ? known : undefined;
-  const hitKind = hit?.key === key ? 'exact' : 'semantic';
   const { provider, modelId } = model;
-  const lookup = { found: hit ? hitKind : 'nothing', provider, modelId } as const;
-  tell(onLookup, { ...lookup, ...(run && { run: runInfo(run) }) });
-  if (hit) return yield hit.deltas.map(unpaid);
-  const reply = yield* recorded(model, request, context);
-  if (!isWhole(reply) || (!toolCalls && reply.some(({ type }) => type === 'tool-input'))) return;
-  const expiresAt = Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER);
-  await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(reply) }, request));
+  return async function* (request, context) {
+    const { signal, run } = context;
+    /** Returns `undefined` if the work with the store fails, so that the request does not fail. */
+    const safely = async <T>(work: () => Awaitable<T>): Promise<T | undefined> => {
+      try {
+        return await abortable(Promise.resolve().then(work), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        reportFailure('A cache of replies failed.', onError, error);
+        return undefined;
+      }
+    };
+    const key = await safely(() => keyOf(model, request, run, cache));
+    if (key === undefined) return yield* model.stream(request, context);
+    const known = await safely(async () => checked(await store.get(key, request)));
+    const hit = known && known.expiresAt > now() ? known : undefined;
+    const hitKind = hit?.key === key ? 'exact' : 'semantic';
+    const lookup = { found: hit ? hitKind : 'nothing', provider, modelId } as const;
+    tell(onLookup, { ...lookup, ...(run && { run: runInfo(run) }) });
+    if (hit) return yield hit.deltas.map(unpaid);
+    let reply: ModelDelta[] = [];
+    let isOther = false;
+    yield* watchReply(model, request, context, {
+      asks(asked) {
+        isOther = provider !== asked.provider || modelId !== asked.modelId;
+      },
+      add(deltas) {
+        const reset = deltas.findLastIndex(({ type }) => type === 'reset');
+        if (reset >= 0) reply = [];
+        reply.push(...deltas.slice(reset + 1));
+      },
+    });
+    const isLeftOut = !toolCalls && reply.some(({ type }) => type === 'tool-input');
+    if (isOther || isLeftOut || !isWhole(reply)) return;
+    const expiresAt = Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER);
+    await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(reply) }, request));
+  };
 }
 
-/** Streams a reply and returns its deltas. Returns no deltas if another model replied. */
-async function* recorded(
-  model: ChatModel,
-  request: ModelRequest,
-  context: ModelContext,
-): AsyncGenerator<readonly ModelDelta[], readonly ModelDelta[]> {
-  let said: ModelDelta[] = [];
-  let isOther = false;
-  const asks: ReplyWatcher['asks'] = ({ provider, modelId }) =>
-    void (isOther = provider !== model.provider || modelId !== model.modelId);
-  for await (const deltas of watchReply(model, request, context, { asks })) {
-    const reset = deltas.findLastIndex(({ type }) => type === 'reset');
-    if (reset >= 0) said = [];
-    said.push(...deltas.slice(reset + 1));
-    yield deltas;
-  }
-  return isOther ? [] : said;
-}
-
-/** Returns the key of a request, or `undefined` if the request does not use the cache. */
+/**
+ * Returns the key of a request, or `undefined` if the request does not use the cache. Requests with
+ * the same content for the model have the same key. Ids, dates and log metadata of messages do not
+ * count, and the order of tools does not count. The key is a SHA-256 hash as hex. If the platform
+ * has no `crypto.subtle` (pages without HTTPS), the key is the text of the request. Rejects if the
+ * options are not JSON.
+ */
 async function keyOf(
-  model: ChatModel,
+  { provider, modelId }: ChatModel,
   request: ModelRequest,
   run: RunInfo | undefined,
   { scope = () => '', maxTemperature = 0 }: ResponseCacheOptions,
 ): Promise<string | undefined> {
-  if ((request.temperature ?? Infinity) > maxTemperature) return undefined;
+  const { messages, tools, ...options } = request;
+  if ((options.temperature ?? Infinity) > maxTemperature) return undefined;
   const within = scope(run, request);
-  return typeof within === 'string' ? responseKey(model, request, within) : undefined;
+  if (typeof within !== 'string') return undefined;
+  const named = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const text = sortedJson([1, within, provider, modelId, conversation(messages), named, options]);
+  const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
+  return subtle ? digest(text) : text;
 }
 
 /** Finish reasons of different providers for a complete reply. */
@@ -195,24 +189,6 @@ function unpaid(delta: ModelDelta): ModelDelta {
     usage: { inputTokens: 0, outputTokens: 0 },
     metadata: { ...delta.metadata, cached: true },
   };
-}
-
-/**
- * Returns a key for a request. Requests with the same content for the model have the same key. Ids,
- * dates and log metadata of messages do not count, and the order of tools does not count. The key
- * is a SHA-256 hash as hex. If the platform has no `crypto.subtle` (pages without HTTPS), the key
- * is the text of the request. Rejects if the options are not JSON.
- */
-async function responseKey(
-  model: ChatModel,
-  { messages, tools, ...options }: ModelRequest,
-  scope: string,
-): Promise<string> {
-  const named = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const { provider, modelId } = model;
-  const text = sortedJson([1, scope, provider, modelId, conversation(messages), named, options]);
-  const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
-  return subtle ? digest(text) : text;
 }
 
 /** Replaces the ids of tool calls with numbers, because each reply has new ids. */

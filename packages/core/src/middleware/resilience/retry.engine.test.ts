@@ -6,9 +6,8 @@ import { userMessage, textOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import type { Retry } from './backoff.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
-import { retry, type RetryOptions } from './retry.ts';
+import { retry, type Retry, type RetryOptions } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
 const busy = (details = {}): AgentError =>

@@ -7,7 +7,7 @@ import { tool, type ToolContext } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 import { toolError, type ToolErrorOptions } from './tool-error.ts';
-import { toolRetry } from './tool-retry.ts';
+import { toolRetry } from './retry.ts';
 
 function setUp(
   work: (context: ToolContext) => unknown,

@@ -2,8 +2,7 @@ import { AgentError, messageOf, checkFields, checkOptions } from '../../error/ag
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
-import { withExecute, isResult, type ToolCall } from '../../tool/tool-call.ts';
-import type { ToolContext } from '../../tool/tool.ts';
+import { withExecute, isResult } from '../../tool/tool-call.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 
 /** The tool call that failed. */
@@ -51,11 +50,23 @@ export function toolError(options: ToolErrorOptions = {}): Middleware {
     wrapTool: (next) => async (call) => {
       const { name } = call.tool;
       if (name === outputToolName || (tools && !tools.includes(name))) return next(call);
-      const seen: Seen = {};
-      const outcome = await next(watched(call, seen));
+      const seen: { signal?: AbortSignal; thrown?: unknown } = {};
+      const watched = withExecute(call, async (execute, input, context) => {
+        seen.signal = context.signal;
+        delete seen.thrown;
+        try {
+          return await execute(input, context);
+        } catch (error) {
+          seen.thrown = error;
+          throw error;
+        }
+      });
+      const outcome = await next(watched);
       if (!isResult(outcome) || outcome.state !== 'error') return outcome;
       const said = outputText(outcome.output).replace(/^Error: /, '');
-      const error = errorOf(seen) ?? new AgentError('TOOL_ERROR', said);
+      // After a timeout, an error that the tool throws later is only a consequence.
+      const cause = seen.signal?.aborted ? seen.signal.reason : seen.thrown;
+      const error: unknown = cause ?? new AgentError('TOOL_ERROR', said);
       const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
       let output: string | undefined;
       try {
@@ -72,32 +83,6 @@ export function toolError(options: ToolErrorOptions = {}): Middleware {
       throw new AgentError('TOOL_ERROR', messageOf(error), { cause: error });
     },
   };
-}
-
-interface Seen {
-  thrown?: { readonly error: unknown };
-  context?: ToolContext;
-}
-
-function watched(call: ToolCall, seen: Seen): ToolCall {
-  return withExecute(call, async (run, input, context) => {
-    seen.context = context;
-    delete seen.thrown;
-    try {
-      return await run(input, context);
-    } catch (error) {
-      seen.thrown = { error };
-      throw error;
-    }
-  });
-}
-
-/**
- * Returns the error of a failed tool call. After a timeout, returns the signal's reason: an error
- * that the tool throws later is only a consequence.
- */
-function errorOf({ context, thrown }: Seen): unknown {
-  return context?.signal.aborted ? context.signal.reason : thrown?.error;
 }
 
 function usual(error: unknown): string {

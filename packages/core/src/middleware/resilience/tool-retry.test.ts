@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf } from '../../message/msg.ts';
-import type { Retry } from './backoff.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolRetry, type ToolRetryOptions } from './tool-retry.ts';
+import { toolRetry, type Retry, type ToolRetryOptions } from './retry.ts';
 
 const marked = new AgentError('INTERNAL', 'busy', {
   retryable: true,

@@ -15,26 +15,18 @@ export interface Attempt {
   readonly request: ModelRequest;
 }
 
-export interface TryOptions {
-  readonly first: Attempt;
-  readonly context: ModelContext;
-  /** Reason of the `reset` delta that the reader gets. */
-  readonly reason: string;
-  /** Returns the next attempt after a failure, or `undefined` if the failure is final. */
-  next(failed: FailedRequest): Promise<Attempt | undefined>;
-}
-
 /**
- * Returns one reply from several tries. If the reader has received deltas of a failed try, a
- * `reset` delta comes right before the first deltas of the next try. The token usage of failed
- * tries is added to the usage of the reply.
+ * Returns one reply from several tries. `next` returns the next attempt after a failure, or
+ * `undefined` if the failure is final. If the reader has received deltas of a failed try, a `reset`
+ * delta with the reason comes right before the first deltas of the next try. The token usage of
+ * failed tries is added to the usage of the reply.
  */
-export async function* tryInTurn({
-  first,
-  context,
-  reason,
-  next,
-}: TryOptions): AsyncGenerator<readonly ModelDelta[], void> {
+export async function* tryInTurn(
+  first: Attempt,
+  context: ModelContext,
+  reason: string,
+  next: (failed: FailedRequest) => Promise<Attempt | undefined>,
+): AsyncGenerator<readonly ModelDelta[], void> {
   let current = first;
   let spent: Usage | undefined;
   let begun = false;

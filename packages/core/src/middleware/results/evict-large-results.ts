@@ -7,9 +7,11 @@ import { arc } from '../../tokens/arc-profile.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { LargeResultStore } from './large-result-store.ts';
+import { keyPrefix } from '../../memory/store/storage-keys.ts';
+import { joinValue, splitValue } from '../../memory/store/split-value.ts';
+import { isRecord, parseJson, type JsonObject } from '../../message/json.ts';
+import { RecentMap } from '../../state/recent-map.ts';
 import { startOf } from '../../message/text.ts';
-import type { JsonObject } from '../../message/json.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 
@@ -63,7 +65,7 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   checkOptions('evictLargeResults()', options, optionFields);
   const parts = 'features:object get,getMany,setMany,delete,keys:function';
   checkFields('evictLargeResults(): store', options.store, parts);
-  const { maxTokens = usualTokens, exclude = [], profile = arc, onError } = options;
+  const { maxTokens = 20_000, headLines = 10, exclude = [], profile = arc, onError } = options;
   const store = new LargeResultStore(options.store);
   const kept = [readToolName, ...exclude];
   const evict = async (event: EventOf<'post-acting'>) => {
@@ -77,7 +79,13 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
       reportFailure('A large result stays in the conversation:', onError, failure);
       return undefined;
     }
-    return { ...event, result: withText(result, shorten(text, toolUse.id, options)) };
+    const lines = linesOf(text);
+    const first = lines.slice(0, headLines);
+    const head = first.slice(0, fitting(first, maxTokens, profile));
+    const size = `It has ${lines.length} lines; these are the first ${head.length}.`;
+    const more = `Read more with ${readToolName}, id "${toolUse.id}".`;
+    head.push(`[This result is too long to show. ${size} ${more}]`);
+    return { ...event, result: withText(result, head.join('\n')) };
   };
   return {
     name: 'evictLargeResults',
@@ -100,21 +108,6 @@ const optionFields =
   'store maxTokens:count|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? ' +
   'onError:function|?';
 
-function shorten(
-  text: string,
-  id: string,
-  { headLines = 10, maxTokens = usualTokens, profile = arc }: EvictLargeResultsOptions,
-): string {
-  const lines = linesOf(text);
-  const first = lines.slice(0, headLines);
-  const head = first.slice(0, fitting(first, maxTokens, profile));
-  const size = `It has ${lines.length} lines; these are the first ${head.length}.`;
-  const more = `Read more with ${readToolName}, id "${id}".`;
-  return [...head, `[This result is too long to show. ${size} ${more}]`].join('\n');
-}
-
-const usualTokens = 20_000;
-
 const readToolName = 'read_result';
 
 /**
@@ -133,7 +126,7 @@ function readResultTool(store: LargeResultStore, maxTokens: number, profile: Tok
       const text = await store.read(sessionId, id);
       if (text === undefined) throw new AgentError('NOT_FOUND', `There is no result "${id}".`);
       const lines = linesOf(text);
-      const found = query === undefined ? undefined : findLines(lines, query);
+      const found = query ? findLines(lines, query) : undefined;
       const all = found ?? [...lines.keys()];
       const numbers = all.filter((index) => index + 1 >= from);
       const shown = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
@@ -147,31 +140,23 @@ function readResultTool(store: LargeResultStore, maxTokens: number, profile: Tok
   });
 }
 
-interface ReadInput {
-  readonly id: string;
-  readonly from: number | undefined;
-  readonly lines: number | undefined;
-  readonly query: string | undefined;
-}
-
 /**
  * Reads the arguments of the tool call. Some models send `null` or `""` for omitted fields, and
  * numbers as text. Throws `INVALID_INPUT`, and the model gets the message.
  */
-function readInput(input: unknown): ReadInput {
+function readInput(input: unknown) {
   const given = Object(input) as Readonly<Record<string, unknown>>;
   const numberOf = (key: string): number | undefined => {
-    const value = given[key] ?? undefined;
-    if (value === undefined || value === '') return undefined;
+    const value = given[key] ?? '';
+    if (value === '') return undefined;
     const number = Number(value);
     if (Number.isInteger(number) && number >= 1) return number;
     throw invalidInput(`${key}: a whole number of 1 or more`);
   };
-  const { id, query } = given;
+  const { id, query = '' } = given;
   if (typeof id !== 'string') throw invalidInput('id: the id of the result, a string');
-  if (typeof (query ?? '') !== 'string') throw invalidInput('query: a text');
-  const text = (query as string | null | undefined) || undefined;
-  return { id, from: numberOf('from'), lines: numberOf('lines'), query: text };
+  if (typeof query !== 'string' && query !== null) throw invalidInput('query: a text');
+  return { id, from: numberOf('from'), lines: numberOf('lines'), query };
 }
 
 const fields: JsonObject = {
@@ -225,4 +210,69 @@ function fitting(texts: readonly string[], maxTokens: number, profile: TokenProf
 /** Normalizes case and character width, so that texts that look the same compare equal. */
 function fold(text: string): string {
   return text.normalize('NFKC').toLowerCase();
+}
+
+/**
+ * Maximum number of sessions whose keys are remembered, because a server can have many sessions.
+ * For other sessions, `delete` uses only the store's list of keys.
+ */
+const maxSessions = 1_000;
+
+/**
+ * Texts of results, by session and tool call. A text that is longer than the store's maximum value
+ * size is split into several values.
+ */
+class LargeResultStore {
+  readonly #store: KeyValueStore;
+  /**
+   * Keys that this process has written, by session. They are needed because the key list of an
+   * eventually consistent store may be out of date.
+   */
+  readonly #written: RecentMap<string, Set<string>> = new RecentMap(maxSessions);
+
+  constructor(store: KeyValueStore) {
+    this.#store = store;
+  }
+
+  async write(sessionId: string, toolUseId: string, text: string): Promise<void> {
+    const key = keyOf(sessionId, toolUseId);
+    const values = splitValue(JSON.stringify({ v: 1, text }), this.#store.features.maxValueBytes);
+    const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
+    const whole = [key, JSON.stringify({ v: 1, pieces: values.length })] as const;
+    // The value under `key` is written last: if it exists, all pieces exist too.
+    const entries = values[1] ? [...pieces, whole] : [[key, values[0]!] as const];
+    const written = this.#written.get(sessionId) ?? new Set();
+    this.#written.set(sessionId, written);
+    for (const [name] of entries) written.add(name);
+    await this.#store.setMany(entries);
+  }
+
+  /** Returns a text, or `undefined` if the text or a piece of it is missing. */
+  async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
+    const key = keyOf(sessionId, toolUseId);
+    let value = parseJson((await this.#store.get(key)) ?? '');
+    const pieces = isRecord(value) ? value['pieces'] : undefined;
+    if (typeof pieces === 'number') {
+      const names = Array.from({ length: pieces }, (_, index) => `${key}:${index}`);
+      const found = await this.#store.getMany(names);
+      if (found.size < pieces) return undefined;
+      value = parseJson(joinValue(names.map((name) => found.get(name)!)));
+    }
+    const text = isRecord(value) ? value['text'] : undefined;
+    return typeof text === 'string' ? text : undefined;
+  }
+
+  async delete(sessionId: string): Promise<void> {
+    const listed = await this.#store.keys(keyOf(sessionId, ''));
+    await this.#store.delete([...new Set([...listed, ...(this.#written.get(sessionId) ?? [])])]);
+    this.#written.delete(sessionId);
+  }
+}
+
+/**
+ * Returns the key of a text. The same store may hold the session log; keys of the log begin with
+ * `s:`.
+ */
+function keyOf(sessionId: string, toolUseId: string): string {
+  return `${keyPrefix.result}${encodeURIComponent(sessionId)}:${encodeURIComponent(toolUseId)}`;
 }

@@ -10,12 +10,12 @@ import type { ToolResult, Msg } from '../../message/msg.ts';
 import { fence } from '../../message/fence.ts';
 import { isRecord, parseJson, type JsonObject } from '../../message/json.ts';
 import { asOwn } from '../../message/metadata.ts';
+import { memoize } from '../../model/formatter.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool } from '../../tool/tool.ts';
-import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
+import { addToSystemPrompt } from '../../agent/run-context.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { isNext } from '../../agent/next.ts';
-import { perRun } from '../../agent/per-run.ts';
 
 /** One entry of a to-do list. */
 export interface Todo {
@@ -45,16 +45,8 @@ export interface TodoListOptions {
 export function todoList(options: TodoListOptions = {}): Middleware {
   checkOptions('todoList()', options, 'prompt:string|? description:string|?');
   const { prompt = usualPrompt, description = usualDescription } = options;
-  const readOf = perRun((): { last?: Msg | undefined; list?: List | undefined } => ({}));
-  /** Returns the newest list. Reads only the messages that are new since the last call. */
-  const newestIn = (context: RunContext): List | undefined => {
-    const read = readOf(context);
-    const { messages } = context;
-    const from = read.last ? messages.lastIndexOf(read.last) + 1 : 0;
-    read.list = listOf(messages.slice(from)) ?? read.list;
-    read.last = messages.at(-1);
-    return read.list;
-  };
+  // The same object each time, so that the tokens of the list's message are counted once.
+  const listOf = memoize(toList);
   return {
     name: 'todoList',
     tools: [
@@ -78,7 +70,8 @@ export function todoList(options: TodoListOptions = {}): Middleware {
       return next(input);
     },
     wrapRequest: (next) => async (draft, context) => {
-      const list = newestIn(context);
+      const result = newestIn(context.messages);
+      const list = result && listOf(result);
       if (!list?.todos.some(({ status }) => status !== 'completed')) return next(draft);
       const addedLater = [...draft.addedLater, list.message];
       const made = await next({ ...draft, addedLater });
@@ -93,34 +86,32 @@ export function todoList(options: TodoListOptions = {}): Middleware {
 
 /** Returns the newest list of a conversation, or an empty list. */
 export function todosOf(messages: readonly Msg[]): readonly Todo[] {
-  return listOf(messages)?.todos ?? [];
+  const result = newestIn(messages);
+  return result ? toList(result).todos : [];
 }
 
 interface List {
   readonly todos: readonly Todo[];
   readonly toolUseId: string;
-  /**
-   * Message with the list for the model. It is the same object each time, so that its tokens are
-   * counted once.
-   */
+  /** Message with the list for the model. */
   readonly message: Msg;
 }
 
 const toolName = 'write_todos';
 
-function listOf(messages: readonly Msg[]): List | undefined {
-  const newest = messages.findLast((message) => toolResultsOf(message).some(readTodoResult));
-  return newest && toListMessage(toolResultsOf(newest).findLast(readTodoResult)!);
+/** Returns the newest result with a list. */
+function newestIn(messages: readonly Msg[]): ToolResult | undefined {
+  return messages.flatMap(toolResultsOf).findLast(todosIn);
 }
 
-function readTodoResult({ name, state, output }: ToolResult): readonly Todo[] | undefined {
+function todosIn({ name, state, output }: ToolResult): readonly Todo[] | undefined {
   const isList = name === toolName && state === 'success';
   return isList ? readTodos(parseJson(outputText(output))) : undefined;
 }
 
-function toListMessage(result: ToolResult): List {
+function toList(result: ToolResult): List {
   const { toolUseId } = result;
-  const todos = readTodoResult(result)!;
+  const todos = todosIn(result)!;
   const lines = todos.map(({ status, content }) => `- [${status}] ${content}`).join('\n');
   const text = `Your to-do list as it stands now.\n${fence('todo_list', lines)}`;
   const message = createMessage('user', text, { id: `todos-${toolUseId}`, now: () => 0 });
