@@ -18,8 +18,8 @@ export interface Attempt {
 /**
  * Returns one reply from several tries. `next` returns the next attempt after a failure, or
  * `undefined` if the failure is final. If the reader has received deltas of a failed try, a `reset`
- * delta with the reason comes right before the first deltas of the next try. The token usage of
- * failed tries is added to the usage of the reply.
+ * delta comes right before the first deltas of the next try. The token usage of failed tries is
+ * added to the usage of the reply.
  */
 export async function* tryInTurn(
   first: Attempt,
