@@ -78,7 +78,7 @@ test('a feature may not import another feature, except what the list names', () 
   const policy = '../approval/approval-policy.ts';
   expect(check(agentTool, `import { mayAsk } from '${policy}';`)).toEqual([]);
   const parsed = '../text-protocol/parsed-reply.ts';
-  expect(check(reflexion, `import type { Reflect } from '${parsed}';`)).toEqual([]);
+  expect(check(reflexion, `import type { CheckAnswer } from '${parsed}';`)).toEqual([]);
   expect(check(reflexion, `import { reflect } from '${parsed}';`)).toHaveLength(1);
 });
 

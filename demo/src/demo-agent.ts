@@ -1,6 +1,6 @@
 import { ReActAgent, type ChatModel, type Memory, type ToolSet } from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
-import { patchToolCalls, todoList } from '@isoloop/core/middleware';
+import { closeOpenCalls, todoList } from '@isoloop/core/middleware';
 import { inspected } from '@isoloop/core/observe';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { joinTools } from '@isoloop/core/tools';
@@ -56,7 +56,7 @@ export function demoAgent(options: DemoAgentOptions): ReActAgent {
       }),
       // If a tab closes during a tool call, the call stays open. This middleware closes such calls;
       // without it, the agent would refuse the next question.
-      patchToolCalls(),
+      closeOpenCalls(),
       todoList(),
       // The browser's model calls no tools by itself, so it writes its calls as text.
       ...(model.features.tools ? [] : [textToolCalls()]),

@@ -1,4 +1,4 @@
-import { patchToolCalls } from '@isoloop/core/middleware';
+import { closeOpenCalls } from '@isoloop/core/middleware';
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -114,7 +114,7 @@ test('an agent rejects new questions and wrong decisions while tool calls are op
     model,
     tools: [askUser],
     memory: new InMemoryMemory(await agent.messages()),
-    use: [patchToolCalls()],
+    use: [closeOpenCalls()],
   });
   expect((await forgiving.call('Never mind.')).text).toBe('Never mind.');
 });

@@ -4,7 +4,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region attachments
 import { ReActAgent, tool, userMessage } from '@isoloop/core';
 import { attachment } from '@isoloop/core/prompt';
-import { toolMedia } from '@isoloop/core/middleware';
+import { showToolMedia } from '@isoloop/core/middleware';
 // #endregion
 import { textOf, toolResultsOf } from '@isoloop/core';
 
@@ -31,7 +31,7 @@ test('attachments become images and files, and tools return media', async () => 
     name: 'assistant',
     model,
     tools: [screenshot],
-    use: [toolMedia()],
+    use: [showToolMedia()],
   });
   await agent.call(
     userMessage([

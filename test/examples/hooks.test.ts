@@ -1,4 +1,4 @@
-import { patchToolCalls } from '@isoloop/core/middleware';
+import { closeOpenCalls } from '@isoloop/core/middleware';
 import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -219,7 +219,7 @@ test('the table of the page about hooks lists all events and which of them hooks
         },
       },
       ...hooks,
-      patchToolCalls(),
+      closeOpenCalls(),
     ],
     tools: [echo, external],
     limits: { iterations: 1 },

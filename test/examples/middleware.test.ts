@@ -10,10 +10,10 @@ import { Agent } from '@isoloop/core/kernel';
 import { approvals, steering } from '@isoloop/core/middleware';
 // #endregion
 // #region tool-failures
-import { patchToolCalls, toolError } from '@isoloop/core/middleware';
+import { closeOpenCalls, toolError } from '@isoloop/core/middleware';
 // #endregion
 // #region tool-emulation
-import { toolEmulation } from '@isoloop/core/middleware';
+import { emulateTools } from '@isoloop/core/middleware';
 // #endregion
 // #region todo-list
 import { todoList, todosOf } from '@isoloop/core/middleware';
@@ -87,7 +87,7 @@ test('the kernel alone takes the parts that it needs', async () => {
   );
 });
 
-test('toolError() and patchToolCalls() set the result texts of failed and open tool calls', async () => {
+test('toolError() and closeOpenCalls() set the result texts of failed and open tool calls', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'print' }] },
     'Off.',
@@ -118,7 +118,7 @@ test('toolError() and patchToolCalls() set the result texts of failed and open t
           `${name} is not available now (${String(error)}). Try something else.`,
         rethrow: isFatal, // these errors end the call with TOOL_ERROR
       }),
-      patchToolCalls(),
+      closeOpenCalls(),
     ],
   });
   await agent.call('Print it');
@@ -132,7 +132,7 @@ test('toolError() and patchToolCalls() set the result texts of failed and open t
   ]);
 });
 
-test('toolEmulation() imitates a tool with a model', async () => {
+test('emulateTools() imitates a tool with a model', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'pay', input: { amount: 5 } }] },
     'Paid.',
@@ -145,7 +145,7 @@ test('toolEmulation() imitates a tool with a model', async () => {
     name: 'rehearsing',
     model,
     tools: [pay],
-    use: [toolEmulation({ model: small, tools: ['pay'], onFailure: 'error' })], // does not pay
+    use: [emulateTools({ model: small, tools: ['pay'], onFailure: 'error' })], // does not pay
   });
   await rehearsing.call('Pay the bill');
   // #endregion

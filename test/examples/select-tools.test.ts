@@ -3,7 +3,7 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region select-tools
 import { ReActAgent } from '@isoloop/core';
-import { byKeyword, bySimilarity, selectTools } from '@isoloop/core/tools';
+import { byCategory, bySimilarity, selectTools } from '@isoloop/core/tools';
 // #endregion
 // #region select-by-model
 import { byModel, byWords } from '@isoloop/core/tools';
@@ -42,7 +42,7 @@ test('selectTools() sends fewer tools per request', async () => {
     name: 'assistant',
     model,
     tools,
-    use: [selectTools({ by: byKeyword(categories), maxTools: 20 })],
+    use: [selectTools({ by: byCategory(categories), maxTools: 20 })],
   });
   await agent.call('안나에게 메일을 보내 줘'); // sends mail_send and clock
   await agent.call('How are you?'); // no category fits: sends all tools

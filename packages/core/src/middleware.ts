@@ -68,8 +68,8 @@ export { partsOf, presetOf } from './agent/use-list.ts';
 export type { ModelReply, ToEvent } from './agent/step/read-reply.ts';
 export { approvals, type ApprovalsOptions } from './middleware/approval/approvals.ts';
 export type { ApprovalRule } from './middleware/approval/approval-rules.ts';
-export { patchToolCalls } from './middleware/approval/patch-tool-calls.ts';
-export type { PatchToolCallsOptions } from './middleware/approval/patch-tool-calls.ts';
+export { closeOpenCalls } from './middleware/approval/close-open-calls.ts';
+export type { CloseOpenCallsOptions } from './middleware/approval/close-open-calls.ts';
 export { evictLargeResults } from './middleware/results/evict-large-results.ts';
 export type {
   EvictLargeResultsOptions,
@@ -88,7 +88,7 @@ export { toolCallLimit, type ToolCallLimitOptions } from './middleware/limits/ca
 export { parallelIds, reactMemory } from './preset/oxygent-fields.ts';
 export { positionHooks, type PositionHook } from './preset/position-hooks.ts';
 export { reflexion, type ReflexionOptions } from './middleware/resilience/reflexion.ts';
-export type { Reflect, ReplyContext } from './middleware/text-protocol/parsed-reply.ts';
+export type { CheckAnswer, ReplyContext } from './middleware/text-protocol/parsed-reply.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
 export type {
   CircuitBreaker,
@@ -113,13 +113,13 @@ export type {
 export { reuseCalls, type ReuseCallsOptions } from './middleware/results/reuse-calls.ts';
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
-export { toolEmulation, type ToolEmulationOptions } from './middleware/results/tool-emulation.ts';
+export { emulateTools, type EmulateToolsOptions } from './middleware/results/emulate-tools.ts';
 export { toolError } from './middleware/resilience/tool-error.ts';
 export type { FailedTool, ToolErrorOptions } from './middleware/resilience/tool-error.ts';
 export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';
-export { toolMedia } from './model/tool-media.ts';
+export { showToolMedia } from './model/show-tool-media.ts';
 export { withExecute, isResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
 export type {
   Prepared,

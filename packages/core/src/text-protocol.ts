@@ -3,7 +3,7 @@ export { parseToolCalls, type ParseContext } from './middleware/text-protocol/pa
 export type {
   ParsedReply,
   ParseReply,
-  Reflect,
+  CheckAnswer,
   ReplyContext,
   TextCall,
 } from './middleware/text-protocol/parsed-reply.ts';

@@ -1,6 +1,6 @@
 export type { ChildAgent, ChildFactory, ChildSession } from './middleware/agent-tool/agent-tool.ts';
 export type { Schema, Validation, StandardSchema } from './schema/schema.ts';
-export { byKeyword, type ToolCategory } from './middleware/selection/by-keyword.ts';
+export { byCategory, type ToolCategory } from './middleware/selection/by-category.ts';
 export { byModel, type ByModelOptions } from './middleware/selection/by-model.ts';
 export { bySimilarity } from './middleware/selection/by-similarity.ts';
 export type {

@@ -171,7 +171,7 @@ const entries: Readonly<Record<string, Entry>> = {
       modelCallLimit: (wrong) => middleware.modelCallLimit(given({ run: 1 }, wrong)),
       modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),
       operatorMessage: (wrong) => middleware.operatorMessage('', given({ name: 'Ann' }, wrong)),
-      patchToolCalls: (wrong) => middleware.patchToolCalls(wrong),
+      closeOpenCalls: (wrong) => middleware.closeOpenCalls(wrong),
       positionHooks: (wrong) => middleware.positionHooks([], wrong),
       reflexion: (wrong) => middleware.reflexion(wrong),
       responseCache: (wrong) => middleware.responseCache(wrong),
@@ -185,7 +185,7 @@ const entries: Readonly<Record<string, Entry>> = {
       storedResponses: (wrong) => middleware.storedResponses(store, wrong),
       todoList: (wrong) => middleware.todoList(wrong),
       toolCallLimit: (wrong) => middleware.toolCallLimit(given({ tool: 'a', run: 1 }, wrong)),
-      toolEmulation: (wrong) => middleware.toolEmulation(given({ model }, wrong)),
+      emulateTools: (wrong) => middleware.emulateTools(given({ model }, wrong)),
       toolError: (wrong) => middleware.toolError(wrong),
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
@@ -194,7 +194,7 @@ const entries: Readonly<Record<string, Entry>> = {
       'errorHints errorResult ' +
       'friendlyErrors isEnding isNewAnswer isNext isResult modelErrors nestedHooks ' +
       'nestedWraps operator partsOf ' +
-      'boundedModel parallelIds perRun runInfo presetOf reactMemory todosOf toolMedia withExecute withStream wrapModel',
+      'boundedModel parallelIds perRun runInfo presetOf reactMemory todosOf showToolMedia withExecute withStream wrapModel',
   },
   './observe': {
     exports: observe,
@@ -282,7 +282,7 @@ const entries: Readonly<Record<string, Entry>> = {
       Toolkit: (wrong) => new tools.Toolkit([], wrong),
       toolSourcing: (wrong) => tools.toolSourcing(wrong),
     },
-    others: 'byKeyword contextToken joinTools provide',
+    others: 'byCategory contextToken joinTools provide',
   },
   './unstorage': {
     exports: unstorages,

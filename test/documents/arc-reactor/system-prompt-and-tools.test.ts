@@ -8,7 +8,7 @@ import {
 } from '@isoloop/core';
 import { jsonMode } from '@isoloop/core/output';
 import { retrieval } from '@isoloop/core/recall';
-import { byKeyword, selectTools } from '@isoloop/core/tools';
+import { byCategory, selectTools } from '@isoloop/core/tools';
 import { describe, expect, test } from 'vitest';
 import { systemOf } from '../test-support.ts';
 import {
@@ -88,7 +88,7 @@ describe('the system prompt', () => {
 });
 
 describe('the tools of a request', () => {
-  const mail = byKeyword([{ keywords: ['메일'], tools: ['send_*'] }]);
+  const mail = byCategory([{ keywords: ['메일'], tools: ['send_*'] }]);
 
   test('are the local ones, then those that fit the prompt, up to the limit', async () => {
     const { agent, model } = make([calls('clock'), 'Done.'], {

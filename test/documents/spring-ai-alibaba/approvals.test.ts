@@ -7,7 +7,7 @@ import {
   tool,
   type Decision,
 } from '@isoloop/core';
-import { approvals, patchToolCalls, type PositionHook } from '@isoloop/core/middleware';
+import { approvals, closeOpenCalls, type PositionHook } from '@isoloop/core/middleware';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -147,11 +147,11 @@ describe('approvals', () => {
     expect([reason, pending[0]?.name, log]).toEqual(['suspended', 'pay', []]);
   });
 
-  test('a new message after patchToolCalls closes the pending calls and is a new agent call', async () => {
+  test('a new message after closeOpenCalls closes the pending calls and is a new agent call', async () => {
     const log: string[] = [];
     const { model, agent } = alibaba([calls('pay', 'look'), 'ok'], {
       tools: [noting(log, 'pay'), noting(log, 'look')],
-      use: [approving, patchToolCalls()],
+      use: [approving, closeOpenCalls()],
       preset: { hooks: [notingHook(log, 'h', { beforeModel: () => {}, afterModel: () => {} })] },
     });
 

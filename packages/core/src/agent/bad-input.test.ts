@@ -7,7 +7,7 @@ import { assistantMessage, userMessage, toolResultsOf } from '../message/msg.ts'
 import type { JsonObject } from '../message/json.ts';
 import { listSessions } from '../memory/list-sessions.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
 import { httpProviders } from '../../test-support/providers.ts';
 import { openai } from '../openai.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
@@ -278,10 +278,10 @@ test('gotoReasoning() rejects an invalid message', async () => {
   await expect(agent.call('x')).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
 });
 
-test('patchToolCalls() adds a missing tool result to the given memory before the model request', async () => {
+test('closeOpenCalls() adds a missing tool result to the given memory before the model request', async () => {
   const asked = assistantMessage([{ type: 'tool_use', id: 'c', name: 'noop', input: {} }]);
   const memory = new InMemoryMemory([userMessage('x'), asked]);
-  const { agent, model } = setUp(undefined, { memory, use: [patchToolCalls()] });
+  const { agent, model } = setUp(undefined, { memory, use: [closeOpenCalls()] });
   await agent.call(userMessage('y'));
   expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
   expect(historyFaults(await agent.messages())).toEqual([]);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { summarization } from '../middleware/context/summarization.ts';
-import { toolEmulation } from '../middleware/results/tool-emulation.ts';
+import { emulateTools } from '../middleware/results/emulate-tools.ts';
 import type { GenerateOptions } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { byModel } from '../middleware/selection/by-model.ts';
@@ -35,7 +35,7 @@ test.each(wrongValues)('a wrong setting is refused where it is set: %o', async (
   expect(() => agentWith(wrong)).toThrow(refused('ReActAgent'));
   const use = [[{ name: 'preset', defaults: { generate } }]];
   expect(() => new ReActAgent({ name: 'a', model, use })).toThrow(refused('ReActAgent'));
-  expect(() => toolEmulation({ model, generate })).toThrow(refused('toolEmulation()'));
+  expect(() => emulateTools({ model, generate })).toThrow(refused('emulateTools()'));
   expect(() => byModel({ model, generate })).toThrow(refused('byModel()'));
   expect(() => summarization({ generate })).toThrow(refused('summarization()'));
   const call = { code: 'INVALID_INPUT', message: `call(): ${problem}` };
@@ -47,7 +47,7 @@ test('a setting that does not exist is refused', async () => {
   const generate = { top_p: 1 } as GenerateOptions;
   const unknown = /has no option `top_p`\. It has: .*topP/;
   expect(() => agentWith(generate)).toThrow(unknown);
-  expect(() => toolEmulation({ model: new ScriptedModel([]), generate })).toThrow(unknown);
+  expect(() => emulateTools({ model: new ScriptedModel([]), generate })).toThrow(unknown);
   await expect(agentWith({}).call('Hi', generate)).rejects.toThrow(/has no option `top_p`/);
 });
 

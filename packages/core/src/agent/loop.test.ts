@@ -1,4 +1,4 @@
-import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
@@ -60,7 +60,7 @@ class Refusing extends InMemoryMemory {
 }
 
 test('tool calls that new input closes get their results before the new input', async () => {
-  const { agent } = setUp([calls('external'), 'fine'], { use: [patchToolCalls()] });
+  const { agent } = setUp([calls('external'), 'fine'], { use: [closeOpenCalls()] });
   await agent.call('go');
   await agent.call('never mind');
   expect((await agent.messages()).map(({ role }) => role)).toEqual([
@@ -74,7 +74,7 @@ test('tool calls that new input closes get their results before the new input', 
 
 test('stop() in a `post-acting` hook is ignored if the tool result only closes a tool call for new input', async () => {
   const { agent } = setUp([calls('external'), 'fine'], {
-    use: [{ on: { 'post-acting': (_event, control) => control.stop() } }, patchToolCalls()],
+    use: [{ on: { 'post-acting': (_event, control) => control.stop() } }, closeOpenCalls()],
   });
   await agent.call('go');
   expect(await agent.call('never mind')).toMatchObject({ reason: 'stop', text: 'fine' });

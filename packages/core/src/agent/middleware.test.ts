@@ -1,4 +1,4 @@
-import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
@@ -140,7 +140,7 @@ test('an input that a guard rejects leaves open tool calls unchanged', async () 
   });
   const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [noBad], {
     tools: [pay],
-    use: [patchToolCalls()],
+    use: [closeOpenCalls()],
   });
   const { pending } = await agent.call('Pay');
   expect(await agent.call('bad')).toMatchObject({ reason: 'rejected' });

@@ -1,4 +1,4 @@
-import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -264,7 +264,7 @@ test('call() rejects a decision if no tool call is open', async () => {
   });
 });
 
-test('call() rejects other input and names the open tool calls, unless patchToolCalls() closes them', async () => {
+test('call() rejects other input and names the open tool calls, unless closeOpenCalls() closes them', async () => {
   const strict = setUp([calls('guarded', 'elsewhere'), 'done']);
   await strict.agent.call('go');
   const before = await strict.agent.messages();
@@ -274,7 +274,7 @@ test('call() rejects other input and names the open tool calls, unless patchTool
   });
   expect(await strict.agent.messages()).toEqual(before);
 
-  const lenient = setUp([calls('guarded', 'elsewhere'), 'done'], { use: [patchToolCalls()] });
+  const lenient = setUp([calls('guarded', 'elsewhere'), 'done'], { use: [closeOpenCalls()] });
   await lenient.agent.call('go');
   expect((await lenient.agent.call('next')).text).toBe('done');
   expect(lenient.ran).toEqual([]);

@@ -1,4 +1,4 @@
-import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import { prepending } from '../../test-support/prepending.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
@@ -115,7 +115,7 @@ test('a typed handler gets each event before `onEvent` of the same hook', async 
             return next(draft);
           },
         },
-        patchToolCalls(),
+        closeOpenCalls(),
       ],
     },
   );

@@ -24,10 +24,10 @@ import { approvals } from './approval/approvals.ts';
 import { evictLargeResults } from './results/evict-large-results.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { metrics } from './observe/metrics.ts';
-import { patchToolCalls } from './approval/patch-tool-calls.ts';
+import { closeOpenCalls } from './approval/close-open-calls.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { todoList, todosOf } from './results/todo-list.ts';
-import { toolEmulation } from './results/tool-emulation.ts';
+import { emulateTools } from './results/emulate-tools.ts';
 import { toolError } from './resilience/tool-error.ts';
 import { toolSourcing } from './selection/tool-sourcing.ts';
 
@@ -93,7 +93,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
   const all: readonly Middleware[] = [
     toolError({ format: (error) => `It failed: ${error instanceof Error ? error.message : ''}` }),
     toolRetry({ sleep }),
-    toolEmulation({ model: small, tools: ['guess'] }),
+    emulateTools({ model: small, tools: ['guess'] }),
     todoList(),
     toolSourcing({ limit: 10 }),
     selectTools({
@@ -105,7 +105,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
       local: [],
     }),
     evictLargeResults({ store: new MemoryStore(), maxTokens: 200, headLines: 3 }),
-    patchToolCalls(),
+    closeOpenCalls(),
     approvals({ needsApproval: { pay: 'Moves money.' } }),
     piiGuard({ output: true, toolResults: true }),
     retry({ sleep, afterFirstDelta: true }),

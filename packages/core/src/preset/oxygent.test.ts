@@ -12,7 +12,11 @@ import { selectTools } from '../middleware/selection/select-tools.ts';
 import { byWords } from '../middleware/selection/by-words.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
-import type { ParsedReply, ParseReply, Reflect } from '../middleware/text-protocol/parsed-reply.ts';
+import type {
+  ParsedReply,
+  ParseReply,
+  CheckAnswer,
+} from '../middleware/text-protocol/parsed-reply.ts';
 import type { CallOptions } from './react-agent.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { jsonMode } from '../middleware/output/json-mode.ts';
@@ -749,7 +753,8 @@ test('oxygent() works with a custom protocol and with native tool calls', async 
   });
 });
 
-const finished: Reflect = (reply) => (reply.includes('TBD') ? 'Leave nothing open.' : undefined);
+const finished: CheckAnswer = (reply) =>
+  reply.includes('TBD') ? 'Leave nothing open.' : undefined;
 
 test.for<[how: string, given: OxygentOptions]>([
   ['of the preset', { reflect: finished }],

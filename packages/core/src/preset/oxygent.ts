@@ -4,13 +4,13 @@ import {
   type WeightedHistoryOptions,
 } from '../middleware/context/weighted-history.ts';
 import { checkFields, checkOptions } from '../error/agent-error.ts';
-import { toolMedia } from '../model/tool-media.ts';
+import { showToolMedia } from '../model/show-tool-media.ts';
 import { userText } from '../message/msg.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry, toolRetry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../middleware/text-protocol/parse-oxygent.ts';
 import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
-import type { ParseReply, Reflect } from '../middleware/text-protocol/parsed-reply.ts';
+import type { ParseReply, CheckAnswer } from '../middleware/text-protocol/parsed-reply.ts';
 import {
   protocolFields,
   textToolCalls,
@@ -72,7 +72,7 @@ export interface OxygentOptions extends Pick<
    * has precedence over this option. Empty answers are corrected in any case (OxyGent:
    * `func_reflexion`).
    */
-  readonly reflect?: Reflect;
+  readonly reflect?: CheckAnswer;
   /**
    * Whether a tool's result is the answer, without `Tool […] execution result:` (OxyGent:
    * `trust_mode`). Default false: only if the model adds `"trust_mode": 1` to its tool call, or the
@@ -168,7 +168,7 @@ function protocolParts({ protocol = {}, reflect: checked }: OxygentOptions): rea
   const { reflect = checked } = protocol || {};
   const checking = reflect && { reflect };
   return protocol === false
-    ? [reflexion(checking), toolMedia()]
+    ? [reflexion(checking), showToolMedia()]
     : [textToolCalls({ ...protocol, ...checking, parse: parserOf(protocol) })];
 }
 

@@ -8,7 +8,7 @@ import { springAiAlibaba } from './spring-ai-alibaba.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { HookControl } from '../event/hook.ts';
-import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
 
 const ran: string[] = [];
@@ -135,7 +135,7 @@ test('a stop without open tool calls, or a new message instead of a decision, en
   await stopped.call('go');
   expect(ran).toEqual(['before', 'after assistant']);
   ran.splice(0);
-  const agent = agentWith([call('one'), 'Done.'], { use: [patchToolCalls()] });
+  const agent = agentWith([call('one'), 'Done.'], { use: [closeOpenCalls()] });
   await agent.call('go');
   await agent.call('never mind');
   expect(ran).toEqual(['before', 'before', 'after assistant']);

@@ -1,7 +1,7 @@
 import { AgentError, agentTool, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { guardInput } from '@isoloop/core/guards';
-import { patchToolCalls } from '@isoloop/core/middleware';
+import { closeOpenCalls } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
@@ -281,10 +281,10 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: patchToolCalls() still closes calls that wait for something else',
+  '%s: closeOpenCalls() still closes calls that wait for something else',
   async (place) => {
     const both = calls(['c1', 'pay'], ['c2', 'color', {}]);
-    const use = [patchToolCalls()];
+    const use = [closeOpenCalls()];
     const bound = boundEndpoint(place, [both, 'Tea.'], { tools: [pay, color], use });
     const chat = bound.chat();
     await chat.sendMessage({ text: 'Pay and paint' });

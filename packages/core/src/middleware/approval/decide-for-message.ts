@@ -22,7 +22,7 @@ export interface DecideForMessageOptions {
  * instead of deciding. Pass them to the agent call as `options.decisions`. Tool calls that wait for
  * approval are rejected, unless `given` has a decision about them. Returns an empty list if a tool
  * call waits for something else. The agent then refuses the message, or closes the tool calls
- * (`patchToolCalls`).
+ * (`closeOpenCalls`).
  */
 export async function decideForMessage(
   { memory, tools, status }: Pick<Agent, 'memory' | 'tools' | 'status'>,

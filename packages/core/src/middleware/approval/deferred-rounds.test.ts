@@ -14,7 +14,7 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
-import { patchToolCalls } from './patch-tool-calls.ts';
+import { closeOpenCalls } from './close-open-calls.ts';
 
 const needsApproval = { pay: true, mail: true } as const;
 const asked = (...names: readonly string[]): ScriptedReply => ({
@@ -239,7 +239,7 @@ test('an abort while `decide` waits closes all tool calls of the reply', async (
 });
 
 test('a new message instead of the decision closes all tool calls of the reply', async () => {
-  const { agent, ran } = setUp([asked('read', 'pay'), 'Fine.'], {}, { use: [patchToolCalls()] });
+  const { agent, ran } = setUp([asked('read', 'pay'), 'Fine.'], {}, { use: [closeOpenCalls()] });
   await agent.call('go');
   expect((await agent.call('never mind')).text).toBe('Fine.');
   expect(ran()).toEqual([]);

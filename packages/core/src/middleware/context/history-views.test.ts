@@ -1,4 +1,4 @@
-import { patchToolCalls } from '../approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { jsonMode } from '../output/json-mode.ts';
@@ -105,7 +105,7 @@ test('successfulTurns() keeps a turn that succeeded after a failure, and omits a
   const replies = [call, down, 'Answered after all.', call, 'Last.'];
   const { agent, lastSeen } = setUp(replies, successfulTurns(), {
     tools: [tool({ name: 'look', description: '', input: {} })],
-    use: [patchToolCalls()],
+    use: [closeOpenCalls()],
   });
   const { pending } = await agent.call('waits');
   await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'result', output: 'found' }], {

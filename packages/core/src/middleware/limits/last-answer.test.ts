@@ -1,4 +1,4 @@
-import { patchToolCalls } from '../approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { AgentError } from '../../error/agent-error.ts';
@@ -191,7 +191,7 @@ test('new input at the limit closes open tool calls before the summary request',
   const { agent, model } = setUp(['in short'], {
     limits,
     memory: memory.agent.memory,
-    use: [patchToolCalls()],
+    use: [closeOpenCalls()],
   });
   expect((await agent.call('forget it')).reason).toBe('max-iterations');
   expect(requestFaults(model.requests[0]!.messages)).toEqual([]);

@@ -1,4 +1,4 @@
-import { patchToolCalls } from '../approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { context, SpanStatusCode, trace, type HrTime } from '@opentelemetry/api';
 import {
   BasicTracerProvider,
@@ -198,7 +198,7 @@ test('a failure sets the error of its span, and all spans end', async () => {
 test('the spans of a call that waits for an approval, and of a call whose reader leaves, end', async () => {
   const { agent, spans } = setUp(
     [{ toolCalls: [{ name: 'pay' }] }, { text: 'Half ', hang: true }],
-    { use: [patchToolCalls()] },
+    { use: [closeOpenCalls()] },
   );
   await agent.call('go');
   expect(spans().map(({ name }) => name)).toEqual([

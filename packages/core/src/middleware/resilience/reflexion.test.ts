@@ -7,7 +7,7 @@ import { textOf, type Msg } from '../../message/msg.ts';
 import { structured } from '../output/structured.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import type { Reflect } from '../text-protocol/parsed-reply.ts';
+import type { CheckAnswer } from '../text-protocol/parsed-reply.ts';
 import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
 import { tool } from '../../tool/tool.ts';
 import { reflexion } from './reflexion.ts';
@@ -15,11 +15,12 @@ import { retry } from './retry.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 const looks = { text: 'TBD', toolCalls: [{ name: 'look' }] };
-const finished: Reflect = (reply) => (reply.includes('TBD') ? 'Leave nothing open.' : undefined);
+const finished: CheckAnswer = (reply) =>
+  reply.includes('TBD') ? 'Leave nothing open.' : undefined;
 
 function setUp(
   replies: readonly ScriptedReply[],
-  reflect?: Reflect,
+  reflect?: CheckAnswer,
   { use = [], ...options }: Partial<AgentOptions> = {},
 ) {
   const model = new ScriptedModel(replies);
@@ -186,7 +187,7 @@ test.each(['native', 'text'] as const)(
         ? { text: 'Here.', toolCalls: [{ name: 'generate_response', input: { n } }] }
         : `Here. {"tool_name":"generate_response","arguments":{"n":${n}}}`;
     const seen: string[] = [];
-    const reflect: Reflect = (reply, { replyIs }) => {
+    const reflect: CheckAnswer = (reply, { replyIs }) => {
       seen.push(`${replyIs} ${reply}`);
       return reply.includes('1') ? 'n must not be 1.' : undefined;
     };
@@ -208,7 +209,7 @@ test.each(['native', 'text'] as const)(
 
 test('if the check rejects a structured value, the other tool calls of the reply do not run', async () => {
   const value = (n: number) => ({ name: 'generate_response', input: { response: [n] } });
-  const one: Reflect = (reply) => (reply === '{"response":[1]}' ? 'Not 1.' : undefined);
+  const one: CheckAnswer = (reply) => (reply === '{"response":[1]}' ? 'Not 1.' : undefined);
   const { agent } = setUp(
     [{ toolCalls: [value(1), { name: 'look' }] }, { toolCalls: [value(2)] }],
     one,

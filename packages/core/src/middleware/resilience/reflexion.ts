@@ -1,7 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import { corrections } from '../text-protocol/corrections.ts';
-import type { Reflect } from '../text-protocol/parsed-reply.ts';
+import type { CheckAnswer } from '../text-protocol/parsed-reply.ts';
 
 /** Your check of answers for `reflexion()`. */
 export interface ReflexionOptions {
@@ -9,7 +9,7 @@ export interface ReflexionOptions {
    * Checks each answer. A returned text is sent to the model as a correction. Empty answers are
    * corrected in any case. Default: only empty answers are corrected.
    */
-  readonly reflect?: Reflect;
+  readonly reflect?: CheckAnswer;
 }
 
 /**

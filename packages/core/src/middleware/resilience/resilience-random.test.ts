@@ -1,4 +1,4 @@
-import { patchToolCalls } from '../approval/patch-tool-calls.ts';
+import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import type { Span, Tracer } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
@@ -144,7 +144,7 @@ function world(seed: number) {
         name: 'x',
         model: listened[0]!,
         tools: [step],
-        use: [...extensions, patchToolCalls()],
+        use: [...extensions, closeOpenCalls()],
         limits: { iterations: 4 },
       }),
   );

@@ -7,7 +7,7 @@ import type { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf, userMessage } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { byModel } from './by-model.ts';
-import { byKeyword, type ToolCategory } from './by-keyword.ts';
+import { byCategory, type ToolCategory } from './by-category.ts';
 import { bySimilarity } from './by-similarity.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { todoList } from '../results/todo-list.ts';
@@ -183,7 +183,7 @@ test('selects once per question, in however many requests, and again for an inje
 });
 
 test('a correction that the loop asks for does not change the selection', async () => {
-  const by = byKeyword([
+  const by = byCategory([
     { keywords: ['mail'], tools: ['mail'] },
     { keywords: ['answer'], tools: ['faq'] },
   ]);
@@ -443,8 +443,8 @@ test.each<[question: string, chosen: readonly string[]]>([
   ['明天有什么日程', calendar],
   ['Put the mail into my calendar', ['send_mail', 'read_mail', 'cal_add', 'cal_list', 'clock']],
   ['What time is it?', offered],
-])('byKeyword() selects by the question: %s', async (question, chosen) => {
-  expect(await chosenBy(byKeyword(categories), question, offered)).toEqual(chosen);
+])('byCategory() selects by the question: %s', async (question, chosen) => {
+  expect(await chosenBy(byCategory(categories), question, offered)).toEqual(chosen);
 });
 
 test.each<[pattern: string, chosen: readonly string[]]>([
@@ -456,7 +456,7 @@ test.each<[pattern: string, chosen: readonly string[]]>([
   ['none_*', []],
 ])('%s selects the same tools in every option that takes names', async (pattern, chosen) => {
   const rest = { keywords: ['never said'], tools: ['*'] };
-  const by = byKeyword([{ keywords: ['go'], tools: [pattern] }, rest]);
+  const by = byCategory([{ keywords: ['go'], tools: [pattern] }, rest]);
   expect(await chosenBy(by, 'go', offered)).toEqual(chosen);
   const tools = offered.map((name) => own(name));
   const local = setUp(['ok'], tools, { by: () => [], local: [pattern] });
@@ -576,21 +576,21 @@ test.each<[make: () => unknown, words: string]>([
     'toolSourcing(): alwaysInclude has the pattern "a *"',
   ],
   [
-    () => byKeyword([{ keywords: ['mail'], tools: ['mail.*'] }]),
-    'byKeyword() has the pattern "mail.*"',
+    () => byCategory([{ keywords: ['mail'], tools: ['mail.*'] }]),
+    'byCategory() has the pattern "mail.*"',
   ],
-  [() => byKeyword({} as never), 'byKeyword(): categories must be an array'],
+  [() => byCategory({} as never), 'byCategory(): categories must be an array'],
   [
-    () => byKeyword([{ keywords: 'mail', tools: [] } as never]),
-    'byKeyword(): a category: keywords must be an array',
-  ],
-  [
-    () => byKeyword([{ keywords: [5], tools: [] } as never]),
-    'byKeyword(): a category: keywords must be an array of strings',
+    () => byCategory([{ keywords: 'mail', tools: [] } as never]),
+    'byCategory(): a category: keywords must be an array',
   ],
   [
-    () => byKeyword([{ keywords: [], tools: [null] } as never]),
-    'byKeyword(): a category: tools must be an array of strings',
+    () => byCategory([{ keywords: [5], tools: [] } as never]),
+    'byCategory(): a category: keywords must be an array of strings',
+  ],
+  [
+    () => byCategory([{ keywords: [], tools: [null] } as never]),
+    'byCategory(): a category: tools must be an array of strings',
   ],
   [
     () => bySimilarity({ embed: async () => [], threshold: NaN }),

@@ -16,7 +16,7 @@ import { toolOf, viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
 export interface SelectToolsOptions {
   /**
    * Selector that chooses among the tools that are not local, for example from `byWords`,
-   * `byKeyword`, `bySimilarity` or `byModel`. Default: all tools are chosen.
+   * `byCategory`, `bySimilarity` or `byModel`. Default: all tools are chosen.
    */
   readonly by?: ToolSelector;
   /**

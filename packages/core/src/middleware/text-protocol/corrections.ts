@@ -7,7 +7,7 @@ import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import { writtenText } from '../../message/text-history.ts';
 import { abortable } from '../../wait/wait.ts';
-import { replyContext, type Reflect, type ReplyContext } from './parsed-reply.ts';
+import { replyContext, type CheckAnswer, type ReplyContext } from './parsed-reply.ts';
 
 /** Value of `metadata.invalidReply`. The message itself has no text, except white space. */
 interface InvalidReply {
@@ -29,7 +29,7 @@ export function refuseEmpty(reply: string): string | undefined {
 
 /** How answers are checked. */
 interface Checks {
-  readonly reflect?: Reflect | undefined;
+  readonly reflect?: CheckAnswer | undefined;
   /** Whether a reply may make several tool calls. Default: true. */
   readonly parallel?: boolean;
 }
@@ -120,7 +120,7 @@ function finishReasonOf(message: Msg): string {
  */
 async function correctionFor(
   answer: string,
-  reflect: Reflect | undefined,
+  reflect: CheckAnswer | undefined,
   context: ReplyContext,
 ): Promise<string | undefined> {
   const problem: unknown = (await reflect?.(answer, context)) ?? '';

@@ -68,7 +68,7 @@ export type ParseReply = (
 ) => Awaitable<ParsedReply>;
 
 /** Check of an answer. Returns a correction for the model, or nothing to accept the answer. */
-export type Reflect = (
+export type CheckAnswer = (
   reply: string,
   context: ReplyContext,
 ) => Awaitable<string | null | undefined | void>;

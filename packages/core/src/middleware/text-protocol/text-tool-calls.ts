@@ -4,7 +4,7 @@ import type { ChatModel } from '../../model/chat-model.ts';
 import { corrections } from './corrections.ts';
 import { decodeReply } from './decode-reply.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
-import type { ParseReply, Reflect } from './parsed-reply.ts';
+import type { ParseReply, CheckAnswer } from './parsed-reply.ts';
 import { type ToolsPromptContext, requestTeller, toolsPrompt } from './request-teller.ts';
 
 /** How `textToolCalls()` tells the model about its tools, and how it reads replies. */
@@ -19,7 +19,7 @@ export interface TextToolCallsOptions {
    * Function that checks each answer. If it returns a text, the model gets that text as a
    * correction. The model always gets a correction for an empty answer. Default: no further check.
    */
-  readonly reflect?: Reflect;
+  readonly reflect?: CheckAnswer;
   /** Whether a reply may make several tool calls, which run in parallel. Default: true. */
   readonly parallel?: boolean;
   /**

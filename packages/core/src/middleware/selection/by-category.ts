@@ -2,7 +2,7 @@ import { checkFields } from '../../error/agent-error.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 
-/** Tools that `byKeyword()` selects together, and the keywords that select them. */
+/** Tools that `byCategory()` selects together, and the keywords that select them. */
 export interface ToolCategory {
   /**
    * Keywords of the category. The category matches if the question contains one of its keywords,
@@ -23,13 +23,13 @@ export interface ToolCategory {
  * category whose `keywords` or `tools` is not a list of strings. Throws `CONFIGURATION` also for a
  * pattern that cannot match any tool name.
  */
-export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
-  checkFields('byKeyword()', { categories }, 'categories:array');
+export function byCategory(categories: readonly ToolCategory[]): ToolSelector {
+  checkFields('byCategory()', { categories }, 'categories:array');
   for (const category of categories)
-    checkFields('byKeyword(): a category', category, 'keywords,tools:names');
+    checkFields('byCategory(): a category', category, 'keywords,tools:names');
   const known = categories.map(({ keywords, tools }) => ({
     keywords: keywords.map(fold).filter(Boolean),
-    has: nameMatcher('byKeyword()', tools),
+    has: nameMatcher('byCategory()', tools),
   }));
   return (question, tools) => {
     const asked = fold(question);

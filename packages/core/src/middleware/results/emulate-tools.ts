@@ -9,7 +9,7 @@ import type { Tool } from '../../tool/tool.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 
 /** Which model invents results, and for which tools. */
-export interface ToolEmulationOptions {
+export interface EmulateToolsOptions {
   /** Model that invents the results. */
   readonly model: ChatModel;
   /**
@@ -42,14 +42,14 @@ export interface ToolEmulationOptions {
  * run. After an abort, the real tool does not run and the model is not asked. The model's usage
  * counts toward the agent call. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function toolEmulation(options: ToolEmulationOptions): Middleware {
-  checkOptions('toolEmulation()', options, optionFields);
-  checkOptions('toolEmulation(): generate', options.generate ?? {}, generateFields);
+export function emulateTools(options: EmulateToolsOptions): Middleware {
+  checkOptions('emulateTools()', options, optionFields);
+  checkOptions('emulateTools(): generate', options.generate ?? {}, generateFields);
   const { tools, onFailure = 'run', onError } = options;
   const emulates = ({ name }: Tool, { addedTools }: RunContext): boolean =>
     tools ? tools.includes(name) : !addedTools.some((other) => other.name === name);
   return {
-    name: 'toolEmulation',
+    name: 'emulateTools',
     wrapTool: (next) => (call, run) => {
       const { tool } = call;
       if (!emulates(tool, run)) return next(call);
@@ -73,7 +73,7 @@ export function toolEmulation(options: ToolEmulationOptions): Middleware {
 }
 
 async function invent(
-  { model, prompt = instruction, generate, timeoutMs = 30_000 }: ToolEmulationOptions,
+  { model, prompt = instruction, generate, timeoutMs = 30_000 }: EmulateToolsOptions,
   { schema }: Tool,
   input: unknown,
   signal: AbortSignal,

@@ -7,12 +7,12 @@ import { tool, type Tool } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 import { todoList } from './todo-list.ts';
-import { toolEmulation, type ToolEmulationOptions } from './tool-emulation.ts';
+import { emulateTools, type EmulateToolsOptions } from './emulate-tools.ts';
 
 function setUp(
   calls: readonly string[],
   invented: readonly ScriptedReply[],
-  options: Partial<ToolEmulationOptions> = {},
+  options: Partial<EmulateToolsOptions> = {},
   { needsApproval = false }: { readonly needsApproval?: boolean } = {},
 ) {
   const ran: string[] = [];
@@ -37,7 +37,7 @@ function setUp(
     name: 'a',
     model,
     tools: [own('mail'), own('pay')],
-    use: [toolEmulation({ model: small, onError, ...options }), todoList()],
+    use: [emulateTools({ model: small, onError, ...options }), todoList()],
   });
   /** Returns the tool results in the order of the tool calls. */
   const results = async (): Promise<unknown> => {
@@ -51,7 +51,7 @@ function setUp(
   return { agent, small, ran, results, onError };
 }
 
-test('toolEmulation() lets a model invent the results of all tools, and counts its usage in the call', async () => {
+test('emulateTools() lets a model invent the results of all tools, and counts its usage in the call', async () => {
   const { agent, small, ran, results } = setUp(['mail', 'pay'], ['Mail is sent.', '{"paid":true}']);
   const { usage } = await agent.call('Go');
   expect(await results()).toEqual([
@@ -117,7 +117,7 @@ test('tools of other middleware and of structured output are not emulated', asyn
   const agent = new ReActAgent({
     name: 'a',
     model,
-    use: [toolEmulation({ model: small }), todoList()],
+    use: [emulateTools({ model: small }), todoList()],
   });
   expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({
     output: { n: 2 },
@@ -161,11 +161,11 @@ test.each([
   { onFailure: 'ignore' },
   { timeoutMs: 'x' },
   { prompt: 5 },
-])('toolEmulation() rejects the options %o', (options) => {
+])('emulateTools() rejects the options %o', (options) => {
   const model = new ScriptedModel([]);
   const given =
     Object.keys(options).length && !('model' in options) ? { model, ...options } : options;
-  expect(() => toolEmulation(given as never)).toThrow(
+  expect(() => emulateTools(given as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });

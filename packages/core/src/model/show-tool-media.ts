@@ -14,9 +14,9 @@ import { withStream, type ModelMiddleware } from './wrap-model.ts';
  * that it does not accept. Only the request changes, not the session log. `dashscope()` and
  * `textToolCalls()` do not need this middleware.
  */
-export function toolMedia(): ModelMiddleware {
+export function showToolMedia(): ModelMiddleware {
   return {
-    name: 'toolMedia',
+    name: 'showToolMedia',
     wrapModel(model) {
       const { media } = model.features;
       const show = oncePerGroup((group) => withMedia(group, media));

@@ -4,7 +4,7 @@ import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { patchToolCalls, type PatchToolCallsOptions } from './patch-tool-calls.ts';
+import { closeOpenCalls, type CloseOpenCallsOptions } from './close-open-calls.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 
 const pay = tool({
@@ -24,14 +24,14 @@ const ask = tool({
 function setUp(
   calls: readonly string[],
   replies: readonly ScriptedReply[] = ['fine'],
-  options: PatchToolCallsOptions = {},
+  options: CloseOpenCallsOptions = {},
 ) {
   const model = new ScriptedModel([{ toolCalls: calls.map((name) => ({ name })) }, ...replies]);
   const agent = new ReActAgent({
     name: 'a',
     model,
     tools: [pay, ask],
-    use: [patchToolCalls(options)],
+    use: [closeOpenCalls(options)],
   });
   const results = async (): Promise<unknown> => {
     const messages = await agent.messages();
@@ -68,7 +68,7 @@ test('the text says that a tool call of another host, or an external tool call, 
     model,
     tools: [pay, outside],
     memory,
-    use: [patchToolCalls()],
+    use: [closeOpenCalls()],
   });
   await agent.call('Never mind');
   await agent.call('Never mind that either');
@@ -135,7 +135,7 @@ test('tool calls that an abort interrupts keep the usual text', async () => {
     execute: () => (controller.abort(), new Promise(() => {})),
   });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'hang' }] }, 'fine']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [hang], use: [patchToolCalls()] });
+  const agent = new ReActAgent({ name: 'a', model, tools: [hang], use: [closeOpenCalls()] });
   await agent.call('Go', { signal: controller.signal });
   await agent.call([userMessage('And now?')]);
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
@@ -157,8 +157,8 @@ test('if `words` throws, the call fails, and the next call works', async () => {
   expect(await results()).toEqual([['interrupted', 'cancelled']]);
 });
 
-test.each([{ words: 'gone' }, null])('patchToolCalls() rejects the options %o', (options) => {
-  expect(() => patchToolCalls(options as never)).toThrow(
+test.each([{ words: 'gone' }, null])('closeOpenCalls() rejects the options %o', (options) => {
+  expect(() => closeOpenCalls(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });

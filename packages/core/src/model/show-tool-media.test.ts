@@ -7,7 +7,7 @@ import { requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { toWireMessages } from './openai/openai-messages.ts';
-import { toolMedia } from './tool-media.ts';
+import { showToolMedia } from './show-tool-media.ts';
 
 const text = (value: string): ContentBlock => ({ type: 'text', text: value });
 const medium = (type: MediaBlock['type'], name: string): MediaBlock => ({
@@ -30,7 +30,7 @@ function setUp(replies: readonly ScriptedReply[], media: ModelFeatures['media'] 
   const model = new ScriptedModel(replies, { features: { media } });
   return {
     model,
-    agent: new ReActAgent({ name: 'a', model, tools: [snap, say], use: [toolMedia()] }),
+    agent: new ReActAgent({ name: 'a', model, tools: [snap, say], use: [showToolMedia()] }),
   };
 }
 
@@ -41,7 +41,7 @@ const wired = (messages: readonly Msg[], media: ModelFeatures['media']): readonl
 
 const round: ScriptedReply = { toolCalls: [{ name: 'say' }, { name: 'snap' }, { name: 'snap' }] };
 
-test('toolMedia() adds a message after all tool results of a reply, with the media that the model supports', async () => {
+test('showToolMedia() adds a message after all tool results of a reply, with the media that the model supports', async () => {
   const { agent, model } = setUp([round, 'Nice.']);
   await agent.call(userMessage([text('Look'), image, sound]));
   const { messages } = model.requests[1]!;

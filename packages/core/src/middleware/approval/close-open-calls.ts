@@ -4,7 +4,7 @@ import type { ToolUse } from '../../message/msg.ts';
 import { interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
 
 /** The text that the model reads as the result of a closed tool call. */
-export interface PatchToolCallsOptions {
+export interface CloseOpenCallsOptions {
   /**
    * Returns the text of the result that the model gets. If `started` is true, the tool may have had
    * effects. Default: says that another message arrived first.
@@ -19,11 +19,11 @@ export interface PatchToolCallsOptions {
  * calls as usual. If `words` throws, the agent call fails with `HOOK_ERROR`. Throws `CONFIGURATION`
  * for an option of the wrong kind.
  */
-export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {
-  checkOptions('patchToolCalls()', options, 'words:function|?');
+export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware {
+  checkOptions('closeOpenCalls()', options, 'words:function|?');
   const { words = usual } = options;
   return {
-    name: 'patchToolCalls',
+    name: 'closeOpenCalls',
     wrapSettle: (next) => async (input, context, steps) => {
       const decided = new Set(input.decisions.map(({ toolUseId }) => toolUseId));
       for (const call of input.messages.length ? context.openCalls : []) {
@@ -39,14 +39,14 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware 
 }
 
 function textFor(
-  words: NonNullable<PatchToolCallsOptions['words']>,
+  words: NonNullable<CloseOpenCallsOptions['words']>,
   toolUse: ToolUse,
   started: boolean,
 ): string {
   try {
     return words(toolUse, { started });
   } catch (cause) {
-    const message = `patchToolCalls(): words failed: ${messageOf(cause)}`;
+    const message = `closeOpenCalls(): words failed: ${messageOf(cause)}`;
     throw new AgentError('HOOK_ERROR', message, { cause });
   }
 }
