@@ -14,14 +14,13 @@ export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memo
 export type { StoreFeatures } from './memory/store/key-value-store.ts';
 export { BatchCache } from './memory/branch/batch-cache.ts';
 export { checkRecords, type LogRecord, type RunNote } from './memory/log/log-record.ts';
-export { changeOwner } from './memory/move/owner-change.ts';
+export { changeBranchOwner, changeOwner } from './memory/move/owner-change.ts';
 export type { ChooseOwner, StoredChange, StoredSession } from './memory/move/owner-change.ts';
 export { adoptRecords } from './memory/adopt-records.ts';
 export { moveSession, type MoveOptions } from './memory/move/move-session.ts';
 export type { OwnerChange, SessionCopy, SessionPlace } from './memory/move/session-place.ts';
 export { endpointHere, endpointPlace } from './memory/move/endpoint-place.ts';
 export type { EndpointPlaceOptions } from './memory/move/endpoint-place.ts';
-export { changeBranchOwner } from './memory/move/branch-owner.ts';
 export { placeWith, storePlace, type StorePlaceOptions } from './memory/move/store-place.ts';
 export { checkHere, type SessionOwner } from './memory/log/stored-head.ts';
 export { isCutOff, messagesBefore, resumptionOf } from './memory/log/resumption.ts';

@@ -1,7 +1,7 @@
 import type { AgentError } from '../error/agent-error.ts';
 import { repairTurns } from './branch/repair-turns.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
-import { replaceLog } from './log/replace-log.ts';
+import { replaceLog } from './log/log-write.ts';
 import { SessionStore } from './log/session-store.ts';
 import { LogFold } from './log/session-view.ts';
 import { flushesOf } from './log/stored-batch.ts';
@@ -26,15 +26,11 @@ export async function repairSession(
   const turns = await values.keys(store.keys.turn(''));
   if (turns.length) return repairTurns(store);
   const text = await store.head();
-  const { head, error: headError } = await store.headForRepair(text);
-  const found = await store.readBatches(head?.refs.flat() ?? [], new Map());
-  const { batches } = found;
-  const unread = [...found.unread];
-  if (unread.length) unread.push(...(await store.findBatches([head?.hash ?? ''], found)));
-  const errors = [...(headError ? [headError] : []), ...unread.map(({ error }) => error)];
+  const { head, error } = await store.parseHead(text, { isRepair: true });
+  const found = await store.readUnnamed(head, await store.readBatches(head));
+  const errors = [...(error ? [error] : []), ...found.unread.map((each) => each.error)];
   if (!errors.length) return errors;
-  const lost = unread.map(({ ref }) => ref);
-  const records = new LogFold().load(flushesOf(batches, lost)).records();
-  await replaceLog(store, { text, head, batches }, { records, owner: head?.owner });
+  const records = new LogFold().load(flushesOf(found)).records();
+  await replaceLog(store, { text, head, batches: found.batches }, { records, owner: head?.owner });
   return errors;
 }

@@ -1,15 +1,9 @@
 import type { JsonObject } from '../message/json.ts';
-import type { RunNote } from './log/log-record.ts';
-import type { SessionView } from './log/session-view.ts';
 import type { ReplyStore } from './memory.ts';
-
-interface NotedLog {
-  view(): Promise<SessionView>;
-  note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
-}
+import type { SessionMemory } from './session-memory.ts';
 
 /** Returns a store that keeps the state of the current reply in a session's log. */
-export function replyStore(log: NotedLog): ReplyStore {
+export function replyStore(log: Pick<SessionMemory, 'view' | 'note'>): ReplyStore {
   return {
     keptAfter(after, waits) {
       let isOwn = false;

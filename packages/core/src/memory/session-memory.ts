@@ -318,8 +318,7 @@ export class SessionMemory implements Memory {
         this.#show(records);
         this.#noteState();
       },
-      compacted: () => (this.#view?.isWhole ? this.#view.records() : undefined),
-      title: () => this.#view?.state[titleKey] as string | undefined,
+      view: () => this.#view,
     };
   }
 

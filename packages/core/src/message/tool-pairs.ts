@@ -15,11 +15,6 @@ export function orderFrom(
   return ordered === rest ? messages : [...messages.slice(0, settled), ...ordered];
 }
 
-/** Returns how many messages of an ordered conversation are settled. `settled`: those before. */
-export function settledIn(messages: readonly Msg[], settled: number): number {
-  return openCalls(messages.slice(settled)).length ? settled : messages.length;
-}
-
 /** Returns the tool calls that have no result anywhere in the conversation. */
 export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
   const open = new Map<string, ToolUse>();

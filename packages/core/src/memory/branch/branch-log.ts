@@ -1,29 +1,27 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { containsTip, nameOf, recordsOf, coveredRefs, type Branch } from './branch.ts';
+import type { BatchCache } from './batch-cache.ts';
+import { containsTip, nameOf, coveredRefs, type Branch } from './branch.ts';
 import { mergeTurns } from './branch-merge.ts';
-import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
+import { attemptId, BranchReader, maxAttempts } from './branch-reader.ts';
 import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-judge.ts';
+import type { EchoMemoryOptions } from './echo-memory.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { SessionStore } from '../log/session-store.ts';
+import { flushesOf } from '../log/stored-batch.ts';
 import { checkHere, nextHead, type SessionOwner } from '../log/stored-head.ts';
 import { makeTurn } from './turn-write.ts';
 import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
 
-export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {
-  /** Secrets for echoes: the first one signs, each one is accepted. */
-  readonly secrets: readonly string[];
-  /** The echo (signed session token) that the client sent. */
+/** Options of an `EchoMemory` with their defaults, except for those of a session without echoes. */
+export interface BranchLogOptions
+  extends
+    SessionLogOptions,
+    Required<Pick<EchoMemoryOptions, 'secrets' | 'withoutEcho' | 'waitMs' | 'staleMs'>> {
   readonly echo?: string | undefined;
-  /**
-   * What to do without an echo: `start` a new log and read nothing, or continue from the `latest`
-   * state that the store shows.
-   */
-  readonly withoutEcho: 'start' | 'latest';
+  readonly cache?: BatchCache | undefined;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Maximum time for which a stale read is retried, in milliseconds. */
-  readonly waitMs: number;
   /** Whether the log serves a move, which also reads a session of another place. Default: false. */
   readonly isMoving?: boolean;
   /** Owner to write, for a move. Default: the owner in the head. */
@@ -196,7 +194,7 @@ export class BranchLog implements Log {
   }
 
   #records(): Flushes {
-    return [...(this.#branch ? recordsOf(this.#branch) : []), [...this.#pending]];
+    return [...(this.#branch ? flushesOf(this.#branch) : []), [...this.#pending]];
   }
 
   async #begin(): Promise<void> {
@@ -323,12 +321,13 @@ export class BranchLog implements Log {
     const before = this.#branch;
     const { compactAfter } = this.#options;
     const pending = [...this.#pending];
+    const view = context.view();
     const made = nextHead(before?.head, {
       ...this.#options,
       writer: this.#writer,
-      title: context.title(),
+      title: view?.title,
     });
-    const merged = mergeTurns(before, { ...context, compactAfter, pending });
+    const merged = mergeTurns(before, pending, compactAfter, view);
     const id = attemptId(this.#turnId, this.#unsure.length);
     const turn = await makeTurn(this.#store, before, merged, { id, made });
     const { ref, text, values, head } = turn;

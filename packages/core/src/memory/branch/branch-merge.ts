@@ -1,6 +1,7 @@
 import { fullLevels } from '../log/stored-head.ts';
 import type { LogRecord } from '../log/log-record.ts';
 import { levelWidth } from '../log/log-write.ts';
+import type { LogFold } from '../log/session-view.ts';
 import { inOrder } from '../log/stored-batch.ts';
 import { coveredRefs, type Branch } from './branch.ts';
 
@@ -17,14 +18,6 @@ export interface Merged {
   readonly index: readonly string[];
 }
 
-export interface MergeOptions {
-  readonly compactAfter: number;
-  /** The records of the turn that is being written. */
-  readonly pending: readonly LogRecord[];
-  /** Returns the shortest log equivalent to the session. */
-  readonly compacted: () => readonly LogRecord[] | undefined;
-}
-
 /** Maximum number of characters of earlier turns in one batch. Longer turns are not copied. */
 const maxMerged = 1_000_000;
 
@@ -33,13 +26,17 @@ const maxMerged = 1_000_000;
  * `fullLevels`), copies of earlier turns come first: of the turns in these levels, or of all turns.
  * Copies nothing if the turns are too long, or if a batch can't be read.
  */
-export function mergeTurns(before: Branch | undefined, options: MergeOptions): Merged {
-  const { compactAfter, pending, compacted } = options;
+export function mergeTurns(
+  before: Branch | undefined,
+  pending: readonly LogRecord[],
+  compactAfter: number,
+  view: LogFold | undefined,
+): Merged {
   const index = before ? fullLevels(before.head.refs, mergeWidth(compactAfter)) : [];
   const plain: Merged = { records: pending, replaces: [], index };
   if (!before || index.length === 0 || before.unread.length > 0) return plain;
-  const whole = isLong(before, compactAfter) ? compacted() : undefined;
-  if (whole) return { records: whole, replaces: coveredRefs(before), index: [] };
+  if (view && isLong(before, compactAfter))
+    return { records: view.records(), replaces: coveredRefs(before), index: [] };
   // Includes every batch from the first one on, because writers without echoes may have added
   // batches in between.
   const [first = ''] = index.toSorted();
@@ -49,7 +46,7 @@ export function mergeTurns(before: Branch | undefined, options: MergeOptions): M
   const named = [...part.values()].flatMap((batch) => batch.index ?? []);
   return {
     records: [...flushes.flat(), ...pending],
-    replaces: coveredRefs({ batches: part }),
+    replaces: coveredRefs({ batches: part, unread: [] }),
     index: named.filter((ref) => !part.has(ref)),
   };
 }

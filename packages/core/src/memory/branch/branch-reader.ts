@@ -1,10 +1,10 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import type { BatchCache } from './batch-cache.ts';
-import { nameOf, type Branch } from './branch.ts';
+import type { BranchLogOptions } from './branch-log.ts';
+import { makeBranch, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
 import type { Tip } from './session-echo.ts';
 import { joinValue } from '../store/split-value.ts';
-import { makeTurnRef, suffixOf, turnOf } from '../log/session-keys.ts';
+import { makeRef, suffixOf, turnOf } from '../log/session-keys.ts';
 import type { KnownBatches, SessionStore } from '../log/session-store.ts';
 import {
   damaged,
@@ -12,19 +12,12 @@ import {
   isDamage,
   parseBatch,
   parseSealed,
-  replacedBy,
   type Batch,
   type StoredBatch,
 } from '../log/stored-batch.ts';
 import { takeOver, type Head } from '../log/stored-head.ts';
 
-export interface BranchReaderOptions {
-  readonly now: () => number;
-  /** Maximum time for which the store may show an overwritten value, in milliseconds. */
-  readonly staleMs: number;
-  readonly onDamage?: ((error: AgentError) => void) | undefined;
-  readonly cache?: BatchCache | undefined;
-}
+export type BranchReaderOptions = Pick<BranchLogOptions, 'now' | 'staleMs' | 'onDamage' | 'cache'>;
 
 /** The head in the store as text, and its branch. */
 export interface SeenHead {
@@ -62,7 +55,7 @@ export class BranchReader {
    */
   async head(known?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
     const text = await this.#store.head();
-    const head = await this.#store.parseHead({ text });
+    const { head } = await this.#store.parseHead(text);
     if (!head) return { text };
     const { now, staleMs } = this.#options;
     const branch = await this.read(head, known);
@@ -119,7 +112,7 @@ export class BranchReader {
       values.push(next);
     }
     const batch = parseSealed<StoredBatch>(this.#store.keys.turn(id), values);
-    const name = makeTurnRef(batch.head?.version ?? 0, id);
+    const name = makeRef(batch.head?.version ?? 0, id, '.');
     const ref = name + suffixOf(batch.sum, values.length);
     return this.#endingWith(ref, batch, await digest(joinValue(values)));
   }
@@ -129,7 +122,7 @@ export class BranchReader {
    * the text, because the run can still change its own objects.
    */
   keep(ref: string, text: string): void {
-    this.#known(new Map()).add?.(ref, JSON.parse(text) as Batch, text.length);
+    this.#known().add?.(ref, JSON.parse(text) as Batch, text.length);
   }
 
   async #endingWith(ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
@@ -146,23 +139,11 @@ export class BranchReader {
   }
 
   /** Reads the branch that this head describes. */
-  async read(head: Head, known: ReadonlyMap<string, Batch> = new Map()): Promise<Branch> {
-    const refs = head.refs.flat();
-    const { batches, unread } = await this.#store.readBatches(refs, this.#known(known));
-    const ref = refs.reduce((last, each) => (last < each ? each : last), '');
-    return {
-      head,
-      tip: { ref, hash: head.hash, chain: head.chain },
-      batches,
-      names: new Set(
-        [...batches.keys(), ...unread.map((each) => each.ref), ...replacedBy(batches)].map(nameOf),
-      ),
-      unread,
-      missing: unread.some(({ error }) => error.retryable),
-    };
+  async read(head: Head, known?: ReadonlyMap<string, Batch>): Promise<Branch> {
+    return makeBranch(head, await this.#store.readBatches(head, this.#known(known)));
   }
 
-  #known(known: ReadonlyMap<string, Batch>): KnownBatches {
+  #known(known: ReadonlyMap<string, Batch> = new Map()): KnownBatches {
     const { cache } = this.#options;
     // The cache must not return batches that have expired in the store.
     if (!cache || this.#store.values.features.expires) return known;

@@ -3,11 +3,12 @@ import type { Msg } from '../../message/msg.ts';
 import type { BatchCache } from './batch-cache.ts';
 import { wait } from '../store/contention.ts';
 import { BranchLog } from './branch-log.ts';
-import { recordsOf, type Branch } from './branch.ts';
+import type { Branch } from './branch.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { SessionMemory } from '../session-memory.ts';
 import { memoryFields, type SessionMemoryOptions } from '../session-memory-options.ts';
 import { LogFold } from '../log/session-view.ts';
+import { flushesOf } from '../log/stored-batch.ts';
 
 /** How an `EchoMemory` signs session tokens and handles late reads. */
 export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {
@@ -88,19 +89,16 @@ export class EchoMemory extends SessionMemory {
     checkOptions('EchoMemory', options, echoFields);
     const {
       secrets,
-      echo,
       withoutEcho = 'start',
       sleep = wait,
       waitMs = 3000,
       staleMs = 120_000,
-      cache,
-      ...common
     } = options;
-    const own = { echo, withoutEcho, sleep, waitMs, staleMs, cache };
+    const own = { ...options, withoutEcho, sleep, waitMs, staleMs };
     let log: BranchLog | undefined;
-    super(store, sessionId, { ...common, sleep, durability: 'turn' }, (logOptions) => {
+    super(store, sessionId, { ...own, durability: 'turn' }, (logOptions) => {
       if (!secrets) return undefined;
-      log = new BranchLog(store, sessionId, { ...logOptions, ...own, secrets });
+      log = new BranchLog(store, sessionId, { ...own, ...logOptions, sleep, secrets });
       return log;
     });
     this.#log = log;
@@ -140,7 +138,7 @@ export class EchoMemory extends SessionMemory {
 }
 
 function toSession(branch: Branch & { readonly echo: string }): SessionBranch {
-  const { messages } = new LogFold().load(recordsOf(branch));
+  const { messages } = new LogFold().load(flushesOf(branch));
   return {
     messages,
     version: branch.head.version,

@@ -2,10 +2,9 @@ import type { AgentError } from '../../error/agent-error.ts';
 import { shortId } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
 import { LogFold } from '../log/session-view.ts';
-import { damaged, isDamage } from '../log/stored-batch.ts';
+import { damaged, flushesOf, isDamage } from '../log/stored-batch.ts';
 import { nextHead } from '../log/stored-head.ts';
-import { titleKey } from '../store/storage-keys.ts';
-import { recordsOf, coveredRefs, type Branch } from './branch.ts';
+import { coveredRefs, type Branch } from './branch.ts';
 import { BranchReader } from './branch-reader.ts';
 import { makeTurn } from './turn-write.ts';
 
@@ -15,27 +14,16 @@ import { makeTurn } from './turn-write.ts';
  */
 export async function repairTurns(store: SessionStore): Promise<readonly AgentError[]> {
   const errors: AgentError[] = [];
-  const branch = await readableBranch(store, errors);
-  if (errors.length) await writeTurn(store, branch);
-  return errors;
-}
-
-/**
- * Reads the readable part of the session, and adds all errors to `errors`. Without a readable head,
- * looks for the last turn in the store's key list.
- */
-async function readableBranch(
-  store: SessionStore,
-  errors: AgentError[],
-): Promise<Branch | undefined> {
   const reader = new BranchReader(store, { now: Date.now, staleMs: 0 });
-  const { head, error } = await store.headForRepair(await store.head());
+  const { head, error } = await store.parseHead(await store.head(), { isRepair: true });
+  // Without a readable head, the last turn is in the store's key list.
   const last = head && !error ? undefined : await lastTurn(store, reader, errors);
   const branch = last ?? (head && (await reader.read(head)));
   const headError = error ?? (last && damaged(store.keys.head));
   if (headError) errors.push(headError);
   for (const unread of branch?.unread ?? []) errors.push(unread.error);
-  return branch;
+  if (errors.length) await writeTurn(store, branch);
+  return errors;
 }
 
 /** Reads the branch that ends with the newest readable turn. */
@@ -68,9 +56,8 @@ function isNewer({ head: one }: Branch, { head: other }: Branch): boolean {
 
 /** Writes the readable records as a turn that replaces all batches, and the head. */
 async function writeTurn(store: SessionStore, branch: Branch | undefined): Promise<void> {
-  const view = new LogFold().load(branch ? recordsOf(branch) : []);
-  const title = view.state[titleKey] as string | undefined;
-  const writing = { writer: shortId(), title, generateId: shortId, now: Date.now };
+  const view = new LogFold().load(branch ? flushesOf(branch) : []);
+  const writing = { writer: shortId(), title: view.title, generateId: shortId, now: Date.now };
   const made = nextHead(branch?.head, writing);
   const replaces = branch ? coveredRefs(branch) : [];
   const content = { records: view.records(), replaces, index: [] };

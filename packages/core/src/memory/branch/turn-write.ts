@@ -1,15 +1,15 @@
 import { seal } from '../log/seal.ts';
-import { makeTurnRef } from '../log/session-keys.ts';
+import { makeRef } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
 import { formatVersion, type Batch } from '../log/stored-batch.ts';
 import { takeOver, type Head } from '../log/stored-head.ts';
 import type { Entry } from '../store/key-value-store.ts';
-import { withBatch, type Branch } from './branch.ts';
+import { makeBranch, type Branch } from './branch.ts';
 import type { Merged } from './branch-merge.ts';
 import { digest } from './digest.ts';
 
 /** The write of one turn, and the branch after it. */
-export interface TurnWrite {
+interface TurnWrite {
   readonly ref: string;
   /** The batch as JSON with its checksum. */
   readonly text: string;
@@ -40,15 +40,17 @@ export async function makeTurn(
     ...(replaces.length > 0 && { replaces }),
     head: made,
   };
-  const { ref, text, entries } = store.seal(makeTurnRef(made.version, id), batch);
+  const { ref, text, entries } = store.seal(makeRef(made.version, id, '.'), batch);
   const refs = takeOver(made.refs, replaces.length > 0 ? replaces : index, ref);
   const head: Head = { ...made, refs, hash: await digest(text) };
   const key = store.keys.head;
+  const batches = new Map([...(before?.batches ?? []), [ref, batch]]);
+  for (const replaced of replaces) batches.delete(replaced);
   return {
     ref,
     text,
     values: entries.toReversed(),
     head: [key, seal(head, key).text],
-    branch: withBatch(before, { ref, batch, head, replaces }),
+    branch: makeBranch(head, { batches, unread: before?.unread ?? [] }),
   };
 }

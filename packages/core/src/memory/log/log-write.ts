@@ -1,8 +1,11 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { Entry } from '../store/key-value-store.ts';
 import type { LogRecord } from './log-record.ts';
 import { seal } from './seal.ts';
-import { makeRef } from './session-keys.ts';
-import type { BatchWrite, SessionStore } from './session-store.ts';
-import { formatVersion, type Batch } from './stored-batch.ts';
+import { makeRef, shortId } from './session-keys.ts';
+import type { SessionStore } from './session-store.ts';
+import { LogFold } from './session-view.ts';
+import { formatVersion, replacedBy, type Batch } from './stored-batch.ts';
 import { fullLevels, nextHead, takeOver, type Head, type Writing } from './stored-head.ts';
 
 /**
@@ -17,9 +20,11 @@ interface Content extends Writing {
 }
 
 /** One batch of records, and the head that names it. */
-export interface LogWrite extends Omit<BatchWrite, 'head' | 'expected'> {
+interface LogWrite {
   readonly ref: string;
   readonly batch: Batch;
+  /** The batch as it is stored. */
+  readonly entries: readonly Entry[];
   readonly head: Head;
   /** The head as it is stored. */
   readonly headText: string;
@@ -45,4 +50,33 @@ export function makeWrite(
   const { ref, entries } = store.seal(makeRef(next.version, writing.generateId()), batch);
   const head: Head = { ...next, hash: ref, refs: takeOver(refs, index, ref) };
   return { ref, batch, entries, head, headText: seal(head, store.keys.head).text };
+}
+
+/** A log in a store, as a program has read it. */
+interface KnownLog {
+  /** Text of the head in the store. */
+  readonly text: string | undefined;
+  readonly head: Head | undefined;
+  readonly batches: ReadonlyMap<string, Batch>;
+}
+
+/**
+ * Replaces a log with one batch of all records. Rejects with `SESSION_CONFLICT` if another writer has
+ * written meanwhile.
+ */
+export async function replaceLog(
+  store: SessionStore,
+  { text, head, batches }: KnownLog,
+  { records, owner }: Pick<Content, 'records' | 'owner'>,
+): Promise<void> {
+  const replaces = [...batches.keys()];
+  const { title } = new LogFold().add(records);
+  const writing = { writer: shortId(), title, owner, generateId: shortId, now: Date.now };
+  const { entries, headText } = makeWrite(store, head, { ...writing, records, replaces });
+  if (!(await store.write(entries, headText, text)))
+    throw new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.', {
+      retryable: true,
+    });
+  // In a store without `compareAndSet`, a reader may still see the head before.
+  await store.deleteBatches([...(store.isSafe ? replaces : []), ...replacedBy(batches)]);
 }

@@ -51,22 +51,13 @@ export class SessionKeys {
   }
 }
 
-/** Returns the name of a batch without its suffix. Names sort by version. */
+/**
+ * Returns the name of a batch without its suffix. Names sort by version. With the separator `.`, the
+ * batch belongs to the turn `id`. Its key contains only the turn's id, so that readers find the
+ * batch without its version.
+ */
 export function makeRef(version: number, id: string, separator: '-' | '.' = '-'): string {
   return `${String(version).padStart(8, '0')}${separator}${id}`;
-}
-
-/** Returns one name for all missing batches from version `first` to version `last`. */
-export function makeMissingRef(first: number, last: number): string {
-  return makeRef(first, `to-${makeRef(last, 'gone')}`);
-}
-
-/**
- * Returns the name of a turn's batch. The key of the batch contains only the turn's id, so that
- * readers find the batch without its version.
- */
-export function makeTurnRef(version: number, turnId: string): string {
-  return makeRef(version, turnId, '.');
 }
 
 /** Returns the id of the turn that wrote the batch; `undefined` if the ref has none. */
@@ -93,9 +84,4 @@ const nameSum = 6;
 export function suffixOf(sum: number, values: number): string {
   const short = (sum % 36 ** nameSum).toString(36).padStart(nameSum, '0');
   return `=${short}${values > 1 ? `~${values}` : ''}`;
-}
-
-/** Returns whether a text is the name of a batch with its checksum. Hashes of turns have none. */
-export function isSealed(ref: string): boolean {
-  return ref.includes('=');
 }

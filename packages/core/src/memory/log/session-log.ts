@@ -1,28 +1,20 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { maxAttempts, pause, type ContentionOptions } from '../store/contention.ts';
+import type { SessionMemoryOptions } from '../session-memory-options.ts';
+import { maxAttempts, pause } from '../store/contention.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { makeWrite } from './log-write.ts';
 import { newestSnapshot, SessionStore } from './session-store.ts';
 import { RestartableReads } from './restartable-reads.ts';
-import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
+import type { LogFold } from './session-view.ts';
+import { flushesOf, inOrder, replacedBy, type Batch, type UnreadBatch } from './stored-batch.ts';
 import { checkHere, rejoin, type Head, type SessionOwner } from './stored-head.ts';
 import { UnsureWrites } from './unsure-writes.ts';
 
-export interface SessionLogOptions extends ContentionOptions {
-  readonly generateId: () => string;
-  readonly now: () => number;
-  /** Number of batches from which a log is compacted, at the first flush after a read. */
-  readonly compactAfter: number;
-  /**
-   * Receives the error of each batch that can't be read. The log then leaves out this batch.
-   * Without `onDamage`, reading such a log rejects.
-   */
-  readonly onDamage?: ((error: AgentError) => void) | undefined;
-  /** See `SessionMemoryOptions`. */
-  readonly onWarning?: ((warning: AgentError) => void) | undefined;
-}
+/** Options of a `SessionMemory` with their defaults. */
+export type SessionLogOptions = Omit<SessionMemoryOptions, 'durability' | 'requireCompareAndSet'> &
+  Required<Pick<SessionMemoryOptions, 'generateId' | 'now' | 'compactAfter'>>;
 
 /** Functions of the caller that a flush uses. */
 export interface FlushContext {
@@ -31,12 +23,8 @@ export interface FlushContext {
    * written.
    */
   onReread(records: Flushes): void;
-  /**
-   * Returns the shortest list of records that describes the session. Returns `undefined` if some
-   * records can't be read.
-   */
-  compacted(): readonly LogRecord[] | undefined;
-  title(): string | undefined;
+  /** Returns the state of the session after the pending records, if it was read. */
+  view(): LogFold | undefined;
 }
 
 /**
@@ -70,7 +58,7 @@ export class SessionLog {
   readonly #pending: LogRecord[] = [];
   readonly #reads = new RestartableReads();
   readonly #unsure = new UnsureWrites();
-  readonly #warn: () => void;
+  #hasWarned = false;
   /** Whether the store has lost a write that it acknowledged. The next flush writes it again. */
   #hasLost = false;
   /**
@@ -87,7 +75,6 @@ export class SessionLog {
     this.#store = new SessionStore(store, sessionId);
     this.#options = options;
     this.#writer = options.generateId();
-    this.#warn = secondWriterWarning(options.onWarning);
   }
 
   get version(): number {
@@ -135,7 +122,7 @@ export class SessionLog {
    */
   async load(): Promise<Flushes> {
     const found = await this.#reads.take(() => this.#read());
-    const { text, head, known, batches, unread, wantsSnapshot } = found;
+    const { text, head, known, batches, wantsSnapshot } = found;
     this.#wantsSnapshot = wantsSnapshot;
     const { isSafe } = this.#store;
     const replaced = replacedBy(batches);
@@ -156,7 +143,7 @@ export class SessionLog {
     this.#batches = batches;
     if (isNew) this.#report(this.#store.lostWrite());
     checkHere(this.#head);
-    return [...flushesOf(batches, unread), [...this.#pending]];
+    return [...flushesOf(found), [...this.#pending]];
   }
 
   /**
@@ -227,33 +214,27 @@ export class SessionLog {
     readonly head: Head | undefined;
     readonly known: ReadonlyMap<string, Batch>;
     readonly batches: Map<string, Batch>;
-    readonly unread: readonly string[];
+    readonly unread: readonly UnreadBatch[];
     readonly wantsSnapshot: boolean;
   }> {
     for (let attempt = 1; ; attempt++) {
       const store = this.#store;
       const text = await store.head();
-      const { onDamage } = this.#options;
-      const head = await store.parseHead({ text, onDamage, without: this.#unsure.refs });
+      const without = this.#unsure.refs;
+      const { head, error: headError } = await store.parseHead(text, { without });
+      if (headError) this.#options.onDamage?.(headError);
       const known = await this.#known(head);
-      const found = await store.readBatches(head?.refs.flat() ?? [], known);
-      const { batches } = found;
-      const isGone = found.unread.some(({ error }) => error.retryable);
+      const named = await store.readBatches(head, known);
+      const isGone = named.unread.some(({ error }) => error.retryable);
       if (isGone && attempt < maxReads && (await store.head()) !== text) continue;
-      const unread = [...found.unread];
+      const { batches, unread } = await store.readUnnamed(head, named);
       for (const { error } of unread) this.#report(error);
-      if (unread.length > 0) {
-        const more = await store.findBatches([head?.hash ?? ''], found);
-        for (const { error } of more) this.#report(error);
-        unread.push(...more);
-      }
       const refs = [...batches.keys()];
       const isLong = refs.length >= this.#options.compactAfter;
       const wantsSnapshot = refs.some((ref) => !known.has(ref))
         ? unread.length === 0 && isLong
         : this.#wantsSnapshot;
-      const lost = unread.map(({ ref }) => ref);
-      return { text, head, known, batches, unread: lost, wantsSnapshot };
+      return { text, head, known, batches: new Map(batches), unread, wantsSnapshot };
     }
   }
 
@@ -283,6 +264,16 @@ export class SessionLog {
     return hasChanged;
   }
 
+  /** Warns once of a second writer in a store without `compareAndSet`. */
+  #warn(): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    const message =
+      'Another writer changed the session. The store has no compareAndSet, so records can be lost.';
+    const warning = new AgentError('SESSION_CONFLICT', message);
+    reportFailure('SessionMemory:', this.#options.onWarning, warning);
+  }
+
   /** Drops the records in memory, so that the next `load` reads all of them. */
   unload(): void {
     this.#batches.clear();
@@ -309,19 +300,20 @@ export class SessionLog {
    */
   async #write(context: FlushContext): Promise<boolean> {
     const count = this.#pending.length;
-    const compacted = this.#wantsSnapshot ? context.compacted() : undefined;
+    const view = context.view();
+    const compacted = this.#wantsSnapshot && view?.isWhole ? view.records() : undefined;
     const replaces = compacted && [...this.#batches.keys()];
     const { batch, ref, entries, head, headText } = makeWrite(this.#store, this.#head, {
       ...this.#options,
       writer: this.#writer,
-      title: context.title(),
+      title: view?.title,
       owner: this.#claimed,
       records: compacted ?? [...this.#pending],
       replaces,
     });
     const expected = this.#seen;
     this.#unsure.add({ ref, records: count, expected });
-    if (!(await this.#store.write({ entries, head: headText, expected }))) return false;
+    if (!(await this.#store.write(entries, headText, expected))) return false;
     this.#hasLost = false;
     await this.#settle(headText, (each) => each === ref);
     this.#head = head;
@@ -349,16 +341,4 @@ export class SessionLog {
     const hasChanged = await this.hasChanged().catch(() => true);
     if (!hasChanged) await this.#store.deleteBatches(refs);
   }
-}
-
-/** Returns a function whose first call warns of a second writer in a store without `compareAndSet`. */
-function secondWriterWarning(onWarning: ((warning: AgentError) => void) | undefined): () => void {
-  let isFirst = true;
-  return () => {
-    if (!isFirst) return;
-    isFirst = false;
-    const message =
-      'Another writer changed the session. The store has no compareAndSet, so records can be lost.';
-    reportFailure('SessionMemory:', onWarning, new AgentError('SESSION_CONFLICT', message));
-  };
 }

@@ -2,24 +2,16 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore } from '../store/key-value-store.ts';
 import { splitValue } from '../store/split-value.ts';
 import { seal } from './seal.ts';
-import { isSealed, makeMissingRef, SessionKeys, suffixOf, versionOf } from './session-keys.ts';
-import { formatVersion, isDamage, isOtherFormat, parseBatch, type Batch } from './stored-batch.ts';
+import { makeRef, SessionKeys, suffixOf, versionOf } from './session-keys.ts';
+import {
+  formatVersion,
+  isOtherFormat,
+  parseBatch,
+  type Batch,
+  type ReadBatches,
+  type UnreadBatch,
+} from './stored-batch.ts';
 import { parseHead, type Head } from './stored-head.ts';
-
-/** A batch of a log that could not be read, with the reason. */
-export interface UnreadBatch {
-  readonly ref: string;
-  /**
-   * Retryable if the batch is not in the store. Otherwise the batch is damaged or has another
-   * format.
-   */
-  readonly error: AgentError;
-}
-
-export interface ReadBatches {
-  readonly batches: Map<string, Batch>;
-  readonly unread: readonly UnreadBatch[];
-}
 
 /** Batches that were read before and are not read again. */
 export interface KnownBatches {
@@ -28,17 +20,9 @@ export interface KnownBatches {
   add?(ref: string, batch: Batch, characters: number): void;
 }
 
-interface HeadReading {
-  /** The head in the store. */
-  readonly text: string | undefined;
-  /** Receives the error of a damaged head that was rebuilt. */
-  readonly onDamage?: ((error: AgentError) => void) | undefined;
-  /** Names of batches that a rebuilt head leaves out, because the reader will write them again. */
-  readonly without?: readonly string[];
-}
-
-interface RepairHead {
+interface FoundHead {
   readonly head?: Head | undefined;
+  /** Why the head is not the one in the store. */
   readonly error?: AgentError | undefined;
 }
 
@@ -49,14 +33,6 @@ export interface SealedBatch {
   readonly text: string;
   /** The batch's values, the first one first. */
   readonly entries: readonly Entry[];
-}
-
-/** A batch and the head that names it, as they are stored. */
-export interface BatchWrite {
-  readonly entries: readonly Entry[];
-  readonly head: string;
-  /** Text of the head that the write replaces. */
-  readonly expected: string | undefined;
 }
 
 /** The values of one session in a store. */
@@ -81,46 +57,40 @@ export class SessionStore {
 
   /**
    * Parses the head, which names the batches of a session. Rebuilds a damaged head from the store's
-   * key list, if that list is current. Otherwise throws `STORAGE_FAILED`.
+   * key list, if that list is current. For a repair, rebuilds a damaged or missing head in any
+   * store. Rejects with `STORAGE_FAILED` if the head is damaged and can't be rebuilt, except for a
+   * repair, or if it has another format. `without`: names of batches that a rebuilt head leaves out,
+   * because the reader will write them again.
    */
-  async parseHead({ text, onDamage, without }: HeadReading): Promise<Head | undefined> {
-    if (text === undefined) return undefined;
-    try {
-      return parseHead(text, this.keys.head);
-    } catch (error) {
-      if (!this.isSafe || !isDamage(error) || isOtherFormat(error)) throw error;
-      const head = await this.rebuildHead(false, without);
-      if (!head) throw error;
-      onDamage?.(error);
-      return head;
-    }
-  }
-
-  /**
-   * Returns the head for a repair, in any store, and why it is not the one in the store. Rebuilds a
-   * damaged or missing head from the store's key list. Rejects if the head has another format.
-   */
-  async headForRepair(text: string | undefined): Promise<RepairHead> {
+  async parseHead(
+    text: string | undefined,
+    {
+      isRepair = false,
+      without = [],
+    }: { readonly isRepair?: boolean; readonly without?: readonly string[] } = {},
+  ): Promise<FoundHead> {
     const { head: key } = this.keys;
-    let damage: AgentError | undefined;
+    let error: AgentError | undefined;
     try {
       if (text !== undefined) return { head: parseHead(text, key) };
+      if (!isRepair) return {};
     } catch (thrown) {
-      damage = AgentError.from(thrown);
-      if (isOtherFormat(damage)) throw damage;
+      error = AgentError.from(thrown);
+      if (isOtherFormat(error) || !(isRepair || this.isSafe)) throw error;
     }
-    const head = await this.rebuildHead(true);
-    return { head, error: damage ?? (head && notFound(key, { details: { key } })) };
+    const head = await this.#rebuildHead(isRepair, without);
+    if (error && !head && !isRepair) throw error;
+    return { head, error: error ?? (head && notFound(key, { details: { key } })) };
   }
 
   /**
-   * Reads the batches in `refs` and all batches that they name, level by level. Checks each batch.
-   * Does not read known batches again.
+   * Reads the batches that the head names, and all batches that these name, level by level. Checks
+   * each batch. Does not read known batches again.
    */
-  async readBatches(refs: readonly string[], known: KnownBatches): Promise<ReadBatches> {
+  async readBatches(head: Head | undefined, known: KnownBatches = new Map()): Promise<ReadBatches> {
     const batches = new Map<string, Batch>();
     const unread: UnreadBatch[] = [];
-    for (let wanted = refs; wanted.length > 0;) {
+    for (let wanted = head?.refs.flat() ?? []; wanted.length > 0;) {
       const held = new Map(wanted.map((ref) => [ref, known.get(ref)]));
       const found = await this.readValues(wanted.filter((ref) => !held.get(ref)));
       const named: string[] = [];
@@ -142,14 +112,27 @@ export class SessionStore {
   }
 
   /**
+   * If a batch of the log `found` can't be read, also reads the batches that it may name. The store's
+   * key list has them.
+   */
+  async readUnnamed(head: Head | undefined, found: ReadBatches): Promise<ReadBatches> {
+    const { unread } = found;
+    if (unread.length === 0) return found;
+    const batches = new Map(found.batches);
+    const more = await this.#findBatches([head?.hash ?? ''], batches, unread);
+    return { batches, unread: [...unread, ...more] };
+  }
+
+  /**
    * Finds batches in the store's key list that no readable batch names, and adds them to `batches`.
    * Their names were in an unreadable batch or head. Several batches have the same version if a
    * write failed halfway. Of these, adds only the batches in `tips` and the batches that a later
    * batch names. Returns the unreadable batches.
    */
-  async findBatches(
+  async #findBatches(
     tips: readonly string[],
-    { batches, unread }: ReadBatches,
+    batches: Map<string, Batch>,
+    unread: readonly UnreadBatch[],
   ): Promise<readonly UnreadBatch[]> {
     const versions = new Set([...batches.keys(), ...unread.map(({ ref }) => ref)].map(versionOf));
     const snapshot = newestSnapshot(batches);
@@ -198,10 +181,14 @@ export class SessionStore {
   }
 
   /**
-   * Writes a batch, then the head. Returns false if the store refuses the write. Rejects with
+   * Writes a batch, then the head `head`, which replaces the head `expected`. Returns false if the store refuses the write. Rejects with
    * `STORAGE_FAILED` if the store has acknowledged the first head of a session and does not have it.
    */
-  async write({ entries, head, expected }: BatchWrite): Promise<boolean> {
+  async write(
+    entries: readonly Entry[],
+    head: string,
+    expected: string | undefined,
+  ): Promise<boolean> {
     const { values: store } = this;
     const key = this.keys.head;
     const all = [...entries, [key, head] as const];
@@ -268,7 +255,7 @@ export class SessionStore {
    * written. If the last version has several batches, all but one belong to failed writes. The
    * function then returns `undefined`, or with `guesses` a head of all batches.
    */
-  async rebuildHead(guesses: boolean, without: readonly string[] = []): Promise<Head | undefined> {
+  async #rebuildHead(guesses: boolean, without: readonly string[]): Promise<Head | undefined> {
     const refs = (await this.#listedRefs()).filter((ref) => !without.includes(ref));
     const last = refs.at(-1);
     if (last === undefined) return undefined;
@@ -276,7 +263,7 @@ export class SessionStore {
     const tips = refs.filter((ref) => versionOf(ref) === version);
     if (tips.length > 1 && !guesses) return undefined;
     const batches = new Map<string, Batch>();
-    const unread = await this.findBatches(tips, { batches, unread: [] });
+    const unread = await this.#findBatches(tips, batches, []);
     const found = [...batches.keys(), ...unread.map(({ ref }) => ref)].toSorted();
     return {
       v: formatVersion,
@@ -341,8 +328,10 @@ function refsBetween(
 ): readonly string[] {
   if (version - before <= 1) return [];
   const prev = behind?.prev ?? '';
-  const isNamed = isSealed(prev) && versionOf(prev) === version - 1;
+  // The hash of a turn is no name.
+  const isNamed = prev.includes('=') && versionOf(prev) === version - 1;
   const named = isNamed ? [prev] : [];
   const last = version - 1 - named.length;
-  return last > before ? [makeMissingRef(before + 1, last), ...named] : named;
+  const missing = makeRef(before + 1, `to-${makeRef(last, 'gone')}`);
+  return last > before ? [missing, ...named] : named;
 }

@@ -2,9 +2,10 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/agent-status.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { toolMessage, toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
+import { inRequestOrder, orderFrom } from '../../message/tool-pairs.ts';
 import { interruptedResult } from '../../tool/tool-call.ts';
 import type { Flushes, LogRecord, RunNote } from './log-record.ts';
-import { MessageLog } from '../message-log.ts';
+import { titleKey } from '../store/storage-keys.ts';
 import { callsOf, notesOf, takeMessage, takeNote } from './call-notes.ts';
 import { endsWithAnswer } from './resumption.ts';
 
@@ -40,7 +41,12 @@ export interface SessionView {
 
 /** Computes the state of a session from the records of its log, in order. */
 export class LogFold implements SessionView {
-  readonly #log = new MessageLog();
+  /** The messages in the order in which they were appended. */
+  #appended: Msg[] = [];
+  /** The last result of `messages`. Empty after a message was removed or replaced. */
+  #ordered: readonly Msg[] = [];
+  /** Number of messages at the start of `#ordered` that need no further look. */
+  #settled = 0;
   readonly calls: Map<string, CallState> = new Map();
   openRun: string | undefined;
   ended: string | undefined;
@@ -52,7 +58,17 @@ export class LogFold implements SessionView {
   #doubtful: Set<string> | undefined;
 
   get messages(): readonly Msg[] {
-    return this.#log.messages;
+    const known = this.#ordered.length;
+    if (known < this.#appended.length) {
+      const all = [...this.#ordered, ...this.#appended.slice(known)];
+      this.#ordered = orderFrom(all, this.#settled, inRequestOrder);
+      if (!this.calls.size) this.#settled = all.length;
+    }
+    return this.#ordered;
+  }
+
+  get title(): string | undefined {
+    return this.state[titleKey] as string | undefined;
   }
 
   /** Applies records. */
@@ -115,7 +131,7 @@ export class LogFold implements SessionView {
   /** Gives each tool call whose result may be lost an `interrupted` result. */
   #close(): void {
     for (const id of this.#doubtful ?? []) {
-      const message = this.calls.has(id) && closedCall(this.#log.appended, id, this.calls.get(id));
+      const message = this.calls.has(id) && closedCall(this.#appended, id, this.calls.get(id));
       if (message) this.#apply({ kind: 'message', message });
     }
     this.#doubtful?.clear();
@@ -127,7 +143,9 @@ export class LogFold implements SessionView {
         this.#append(record.message);
         break;
       case 'replace':
-        this.#log.replace(record.message);
+        this.#setMessages(
+          this.#appended.map((one) => (one.id === record.message.id ? record.message : one)),
+        );
         break;
       case 'truncate':
         this.#remove(new Set(record.ids));
@@ -164,7 +182,7 @@ export class LogFold implements SessionView {
   }
 
   #append(message: Msg): void {
-    this.#log.append(message);
+    this.#appended.push(message);
     if (message.role === 'assistant') this.reply = undefined;
     takeMessage(this.calls, message);
     // After the end of a run, an answer comes from outside, and the failed or waiting run is
@@ -177,14 +195,21 @@ export class LogFold implements SessionView {
   }
 
   #remove(ids: ReadonlySet<string>): void {
-    const removed = this.#log.remove(ids);
+    const removed = this.#appended.filter(({ id }) => ids.has(id));
+    this.#setMessages(this.#appended.filter(({ id }) => !ids.has(id)));
     if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
       this.summary = undefined;
-    const left = new Set(this.#log.appended.flatMap(toolUsesOf).map(({ id }) => id));
+    const left = new Set(this.#appended.flatMap(toolUsesOf).map(({ id }) => id));
     // The result was removed, but the tool has run.
     for (const { toolUseId } of removed.flatMap(toolResultsOf))
       if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
     for (const { id } of removed.flatMap(toolUsesOf)) this.calls.delete(id);
+  }
+
+  #setMessages(messages: Msg[]): void {
+    this.#appended = messages;
+    this.#ordered = [];
+    this.#settled = 0;
   }
 }
 

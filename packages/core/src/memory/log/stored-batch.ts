@@ -25,6 +25,22 @@ export interface Batch {
   readonly owner?: SessionOwner | undefined;
 }
 
+/** A batch of a log that could not be read, with the reason. */
+export interface UnreadBatch {
+  readonly ref: string;
+  /**
+   * Retryable if the batch is not in the store. Otherwise the batch is damaged or has another
+   * format.
+   */
+  readonly error: AgentError;
+}
+
+/** The batches of a log that could be read, and the others. */
+export interface ReadBatches {
+  readonly batches: ReadonlyMap<string, Batch>;
+  readonly unread: readonly UnreadBatch[];
+}
+
 /** A batch from the store. */
 export interface StoredBatch extends Batch {
   /** Checksum of the text before this field. */
@@ -96,7 +112,8 @@ export function isDamage(error: unknown): error is AgentError {
 /**
  * Returns the records in the order in which they were written. Marks the places of lost batches.
  */
-export function flushesOf(batches: ReadonlyMap<string, Batch>, lost: readonly string[]): Flushes {
+export function flushesOf({ batches, unread }: ReadBatches): Flushes {
+  const lost = unread.map(({ ref }) => ref);
   return inOrder(batches, lost).map((ref) => batches.get(ref)?.records ?? [{ kind: 'lost' }]);
 }
 
