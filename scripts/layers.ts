@@ -78,17 +78,6 @@ const exceptions: readonly LayerException[] = [
     reason: 'a typed value is asked for at a limit in place of a summary',
   },
   {
-    from: 'core/src/middleware/resilience/reflexion.ts',
-    to: 'core/src/middleware/text-protocol/corrections.ts',
-    values: true,
-    reason: 'a refused answer is corrected in the same way with and without a text protocol',
-  },
-  {
-    from: 'core/src/middleware/resilience/reflexion.ts',
-    to: 'core/src/middleware/text-protocol/parsed-reply.ts',
-    reason: 'the option `reflect` is the same with and without a text protocol',
-  },
-  {
     from: 'edge/src/completions/completion-messages.ts',
     to: 'edge/src/session/session-turn.ts',
     reason: 'a completion becomes a turn of a session',

@@ -64,7 +64,6 @@ test('a feature may not import another feature, except what the list names', () 
   const path = 'packages/core/src/middleware/limits/a.ts';
   const why = 'middleware/limits must not import middleware/recall, another feature';
   const agentTool = 'packages/core/src/middleware/agent-tool/agent-tool.ts';
-  const reflexion = 'packages/core/src/middleware/resilience/reflexion.ts';
   expect(check(path, `import { b } from './b.ts';\nimport { c } from '../../event/c.ts';`)).toEqual(
     [],
   );
@@ -77,9 +76,6 @@ test('a feature may not import another feature, except what the list names', () 
   ).toHaveLength(1);
   const policy = '../approval/approval-policy.ts';
   expect(check(agentTool, `import { mayAsk } from '${policy}';`)).toEqual([]);
-  const parsed = '../text-protocol/parsed-reply.ts';
-  expect(check(reflexion, `import type { CheckAnswer } from '${parsed}';`)).toEqual([]);
-  expect(check(reflexion, `import { reflect } from '${parsed}';`)).toHaveLength(1);
 });
 
 test('only the folder of a provider and entry files may import it, except what the list names', () => {

@@ -87,7 +87,7 @@ export { Semaphore, type Release, type SemaphoreOptions } from './middleware/lim
 export { toolCallLimit, type ToolCallLimitOptions } from './middleware/limits/call-limits.ts';
 export { parallelIds, reactMemory } from './preset/oxygent-fields.ts';
 export { positionHooks, type PositionHook } from './preset/position-hooks.ts';
-export { reflexion, type ReflexionOptions } from './middleware/resilience/reflexion.ts';
+export { reflexion, type ReflexionOptions } from './middleware/text-protocol/corrections.ts';
 export type { CheckAnswer, ReplyContext } from './middleware/text-protocol/parsed-reply.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
 export type {

@@ -1,5 +1,6 @@
 export { parseOxygent } from './middleware/text-protocol/parse-oxygent.ts';
 export { parseToolCalls, type ParseContext } from './middleware/text-protocol/parse-tool-calls.ts';
+export { trustedCalls } from './middleware/text-protocol/parsed-reply.ts';
 export type {
   ParsedReply,
   ParseReply,
@@ -10,5 +11,4 @@ export type {
 export { refuseEmpty } from './middleware/text-protocol/corrections.ts';
 export { textToolCalls } from './middleware/text-protocol/text-tool-calls.ts';
 export type { TextToolCallsOptions } from './middleware/text-protocol/text-tool-calls.ts';
-export { trustedCalls } from './middleware/text-protocol/trusted-calls.ts';
-export type { ToolsPromptContext } from './middleware/text-protocol/request-teller.ts';
+export type { ToolsPromptContext } from './middleware/text-protocol/text-request.ts';

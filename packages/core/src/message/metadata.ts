@@ -18,8 +18,8 @@ export interface MessageMetadata {
   readonly usage?: JsonObject;
   /** Whether the message is an invalid reply (`reply`), or asks for a better one (`message`). */
   readonly correction?: 'reply' | 'message';
-  /** Why the reply cannot be used. Not stored. */
-  readonly invalidReply?: JsonObject;
+  /** Why the reply cannot be used. Not stored. The message itself has no text. */
+  readonly invalidReply?: InvalidReply;
   /** Text around tool calls that the model wrote as text. */
   readonly written?: JsonObject;
   /** The model's own tool calls, before a person changed their arguments. */
@@ -35,6 +35,19 @@ export interface MessageMetadata {
   /** Warnings of output guards. */
   readonly warnings?: readonly string[];
 }
+
+/** A reply that the model has to correct. */
+export type InvalidReply = {
+  /** The reply as the model reads it. */
+  readonly text: string;
+  /** The correction for the model. */
+  readonly message: string;
+  /**
+   * Text of the reply without its tool call. Present if the reply calls a tool although the request
+   * offered none.
+   */
+  readonly words?: string;
+};
 
 /** Mark of a message that a person wrote in the assistant's place. */
 export type OperatorMark = {

@@ -1,4 +1,23 @@
+import type { JsonObject } from '../message/json.ts';
 import type { ModelDelta } from './chat-model.ts';
+
+/** A piece of a text block or of a thinking block. */
+export type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
+
+/** The last delta of a complete reply. */
+export type FinishDelta = Extract<ModelDelta, { type: 'finish' }>;
+
+/** What a provider adds to a block of a reply. It gets the block back unchanged. */
+export interface Attached {
+  signature?: string;
+  providerMetadata?: JsonObject;
+}
+
+/** Adds what came with a delta to what came with the earlier deltas of its block. */
+export function attach(block: Attached, { signature, providerMetadata }: ModelDelta): void {
+  if (signature) block.signature = (block.signature ?? '') + signature;
+  if (providerMetadata) block.providerMetadata = { ...block.providerMetadata, ...providerMetadata };
+}
 
 /**
  * Returns whether one of the deltas adds content to a reply. Some servers send empty deltas while

@@ -1,7 +1,8 @@
 import type { Middleware } from '../agent/middleware.ts';
+import { metadataOf } from '../message/metadata.ts';
 import type { Msg } from '../message/msg.ts';
 import { outputToolName } from '../schema/output-format.ts';
-import { withoutMark, wordsBesideCall } from '../middleware/text-protocol/corrections.ts';
+import { withoutMark } from '../middleware/text-protocol/corrections.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 
@@ -44,7 +45,7 @@ function isOutputTool({ name }: { readonly name: string }): boolean {
  * the model for a correction.
  */
 function withoutTextCalls(message: Msg): Msg {
-  const words = wordsBesideCall(message)?.trim();
+  const words = metadataOf(message).invalidReply?.words?.trim();
   const kept = message.content.filter((block) => block.type !== 'tool_use' || isOutputTool(block));
   if (words === undefined && kept.length === message.content.length) return message;
   const said = words ? [{ type: 'text', text: words } as const] : [];

@@ -10,13 +10,16 @@ import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry, toolRetry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../middleware/text-protocol/parse-oxygent.ts';
 import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
-import type { ParseReply, CheckAnswer } from '../middleware/text-protocol/parsed-reply.ts';
+import {
+  trustedCalls,
+  type ParseReply,
+  type CheckAnswer,
+} from '../middleware/text-protocol/parsed-reply.ts';
 import {
   protocolFields,
   textToolCalls,
   type TextToolCallsOptions,
 } from '../middleware/text-protocol/text-tool-calls.ts';
-import { trustedCalls } from '../middleware/text-protocol/trusted-calls.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
 import { setFields } from '../message/json.ts';
@@ -30,7 +33,7 @@ import {
   promptVariables,
   type PromptVariablesOptions,
 } from '../middleware/prompt/prompt-variables.ts';
-import { reflexion } from '../middleware/resilience/reflexion.ts';
+import { reflexion } from '../middleware/text-protocol/corrections.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 
 /** Memory, protocol and prompt of `oxygent()`. */

@@ -1,5 +1,5 @@
 import type { TextCall } from './parsed-reply.ts';
-import { isObject, parseJson, type JsonValue } from '../../message/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../message/json.ts';
 
 /**
  * Result of a scan. `rest`: text at the end that was withheld but is not a tool call. `calls`: the
@@ -12,6 +12,13 @@ export interface Scan {
 }
 
 const keys: readonly string[] = ['tool_name', 'arguments', 'think'];
+/** A key without double quotes, as in `{tool_name: …` or `{'tool_name': …`. */
+const bareKey = /^['‘“`]?(?:tool_name|arguments|think)['’”`]?\s{0,9}:?$/;
+/** A code fence before a tool call. */
+const callFence = /^`{3,}\s*(?:(?:json|tool_calls?)\s*)?$/i;
+const fenceNames: readonly string[] = ['json', 'tool_calls'];
+/** Longest code fence before a tool call, in characters. */
+const longestFence = 100;
 const deepest = 200;
 
 /**
@@ -23,31 +30,31 @@ const deepest = 200;
 export class CallScanner {
   readonly #calls: TextCall[] = [];
   #problem: string | undefined;
-  #state: 'words' | 'fence' | 'json' | 'bare' | 'over' = 'words';
+  #state: 'words' | 'fence' | 'json' | 'over' = 'words';
   #out = '';
-  /** White space and the opening of a code fence that are withheld. */
-  #held = '';
+  /** White space that is withheld. */
+  #space = '';
+  /** Code fence that is withheld. */
+  #fence = '';
+  /** Kind of the open code fence. */
+  #openFence: 'json' | 'code' | undefined;
+  /** JSON that is withheld. */
+  #json = '';
   /** Words after a tool call. */
   #tail = '';
-  /** Kind of the open code fence. */
-  #fence: 'json' | 'code' | undefined;
-  #ticks = 0;
-  #info = '';
-  #infoEnded = false;
-  #json = '';
   #depth = 0;
   /** Nesting depth of a tool call's keys: 2 in a list, otherwise 1. */
-  #level = 1;
+  #keyDepth = 1;
   /** Last character of the JSON outside strings and white space. */
   #last = '';
   #inString = false;
-  #escaped = false;
+  #isEscaped = false;
   /** Key that the scanner is reading. */
   #key: string | undefined;
+  /** Whether that key has no double quotes. */
+  #isBare = false;
   /** Whether the JSON has one of the keys of a tool call. */
   #isLikely = false;
-  /** Key without double quotes. */
-  #bare = '';
 
   /** Whether the last character is in a string of a possible tool call. */
   get inString(): boolean {
@@ -63,8 +70,8 @@ export class CallScanner {
 
   end(): Scan {
     this.#out = '';
-    const isCut = this.#key && keys.some((key) => key.startsWith(this.#key!));
-    if (this.#state === 'json' && (this.#isLikely || isCut))
+    const isBegun = this.#key && keys.some((key) => key.startsWith(this.#key!));
+    if (this.#state === 'json' && (this.#isLikely || isBegun))
       this.#fail(`it does not end; its last words are ${this.#lastWords()}`);
     else this.#giveUp();
     return { rest: this.#out, calls: this.#calls, problem: this.#problem };
@@ -73,35 +80,28 @@ export class CallScanner {
   /** Reads one or more characters from the index and returns the index after them. */
   #step(text: string, index: number): number {
     if (this.#state === 'over') return text.length;
-    if (this.#state === 'words') return this.#words(text, index);
+    if (this.#state === 'words') return this.#readWords(text, index);
+    if (this.inString) return this.#readString(text, index);
     const c = text[index]!;
-    if (this.#state === 'json') {
-      if (this.#inString) return this.#string(text, index);
-      if (this.#takesJson(c)) return index + 1;
-    } else if (this.#state === 'fence' ? this.#takesFence(c) : this.#takesBare(c)) return index + 1;
-    return index;
+    const isTaken = this.#state === 'fence' ? this.#takesFence(c) : this.#takesJson(c);
+    return isTaken ? index + 1 : index;
   }
 
-  #words(text: string, index: number): number {
-    const special = this.#fence === 'code' ? /`/g : /[`{[]/g;
+  #readWords(text: string, index: number): number {
+    const special = this.#openFence === 'code' ? /`/g : /[`{[]/g;
     special.lastIndex = index;
     const end = special.exec(text)?.index ?? text.length;
     if (end > index) {
       const said = text.slice(index, end);
       const words = said.trimEnd();
       if (words) this.#say(words);
-      this.#held += said.slice(words.length);
-      return end;
+      this.#space += said.slice(words.length);
+    } else if (text[index] === '`') this.#state = 'fence';
+    else {
+      this.#beginJson(text[index]!);
+      return index + 1;
     }
-    if (text[index] === '`') {
-      this.#state = 'fence';
-      this.#ticks = 0;
-      this.#info = '';
-      this.#infoEnded = false;
-      return index;
-    }
-    this.#beginJson(text[index]!);
-    return index + 1;
+    return end;
   }
 
   /**
@@ -109,34 +109,28 @@ export class CallScanner {
    * character again.
    */
   #takesFence(c: string): boolean {
-    if (c === '`' && !this.#info && !this.#infoEnded) {
-      this.#ticks += 1;
-      this.#held += c;
-      return true;
+    const fence = this.#fence + c;
+    if (!/[^`]/.test(fence)) return this.#withholdFence(fence);
+    if (!fence.startsWith('```')) return this.#giveUp();
+    if (this.#openFence) {
+      this.#openFence = undefined;
+      return this.#giveUp();
     }
-    if (this.#ticks < 3) return this.#giveUp();
-    if (!this.#fence) return this.#takesInfo(c);
-    this.#fence = undefined;
-    return this.#giveUp();
-  }
-
-  /** Reads a character of the word after a code fence's beginning, or the one after that word. */
-  #takesInfo(c: string): boolean {
-    const mayHoldJson = !this.#info || isJsonFence(this.#info);
-    if (mayHoldJson && (c === '{' || c === '[')) {
-      this.#fence = 'json';
+    if (/[{[]/.test(c) && callFence.test(this.#fence)) {
+      this.#openFence = 'json';
       this.#beginJson(c);
       return true;
     }
-    const info = this.#info + c;
-    if (mayHoldJson && /\s/.test(c)) this.#infoEnded ||= this.#info !== '';
-    else if (!this.#infoEnded && fences.some((name) => name.startsWith(info.toLowerCase())))
-      this.#info = info;
-    else {
-      this.#fence = 'code';
-      return this.#giveUp();
-    }
-    this.#held += c;
+    const name = fence.replace(/^`+\s*/, '').toLowerCase();
+    if (callFence.test(fence) || fenceNames.some((known) => known.startsWith(name)))
+      return this.#withholdFence(fence);
+    this.#openFence = 'code';
+    return this.#giveUp();
+  }
+
+  #withholdFence(fence: string): boolean {
+    if (fence.length > longestFence) return this.#giveUp();
+    this.#fence = fence;
     return true;
   }
 
@@ -144,9 +138,9 @@ export class CallScanner {
     this.#state = 'json';
     this.#json = c;
     this.#depth = 1;
-    this.#level = c === '[' ? 2 : 1;
+    this.#keyDepth = c === '[' ? 2 : 1;
     this.#last = c;
-    this.#inString = this.#escaped = this.#isLikely = false;
+    this.#inString = this.#isEscaped = this.#isBare = this.#isLikely = false;
     this.#key = undefined;
   }
 
@@ -155,46 +149,55 @@ export class CallScanner {
       this.#json += c;
       return true;
     }
-    if (!this.#isFit(c)) return this.#refuseJson(c);
+    if (!this.#isFit(c)) return this.#takesBareKey(c) || this.#refuseJson(c);
     this.#json += c;
     if (c === '"') {
       this.#inString = true;
-      this.#key = this.#depth === this.#level && /[{,]/.test(this.#last) ? '' : undefined;
+      this.#key = this.#depth === this.#keyDepth && /[{,]/.test(this.#last) ? '' : undefined;
     } else this.#last = c;
-    if (c === '{' || c === '[') this.#depth += 1;
-    if (c === '}' || c === ']') this.#depth -= 1;
+    if ('{['.includes(c)) this.#depth += 1;
+    if ('}]'.includes(c)) this.#depth -= 1;
     if (!this.#depth) this.#endJson();
     // If the first item of a list is not a tool call, no item of the list is one.
-    else if (this.#level === 2 && this.#depth === 1 && !this.#isLikely && c === '}') this.#giveUp();
+    else if (this.#depth < this.#keyDepth && !this.#isLikely) this.#giveUp();
     return true;
   }
 
   /** Returns whether the character may come next. The items of a list of tool calls are objects. */
   #isFit(c: string): boolean {
-    if (this.#depth > deepest || !/["\]{}[:,\d.eE+\-truefalsn]/.test(c)) return false;
+    if (this.#isBare || this.#depth > deepest) return false;
+    if (!/["\]{}[:,\d.eE+\-truefalsn]/.test(c)) return false;
     if (this.#last === '{') return c === '"' || c === '}';
     return this.#last !== '[' || this.#depth > 1 || c === '{';
   }
 
+  #takesBareKey(c: string): boolean {
+    if (this.#last !== '{' || this.#depth !== this.#keyDepth || this.#isLikely) return false;
+    const key = (this.#json + c).replace(/^\[?\s*\{\s*/, '');
+    const name = key.replace(/^['‘“`]/, '');
+    if (!bareKey.test(key) && !keys.some((known) => known.startsWith(name))) return false;
+    this.#isBare = true;
+    this.#json += c;
+    if (c === ':')
+      this.#fail(`${key.slice(0, -1).trim()} and all other keys and strings need double quotes`);
+    return true;
+  }
+
   #refuseJson(c: string): false {
-    if (this.#isLikely)
-      this.#fail(`there is an unexpected ${JSON.stringify(c)} after ${this.#lastWords()}`);
-    else if (this.#last === '{' && this.#depth === this.#level) {
-      this.#state = 'bare';
-      this.#bare = '';
-    } else this.#giveUp();
+    if (!this.#isLikely) return this.#giveUp();
+    this.#fail(`there is an unexpected ${JSON.stringify(c)} after ${this.#lastWords()}`);
     return false;
   }
 
-  #string(text: string, index: number): number {
+  #readString(text: string, index: number): number {
     const special = /["\\]/g;
     special.lastIndex = index;
-    const end = this.#escaped ? index : (special.exec(text)?.index ?? text.length - 1);
+    const end = this.#isEscaped ? index : (special.exec(text)?.index ?? text.length - 1);
     const piece = text.slice(index, end + 1);
     const c = text[end]!;
     this.#json += piece;
-    if (this.#escaped) this.#escaped = false;
-    else if (c === '\\') this.#escaped = true;
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (c === '\\') this.#isEscaped = true;
     else if (c === '"') {
       this.#inString = false;
       this.#last = c;
@@ -208,58 +211,37 @@ export class CallScanner {
   #endJson(): void {
     const value = readJson(this.#json);
     const found = value === undefined ? undefined : callsIn(value);
-    if (found && 'calls' in found && !this.#isMadeUp()) {
-      this.#calls.push(...found.calls);
-      this.#json = this.#held = this.#tail = '';
+    if (typeof found === 'string') this.#refuse(found);
+    else if (found && this.#isMadeUp()) this.#state = 'over';
+    else if (found) {
+      this.#calls.push(...found);
+      this.#space = this.#fence = this.#json = this.#tail = '';
       this.#state = 'words';
-    } else if (found) this.#refuse('problem' in found ? found.problem : undefined);
-    else if (value === undefined && this.#isLikely)
+    } else if (value === undefined && this.#isLikely)
       this.#fail(`it is not JSON; it ends with ${this.#lastWords()}`);
     else this.#giveUp();
   }
 
-  /**
-   * Reads a key without double quotes, as in `{tool_name: …` or `{'tool_name': …`. Returns false if
-   * another state must read the character again.
-   */
-  #takesBare(c: string): boolean {
-    const read = this.#bare + c;
-    const name = read.replace(/^['‘“`]/, '');
-    const known = keys.find((key) => name.startsWith(key));
-    if (
-      known
-        ? read.length < 32 && /^['’”`]?\s*:?$/.test(name.slice(known.length))
-        : keys.some((key) => key.startsWith(name))
-    ) {
-      this.#bare = read;
-      if (c === ':')
-        this.#fail(`${read.slice(0, -1).trim()} and all other keys and strings need double quotes`);
-      return true;
-    }
-    return this.#giveUp();
-  }
-
   /** Treats the withheld text as words, because it is not a tool call. */
   #giveUp(): false {
-    const held = this.#json + this.#bare;
+    const words = this.#fence + this.#json;
     this.#state = 'words';
-    this.#json = this.#bare = '';
-    this.#key = undefined;
-    this.#say(held);
+    this.#fence = this.#json = '';
+    this.#say(words);
     return false;
   }
 
   #say(words: string): void {
-    if (this.#calls.length) this.#tail += this.#held + words;
-    else this.#out += this.#held + words;
-    this.#held = '';
+    if (this.#calls.length) this.#tail += this.#space + words;
+    else this.#out += this.#space + words;
+    this.#space = '';
   }
 
   #fail(what: string): void {
     this.#refuse(`The JSON of a tool call cannot be read: ${what}.`);
   }
 
-  #refuse(problem: string | undefined): void {
+  #refuse(problem: string): void {
     if (!this.#isMadeUp()) this.#problem = problem;
     this.#state = 'over';
   }
@@ -277,45 +259,27 @@ export class CallScanner {
   }
 }
 
-const fences: readonly string[] = ['json', 'tool_call', 'tool_calls'];
-
-function isJsonFence(info: string): boolean {
-  return fences.includes(info.toLowerCase());
-}
-
-type FoundCalls = { readonly calls: readonly TextCall[] } | { readonly problem: string };
-
 /**
- * Finds the tool calls of a JSON value, which is an object with `tool_name` or a list of such
- * objects. Returns `undefined` if no object has `tool_name`.
+ * Returns the tool calls of an object with `tool_name`, or of a list of such objects. A text says
+ * what is wrong with them. Returns `undefined` for any other value.
  */
-export function callsIn(value: JsonValue): FoundCalls | undefined {
+function callsIn(value: JsonValue): readonly TextCall[] | string | undefined {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [value];
-  if (!items.some((item) => isObject(item) && 'tool_name' in item)) return undefined;
-  const calls: TextCall[] = [];
-  for (const [index, item] of items.entries()) {
-    const call = toCall(item);
-    if (typeof call === 'string')
-      return { problem: items.length > 1 ? `Item ${index + 1} of the list: ${call}` : call };
-    calls.push(call);
-  }
-  return { calls };
+  if (!items.some(isCall)) return undefined;
+  const calls = items.map(toCall);
+  const wrong = calls.findIndex((call) => typeof call === 'string');
+  if (wrong < 0) return calls as TextCall[];
+  const problem = String(calls[wrong]);
+  return items.length > 1 ? `Item ${wrong + 1} of the list: ${problem}` : problem;
 }
 
-/**
- * Parses JSON that a model wrote. Accepts unescaped line breaks and tabs in strings, because models
- * often write them.
- */
-export function readJson(text: string): JsonValue | undefined {
-  const escaped = (string: string): string => string.replace(/[\n\r\t]/g, (c) => escapes[c]!);
-  return parseJson(text) ?? parseJson(text.replace(/"(?:[^"\\]|\\[^])*"/g, escaped));
+function isCall(item: JsonValue): item is JsonObject {
+  return isObject(item) && 'tool_name' in item;
 }
-
-const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** Returns the tool call, or a text that says what is wrong. */
 function toCall(item: JsonValue): TextCall | string {
-  if (!isObject(item) || !('tool_name' in item)) return 'it is not an object with "tool_name".';
+  if (!isCall(item)) return 'it is not an object with "tool_name".';
   const { tool_name: name, arguments: given, think, trust_mode: trust } = item;
   if (typeof name !== 'string' || !name.trim()) return '"tool_name" is not the name of a tool.';
   if (given === undefined)
@@ -333,5 +297,17 @@ function toCall(item: JsonValue): TextCall | string {
 
 function kindOf(value: JsonValue): string {
   if (typeof value === 'string') return 'a string that holds no JSON object';
-  return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  if (Array.isArray(value)) return 'a list';
+  return value === null ? 'null' : `a ${typeof value}`;
 }
+
+/**
+ * Parses JSON that a model wrote. Accepts unescaped line breaks and tabs in strings, because models
+ * often write them.
+ */
+function readJson(text: string): JsonValue | undefined {
+  const escaped = (string: string): string => string.replace(/[\n\r\t]/g, (c) => escapes[c]!);
+  return parseJson(text) ?? parseJson(text.replace(/"(?:[^"\\]|\\[^])*"/g, escaped));
+}
+
+const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };

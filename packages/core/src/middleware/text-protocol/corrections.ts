@@ -1,25 +1,37 @@
-import { metadataOf, withMetadata } from '../../message/metadata.ts';
 import type { Middleware, Reply, RunContext, Steps } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
-import { misconfigured } from '../../error/agent-error.ts';
+import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
-import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
+import { textOf, thinkingOf, toolUsesOf, type Msg } from '../../message/msg.ts';
+import { type InvalidReply, metadataOf, withMetadata } from '../../message/metadata.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import { writtenText } from '../../message/text-history.ts';
 import { abortable } from '../../wait/wait.ts';
-import { replyContext, type CheckAnswer, type ReplyContext } from './parsed-reply.ts';
+import { replyContext, type CheckAnswer } from './parsed-reply.ts';
 
-/** Value of `metadata.invalidReply`. The message itself has no text, except white space. */
-interface InvalidReply {
-  /** The refused answer, as the model reads it. */
-  readonly text: string;
-  /** The correction for the model. */
-  readonly message: string;
+/** Your check of answers for `reflexion()`. */
+export interface ReflexionOptions {
   /**
-   * Text of the reply without its tool call. Present if the reply calls a tool although the request
-   * offered none.
+   * Checks each answer. A returned text is sent to the model as a correction. Empty answers are
+   * corrected in any case. Default: only empty answers are corrected.
    */
-  readonly words?: string;
+  readonly reflect?: CheckAnswer;
+}
+
+/**
+ * Checks the answers of a model with native tool calling, and asks the model to correct bad answers
+ * (OxyGent: `func_reflexion`). Put this middleware in an agent's `use` list. With `textToolCalls`,
+ * use the option `reflect` of `textToolCalls` instead.
+ *
+ * Readers get the text before it is checked; a `step-reset` takes refused text back. A refused
+ * answer costs an iteration. The session log stores the refused answer and the correction as two
+ * messages with `metadata.correction`. A structured value is checked as JSON; if it is refused,
+ * no tool call beside it runs. Other replies with tool calls and summaries are not checked.
+ * Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function reflexion(options: ReflexionOptions = {}): Middleware {
+  checkOptions('reflexion()', options, 'reflect:function|?');
+  return { name: 'reflexion', wrapReply: corrections(options) };
 }
 
 /** Returns a correction for an answer without text other than white space. */
@@ -51,20 +63,11 @@ export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']
       return steps.endStopped(partOf(message, context.stopped));
     }
     const made = await next({ ...reply, message });
-    if (!isNewAnswer(made)) return made;
-    const invalid = invalidIn(made.message);
+    const invalid = isNewAnswer(made) && metadataOf(made.message).invalidReply;
     if (!invalid) return made;
     await steps.edit({ append: correctionOf(made.message, invalid, steps) });
     return { to: 'model' };
   };
-}
-
-/**
- * Returns the text without the tool call of an invalid reply that calls a tool although its request
- * offered none. Returns `undefined` for any other reply.
- */
-export function wordsBesideCall(message: Msg): string | undefined {
-  return invalidIn(message)?.words;
 }
 
 /** Returns the reply without the mark that it is invalid. */
@@ -73,66 +76,55 @@ export function withoutMark(reply: Msg): Msg {
   return { ...reply, metadata: metadata as JsonObject };
 }
 
-/** Returns why the answer in a reply is not accepted, or `undefined` if nothing is wrong. */
+/**
+ * Checks the answer in a reply. An empty answer is never accepted; `reflect` may return its own
+ * correction for it. Returns `undefined` if nothing is wrong.
+ */
 async function problemIn(
   { message, request, isFinal }: Reply,
   signal: AbortSignal,
   { reflect, parallel = true }: Checks,
 ): Promise<InvalidReply | undefined> {
+  const { finishReason = 'stop', invalidReply } = metadataOf(message);
   // If no model wrote the message, no model can correct it.
-  if (!request || isFinal || invalidIn(message)) return undefined;
-  const { content } = message;
-  const calls = toolUsesOf(message);
-  const value = valueIn(calls);
-  if (calls.length && value === undefined) return undefined;
-  const text = value ?? textOf(message);
-  // A reply with media is not empty, even without text.
-  if (!text.trim() && content.some((block) => 'source' in block)) return undefined;
-  const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
-  const about = {
-    thinking: thinking.join(''),
-    finishReason: finishReasonOf(message),
+  if (!request || isFinal || invalidReply) return undefined;
+  const value = valueIn(message);
+  const text = value ?? answerIn(message);
+  if (text === undefined) return undefined;
+  const context = replyContext(request, {
+    thinking: thinkingOf(message).join(''),
+    finishReason,
     parallel,
     signal,
-    ...(value !== undefined && { replyIs: 'value' as const }),
-  };
-  const correction = await correctionFor(text, reflect, replyContext(request, about));
+    ...(value !== undefined && { replyIs: 'value' }),
+  });
+  const given: unknown = (await reflect?.(text, context)) ?? '';
+  if (typeof given !== 'string')
+    throw misconfigured(
+      `reflect must return a correction as text, or nothing; got a ${typeof given}.`,
+    );
+  const correction = given || refuseEmpty(text);
   return correction ? { text: writtenText(message) ?? text, message: correction } : undefined;
 }
 
-/**
- * Returns the JSON of a structured value, if the reply calls the tool for structured values. A list
- * or a text is in the field `response`. Returns `undefined` for any other reply.
- */
-function valueIn(calls: ReturnType<typeof toolUsesOf>): string | undefined {
-  const input = calls.findLast(({ name }) => name === outputToolName)?.input ?? undefined;
-  return input === undefined ? undefined : JSON.stringify(input);
+/** Returns the JSON of a structured value, if the reply calls the tool for structured values. */
+function valueIn(message: Msg): string | undefined {
+  const call = toolUsesOf(message).findLast(({ name }) => name === outputToolName);
+  const value = call?.input ?? undefined;
+  return value === undefined ? undefined : JSON.stringify(value);
 }
 
-function finishReasonOf(message: Msg): string {
-  const { finishReason } = metadataOf(message);
-  return typeof finishReason === 'string' ? finishReason : 'stop';
-}
-
-/**
- * Returns a correction for an answer that is not accepted. An empty answer is never accepted;
- * `reflect` may return its own correction for an empty answer.
- */
-async function correctionFor(
-  answer: string,
-  reflect: CheckAnswer | undefined,
-  context: ReplyContext,
-): Promise<string | undefined> {
-  const problem: unknown = (await reflect?.(answer, context)) ?? '';
-  if (typeof problem === 'string') return problem || refuseEmpty(answer);
-  const wrong = 'reflect must return a correction as text, or nothing';
-  throw misconfigured(`${wrong}; got a ${typeof problem}.`);
+/** Returns the text of an answer. Returns `undefined` for a reply with tool calls or media alone. */
+function answerIn(message: Msg): string | undefined {
+  const text = textOf(message);
+  const hasMedia = message.content.some((block) => 'source' in block);
+  return toolUsesOf(message).length || (hasMedia && !text.trim()) ? undefined : text;
 }
 
 /** Marks a reply as invalid, and takes its text back from the readers. */
-async function refuse(message: Msg, problem: InvalidReply, steps: Steps): Promise<Msg> {
-  const invalid = withMetadata(message, { invalidReply: { ...problem } });
-  if (!problem.text.trim()) return invalid;
+async function refuse(message: Msg, invalidReply: InvalidReply, steps: Steps): Promise<Msg> {
+  const invalid = withMetadata(message, { invalidReply });
+  if (!invalidReply.text.trim()) return invalid;
   await steps.emit('step-reset', { reason: 'protocol' });
   return { ...invalid, content: [] };
 }
@@ -148,10 +140,4 @@ function correctionOf(reply: Msg, { text, message }: InvalidReply, steps: Steps)
   const said = { ...withoutMark(reply), content: [{ type: 'text', text }] } as const;
   const asked = withMetadata(steps.message('user', message), { correction: 'message' });
   return text.trim() ? [withMetadata(said, { correction: 'reply' }), asked] : [asked];
-}
-
-function invalidIn(message: Msg): InvalidReply | undefined {
-  const invalid = metadataOf(message).invalidReply as Partial<InvalidReply> | undefined;
-  const isInvalid = typeof invalid?.text === 'string' && typeof invalid.message === 'string';
-  return isInvalid ? (invalid as InvalidReply) : undefined;
 }

@@ -3,8 +3,7 @@ import type { JsonObject } from '../../message/json.ts';
 import { writtenReply } from '../../message/text-history.ts';
 import { abortable } from '../../wait/wait.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import type { Scan } from './call-scanner.ts';
-import { parseToolCalls, readScan } from './parse-tool-calls.ts';
+import { parseToolCalls } from './parse-tool-calls.ts';
 import {
   replyContext,
   type ParsedReply,
@@ -26,45 +25,41 @@ interface DecodeOptions {
 export async function* decodeReply(
   request: ModelRequest,
   stream: AsyncIterable<readonly ModelDelta[]>,
-  options: DecodeOptions,
+  { parse, parallel, signal }: DecodeOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {
-  const isOwnParser = options.parse !== parseToolCalls;
+  const isOwnParser = parse !== parseToolCalls;
   const scans =
     isOwnParser ||
     request.tools.length > 0 ||
     request.messages.some(({ content }) => content.some(({ type }) => type === 'tool_use'));
-  const reply = new TextReply({ scans, withholdsAll: isOwnParser });
+  const options = { scans, withholdsAll: isOwnParser };
+  let reply = new TextReply(options);
   for await (const batch of stream) {
-    const deltas = reply.take(batch);
+    const deltas: ModelDelta[] = [];
+    for (const delta of batch) {
+      if (delta.type !== 'reset') reply.take(delta, deltas);
+      else {
+        reply = new TextReply(options);
+        deltas.push(delta);
+      }
+    }
     if (deltas.length) yield deltas;
   }
-  const { deltas, scan, words } = reply.end();
-  if (deltas.length) yield deltas;
-  const { text, finish = { type: 'finish' as const, reason: 'stop' } } = reply;
-  const { parse, parallel, signal } = options;
-  const about = { thinking: reply.thinking, finishReason: finish.reason, parallel, signal };
+  const last = reply.end();
+  if (last.length) yield last;
+  const { text, thinking, finish = { type: 'finish' as const, reason: 'stop' } } = reply;
+  const about = { thinking, finishReason: finish.reason, parallel, signal };
   const context = replyContext(request, about);
-  const ended: EndedReply = { reply, words, ...(scans && { scan }), context, parse };
   try {
-    const parsed = await abortable(meaningOf(ended, request.isLast), signal);
-    const metadata = { ...finish.metadata, ...aboutReply(text, parsed) };
+    const meaning = await abortable(meaningOf(reply, context, parse, request.isLast), signal);
+    const metadata = { ...finish.metadata, ...aboutReply(text, meaning) };
     const hasMetadata = Object.keys(metadata).length > 0;
-    yield [...reply.complete(parsed), hasMetadata ? { ...finish, metadata } : finish];
+    yield [...reply.complete(meaning), hasMetadata ? { ...finish, metadata } : finish];
   } catch (error) {
     // Passes on the usage of the failed reply, because the user pays for the reply.
     yield [finish];
     throw error;
   }
-}
-
-interface EndedReply {
-  readonly reply: TextReply;
-  /** Text that is not part of a tool call. */
-  readonly words: string;
-  /** Tool calls in the text. Absent if the text was not scanned. */
-  readonly scan?: Scan;
-  readonly context: ReplyContext;
-  readonly parse: ParseReply;
 }
 
 /** A reply's meaning. `words`: text of an invalid reply that calls a tool without tools. */
@@ -74,13 +69,17 @@ type Meaning = ParsedReply & { readonly words?: string };
  * Returns the meaning of a reply. With `isLast`, the model cannot correct the reply, so an invalid
  * text is the answer, too.
  */
-async function meaningOf(ended: EndedReply, isLast = false): Promise<Meaning> {
-  const { reply, words, context } = ended;
-  const { text, callsNatively } = reply;
+async function meaningOf(
+  reply: TextReply,
+  context: ReplyContext,
+  parse: ParseReply,
+  isLast = false,
+): Promise<Meaning> {
+  const { text, words, callsNatively } = reply;
   const answer: ParsedReply = { type: 'answer', text };
   // The agent requests a note for itself, such as a summary. A note calls no tools.
   if (callsNatively || context.replyIs === 'note') return answer;
-  const parsed = await parsedReply(ended);
+  const parsed = await parsedReply(reply, context, parse);
   if (parsed.type === 'answer') return parsed;
   const hasTools = context.tools.length > 0;
   if (isLast) {
@@ -92,11 +91,13 @@ async function meaningOf(ended: EndedReply, isLast = false): Promise<Meaning> {
   return { type: 'invalid', message, ...(!hasTools && { words }) };
 }
 
-async function parsedReply(ended: EndedReply): Promise<ParsedReply> {
-  const { reply, words, scan, context, parse } = ended;
+async function parsedReply(
+  reply: TextReply,
+  context: ReplyContext,
+  parse: ParseReply,
+): Promise<ParsedReply> {
+  if (parse === parseToolCalls) return reply.parsed(context);
   const { text } = reply;
-  if (parse === parseToolCalls)
-    return scan ? readScan(scan, text, words, context) : { type: 'answer', text };
   const parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
   // A custom parser may return an empty list of tool calls. The reply is then an answer.
   return parsed.type === 'calls' && !parsed.calls.length

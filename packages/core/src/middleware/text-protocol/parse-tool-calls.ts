@@ -1,5 +1,7 @@
-import { CallScanner, type Scan } from './call-scanner.ts';
-import type { ParsedReply, ReplyContext } from './parsed-reply.ts';
+import type { ModelDelta } from '../../model/chat-model.ts';
+import { joinDeltas } from '../../model/deltas.ts';
+import { CallScanner } from './call-scanner.ts';
+import type { ParsedReply, ReplyContext, TextCall } from './parsed-reply.ts';
 
 /** Fields of a reply's context that `parseToolCalls` and `parseOxygent` read. */
 export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs' | 'parallel'>>;
@@ -15,42 +17,10 @@ export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs'
  */
 export function parseToolCalls(reply: string, context?: ParseContext): ParsedReply {
   const reader = new ReplyReader(true);
-  const pieces = reader.push(reply);
-  const { pieces: last, scan } = reader.end();
-  let words = '';
-  for (const piece of [...pieces, ...last])
-    words = piece.type === 'text' ? words + piece.text : piece.type === 'retract' ? '' : words;
-  return readScan(scan, reader.text, words, context);
+  reader.push(reply);
+  reader.end();
+  return reader.parsed(context);
 }
-
-/** Returns the meaning of a scanned text. `words`: the part of the text that is not a tool call. */
-export function readScan(
-  { calls, problem }: Scan,
-  text: string,
-  words: string,
-  context?: ParseContext,
-): ParsedReply {
-  if (problem !== undefined) {
-    const why =
-      context?.finishReason === 'length' ? ' Your reply reached its length limit: be shorter.' : '';
-    return {
-      type: 'invalid',
-      message: `${problem}${why} No tool was called. Reply again, with the corrected call or with your answer.`,
-    };
-  }
-  if (!calls.length) return { type: 'answer', text };
-  return { type: 'calls', calls, ...(words && { text: words }) };
-}
-
-/**
- * Piece of a reply's text. `retract`: all text so far was thinking; pieces of thinking with the
- * same text follow.
- */
-export type TextPiece =
-  | { readonly type: 'text'; readonly text: string }
-  /** `block`: number of the thought, from 1, that the piece belongs to. */
-  | { readonly type: 'thinking'; readonly block: number; readonly text: string }
-  | { readonly type: 'retract' };
 
 const open = '<think>';
 const close = '</think>';
@@ -62,14 +32,19 @@ const close = '</think>';
  * an end tag has no start tag, all text before it is thinking, as in DeepSeek's templates.
  */
 export class ReplyReader {
-  #scanner: CallScanner | undefined;
   readonly #scans: boolean;
+  #scanner: CallScanner | undefined;
+  #calls: readonly TextCall[] = [];
+  #problem: string | undefined;
+  #out: ModelDelta[] = [];
   /** Withheld text that may be the beginning of a tag. */
   #tag = '';
   #isThinking = false;
-  #blocks = 0;
+  #thoughts = 0;
   /** All text so far, without thinking. */
   text = '';
+  /** The part of the text that was returned, which is not a tool call. */
+  words = '';
   thinking = '';
 
   /** `scans`: whether the reply may contain tool calls. */
@@ -78,14 +53,17 @@ export class ReplyReader {
     if (scans) this.#scanner = new CallScanner();
   }
 
-  push(given: string): TextPiece[] {
-    const out: TextPiece[] = [];
+  /**
+   * Reads more of the reply. Returns its words and its thinking as deltas. `reset`: all text so far
+   * was thinking, which follows.
+   */
+  push(given: string): readonly ModelDelta[] {
     const text = this.#tag + given;
     this.#tag = '';
     for (let index = 0; index < text.length;) {
       const found = text.indexOf('<', index);
       const end = found < 0 ? text.length : found;
-      this.#add(text.slice(index, end), out);
+      this.#add(text.slice(index, end));
       index = end;
       if (found < 0) break;
       const rest = text.slice(end, end + close.length);
@@ -97,79 +75,87 @@ export class ReplyReader {
         break;
       }
       if (tag === open) this.#begin();
-      else if (tag) this.#end(out);
-      else this.#add('<', out);
+      else if (tag) this.#end();
+      else this.#add('<');
       index += tag ? tag.length : 1;
     }
-    return out;
+    return this.#released();
   }
 
-  /** Ends the reply. Returns its last pieces and the scan of its text. */
-  end(): { readonly pieces: readonly TextPiece[]; readonly scan: Scan } {
-    const pieces: TextPiece[] = [];
-    this.#add(this.#tag, pieces);
+  /** Ends the reply, and returns its last deltas. */
+  end(): readonly ModelDelta[] {
+    this.#add(this.#tag);
     this.#tag = '';
-    let scan = this.#scanner?.end() ?? nothing;
+    let scan = this.#scanner?.end();
     // A thought may contain an incomplete tool call. The end tag of the thought then looks like a
     // part of the tool call's string.
-    const thought = scan.problem === undefined ? -1 : this.text.lastIndexOf(close);
+    const thought = scan?.problem === undefined ? -1 : this.text.lastIndexOf(close);
     if (thought >= 0) {
       const answer = this.text.slice(thought + close.length);
       this.text = this.text.slice(0, thought);
-      this.#end(pieces);
-      this.#add(answer, pieces);
-      scan = this.#scanner!.end();
+      this.#end();
+      this.#add(answer);
+      scan = this.#scanner?.end();
     }
-    if (scan.rest) give(pieces, { type: 'text', text: scan.rest });
-    return { pieces, scan };
+    this.#say(scan?.rest ?? '');
+    this.#calls = scan?.calls ?? [];
+    this.#problem = scan?.problem;
+    return this.#released();
   }
 
-  #add(given: string, out: TextPiece[]): void {
-    if (this.#isThinking) {
-      if (given) this.#think(given, out);
-      return;
+  /** Returns the meaning of the reply, after its end. */
+  parsed(context?: ParseContext): ParsedReply {
+    if (this.#problem !== undefined) {
+      const isCut = context?.finishReason === 'length';
+      const why = isCut ? ' Your reply reached its length limit: be shorter.' : '';
+      const question = 'Reply again, with the corrected call or with your answer.';
+      return { type: 'invalid', message: `${this.#problem}${why} No tool was called. ${question}` };
     }
+    if (!this.#calls.length) return { type: 'answer', text: this.text };
+    return { type: 'calls', calls: this.#calls, ...(this.words && { text: this.words }) };
+  }
+
+  #released(): readonly ModelDelta[] {
+    const deltas = joinDeltas(this.#out);
+    this.#out = [];
+    return deltas;
+  }
+
+  #add(given: string): void {
+    if (this.#isThinking) return this.#think(given);
     // Drops white space between a thought and the answer.
-    const text = this.text || !this.#blocks ? given : given.trimStart();
-    if (!text) return;
+    const text = this.text || !this.#thoughts ? given : given.trimStart();
     this.text += text;
-    const words = this.#scanner ? this.#scanner.push(text) : text;
-    if (words) give(out, { type: 'text', text: words });
+    this.#say(this.#scanner ? this.#scanner.push(text) : text);
   }
 
-  #think(text: string, out: TextPiece[]): void {
-    this.thinking += text;
-    give(out, { type: 'thinking', block: this.#blocks, text });
+  #say(words: string): void {
+    if (!words) return;
+    this.words += words;
+    this.#out.push({ type: 'text', id: 'text', delta: words });
+  }
+
+  #think(thinking: string): void {
+    if (!thinking) return;
+    this.thinking += thinking;
+    this.#out.push({ type: 'thinking', id: `think:${this.#thoughts}`, delta: thinking });
   }
 
   #begin(): void {
     if (this.#isThinking) return;
     this.#isThinking = true;
-    this.#blocks += 1;
+    this.#thoughts += 1;
   }
 
-  #end(out: TextPiece[]): void {
+  #end(): void {
     if (!this.#isThinking) {
       const thought = this.text;
-      this.text = '';
-      this.#blocks += 1;
+      this.text = this.words = '';
+      this.#thoughts += 1;
       if (this.#scans) this.#scanner = new CallScanner();
-      out.push({ type: 'retract' });
-      if (thought) this.#think(thought, out);
+      this.#out.push({ type: 'reset', reason: 'protocol' });
+      this.#think(thought);
     }
     this.#isThinking = false;
   }
 }
-
-/** Adds a piece, or appends its text to the last piece if that piece is of the same kind. */
-function give(out: TextPiece[], piece: Exclude<TextPiece, { type: 'retract' }>): void {
-  const last = out.at(-1);
-  const goesOn =
-    piece.type === 'text'
-      ? last?.type === 'text'
-      : last?.type === 'thinking' && last.block === piece.block;
-  if (goesOn) out[out.length - 1] = { ...piece, text: (last as typeof piece).text + piece.text };
-  else out.push(piece);
-}
-
-const nothing: Scan = { rest: '', calls: [], problem: undefined };

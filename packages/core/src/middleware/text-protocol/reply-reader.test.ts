@@ -14,7 +14,7 @@ function releases(text: string): readonly (readonly [string, string])[] {
   return [...text].flatMap((c) => {
     const said = reader
       .push(c)
-      .map((piece) => (piece.type === 'text' ? piece.text : `<${piece.type}>`));
+      .map((piece) => (piece.type === 'text' ? piece.delta : `<${piece.type}>`));
     return said.length ? [[c, said.join('')] as const] : [];
   });
 }
@@ -55,26 +55,29 @@ test.each([
 test('releases thinking at once, except the start of a possible end tag', () => {
   const reader = new ReplyReader(true);
   expect(reader.push('<thi')).toEqual([]);
-  expect(reader.push('nk>so </th')).toEqual([{ type: 'thinking', block: 1, text: 'so ' }]);
-  expect(reader.push('ere</think')).toEqual([{ type: 'thinking', block: 1, text: '</there' }]);
-  expect(reader.push('>\n 4')).toEqual([{ type: 'text', text: '4' }]);
+  expect(reader.push('nk>so </th')).toEqual([{ type: 'thinking', id: 'think:1', delta: 'so ' }]);
+  expect(reader.push('ere</think')).toEqual([
+    { type: 'thinking', id: 'think:1', delta: '</there' },
+  ]);
+  expect(reader.push('>\n 4')).toEqual([{ type: 'text', id: 'text', delta: '4' }]);
   expect([reader.text, reader.thinking]).toEqual(['4', 'so </there']);
 });
 
 test('an end tag without a start tag takes back the text before it, which is thinking', () => {
   const reader = new ReplyReader(true);
-  expect(reader.push('I ask')).toEqual([{ type: 'text', text: 'I ask' }]);
+  expect(reader.push('I ask')).toEqual([{ type: 'text', id: 'text', delta: 'I ask' }]);
   expect(reader.push('</think>Hi')).toEqual([
-    { type: 'retract' },
-    { type: 'thinking', block: 1, text: 'I ask' },
-    { type: 'text', text: 'Hi' },
+    { type: 'reset', reason: 'protocol' },
+    { type: 'thinking', id: 'think:1', delta: 'I ask' },
+    { type: 'text', id: 'text', delta: 'Hi' },
   ]);
 });
 
 test('without tools, a call is text', () => {
   const reader = new ReplyReader(false);
-  expect(reader.push(call)).toEqual([{ type: 'text', text: call }]);
-  expect(reader.end().scan.calls).toEqual([]);
+  expect(reader.push(call)).toEqual([{ type: 'text', id: 'text', delta: call }]);
+  expect(reader.end()).toEqual([]);
+  expect(reader.parsed()).toEqual({ type: 'answer', text: call });
 });
 
 test.each(['word ', '{"a":', '{"tool_name":"', '`', '<', "{'", '[{"a":1},', '</think>a', call])(
@@ -82,11 +85,9 @@ test.each(['word ', '{"a":', '{"tool_name":"', '`', '<', "{'", '[{"a":1},', '</t
   (part) => {
     const reader = new ReplyReader(true);
     const text = part.repeat(100_000 / part.length);
-    let given = '';
-    for (const c of text)
-      for (const piece of reader.push(c)) given += piece.type === 'text' ? piece.text : '';
-    for (const piece of reader.end().pieces) given += piece.type === 'text' ? piece.text : '';
-    expect(given.length).toBeLessThanOrEqual(text.length);
+    for (const c of text) reader.push(c);
+    reader.end();
+    expect(reader.words.length).toBeLessThanOrEqual(text.length);
   },
 );
 
@@ -123,24 +124,15 @@ const parts = [
   call,
 ];
 
-/**
- * Returns all that the reader makes of these pieces. `words` is the text that was released and not
- * taken back.
- */
+/** Returns all that the reader makes of these pieces. */
 function readAll(pieces: readonly string[]) {
   const reader = new ReplyReader(true);
-  let words = '';
-  const given = pieces.flatMap((piece) => reader.push(piece));
-  const { pieces: last, scan } = reader.end();
-  for (const piece of [...given, ...last])
-    words = piece.type === 'text' ? words + piece.text : piece.type === 'retract' ? '' : words;
-  return {
-    words,
-    text: reader.text,
-    thinking: reader.thinking,
-    calls: scan.calls,
-    problem: scan.problem,
-  };
+  const deltas = [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()];
+  const start = deltas.findLastIndex(({ type }) => type === 'reset') + 1;
+  const said = deltas.slice(start).map((delta) => (delta.type === 'text' ? delta.delta : ''));
+  const { text, thinking, words } = reader;
+  expect(said.join('')).toBe(words);
+  return { words, text, thinking, parsed: reader.parsed() };
 }
 
 test('the result does not depend on how a reply is split, and an answer loses no text', () => {

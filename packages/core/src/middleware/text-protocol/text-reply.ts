@@ -1,12 +1,7 @@
-import type { JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
-import type { Scan } from './call-scanner.ts';
-import type { ParsedReply } from './parsed-reply.ts';
-import { ReplyReader, type TextPiece } from './parse-tool-calls.ts';
-import { trustMark } from './trusted-calls.ts';
-
-type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
-type Finish = Extract<ModelDelta, { type: 'finish' }>;
+import { attach, type Attached, type FinishDelta, type TextDelta } from '../../model/deltas.ts';
+import { trustMark, type ParsedReply } from './parsed-reply.ts';
+import { ReplyReader, type ParseContext } from './parse-tool-calls.ts';
 
 export interface TextReplyOptions {
   /** Whether the reply may contain tool calls. */
@@ -15,31 +10,27 @@ export interface TextReplyOptions {
   readonly withholdsAll: boolean;
 }
 
-const block = 'text';
-
 /** Converts the text of one reply into deltas of text, thinking and tool calls. */
 export class TextReply {
-  readonly #options: TextReplyOptions;
-  #reader: ReplyReader;
+  readonly #withholdsAll: boolean;
+  readonly #reader: ReplyReader;
   /** Deltas other than text that were sent. */
-  #passed: ModelDelta[] = [];
+  #others: ModelDelta[] = [];
   /** Text that was sent. */
-  #given = '';
+  #sent = '';
+  /** All text of the model, with thinking. */
   #raw = '';
-  #retracted = 0;
+  #resets = 0;
   #lastId: string | undefined;
-  #ties: { signature?: string; providerMetadata?: JsonObject } = {};
-  #thoughts = '';
-  /** Text so far without possible tool calls, whether sent or not. */
-  #words = '';
+  #attached: Attached = {};
+  #thinking = '';
   /** Whether the provider itself returned tool calls. */
   callsNatively = false;
-  hasMedia = false;
-  finish: Finish | undefined;
+  finish: FinishDelta | undefined;
 
-  constructor(options: TextReplyOptions) {
-    this.#options = options;
-    this.#reader = new ReplyReader(options.scans);
+  constructor({ scans, withholdsAll }: TextReplyOptions) {
+    this.#withholdsAll = withholdsAll;
+    this.#reader = new ReplyReader(scans);
   }
 
   /**
@@ -48,36 +39,39 @@ export class TextReply {
    */
   get text(): string {
     const { text } = this.#reader;
-    return this.#options.withholdsAll && text !== this.#raw ? text.trimEnd() : text;
+    return this.#withholdsAll && text !== this.#raw ? text.trimEnd() : text;
+  }
+
+  /** The part of the text that is not a tool call. */
+  get words(): string {
+    return this.#reader.words;
   }
 
   get thinking(): string {
-    return this.#thoughts + this.#reader.thinking;
+    return this.#thinking + this.#reader.thinking;
   }
 
-  /** Reads deltas of the model and returns the deltas to send now. */
-  take(batch: readonly ModelDelta[]): ModelDelta[] {
-    const out: ModelDelta[] = [];
-    for (const delta of batch) {
-      if (delta.type === 'text') this.#takeText(delta, out);
-      else if (delta.type === 'finish') this.finish = delta;
-      else if (delta.type === 'reset') this.#begin(delta, out);
-      else {
-        this.callsNatively ||= delta.type === 'tool-input';
-        this.hasMedia ||= delta.type === 'file';
-        if (delta.type === 'thinking') this.#thoughts += delta.delta;
-        this.#pass(delta, out);
-      }
+  /** Reads a delta of the model, and adds the deltas to send now to `out`. */
+  take(delta: ModelDelta, out: ModelDelta[]): void {
+    if (delta.type === 'text') this.#takeText(delta, out);
+    else if (delta.type === 'finish') this.finish = delta;
+    else {
+      this.callsNatively ||= delta.type === 'tool-input';
+      if (delta.type === 'thinking') this.#thinking += delta.delta;
+      this.#sendOther(delta, out);
     }
+  }
+
+  /** Ends the text. Returns the deltas to send now. */
+  end(): readonly ModelDelta[] {
+    const out: ModelDelta[] = [];
+    this.#send(this.#reader.end(), out);
     return out;
   }
 
-  /** Ends the text. `words`: the part of the text that is not a tool call. */
-  end(): { readonly deltas: readonly ModelDelta[]; readonly scan: Scan; readonly words: string } {
-    const deltas: ModelDelta[] = [];
-    const { pieces, scan } = this.#reader.end();
-    this.#give(pieces, deltas);
-    return { deltas, scan, words: this.#words };
+  /** Returns the meaning of the ended text for the default parser. */
+  parsed(context: ParseContext): ParsedReply {
+    return this.#reader.parsed(context);
   }
 
   /** Returns the remaining deltas, so that all sent deltas together match the parsed reply. */
@@ -85,70 +79,51 @@ export class TextReply {
     const out: ModelDelta[] = [];
     const calls = reply.type === 'calls' ? reply.calls : [];
     const think = calls.flatMap((call) => call.think ?? []).join('\n');
-    if (think) this.#pass({ type: 'thinking', id: 'think', delta: think }, out);
+    if (think) this.#sendOther({ type: 'thinking', id: 'think', delta: think }, out);
     const text = reply.type === 'invalid' ? '' : (reply.text ?? '');
-    if (!text.startsWith(this.#given)) this.#takeBack(out);
-    const rest = text.slice(this.#given.length);
-    const ties = text === this.#raw && text ? this.#ties : {};
-    if (rest || Object.keys(ties).length)
-      out.push({ type: 'text', id: block, delta: rest, ...ties });
+    if (!text.startsWith(this.#sent)) this.#takeBack(out);
+    const delta = text.slice(this.#sent.length);
+    const attached = text && text === this.#raw ? this.#attached : {};
+    if (delta || Object.keys(attached).length)
+      out.push({ type: 'text', id: 'text', delta, ...attached });
     for (const [index, { name, returnDirect, arguments: input }] of calls.entries()) {
-      const delta = JSON.stringify(input) ?? '';
-      out.push({ type: 'tool-input', index, name, delta, ...(returnDirect && trustMark) });
+      const json = JSON.stringify(input) ?? '';
+      out.push({ type: 'tool-input', index, name, delta: json, ...(returnDirect && trustMark) });
     }
     return out;
   }
 
-  #takeText({ id, delta, signature, providerMetadata }: TextDelta, out: ModelDelta[]): void {
+  #takeText(delta: TextDelta, out: ModelDelta[]): void {
     // Joins text blocks with a line break, as `textOf` does.
-    const isNext = this.#lastId !== undefined && this.#lastId !== id && this.#reader.text;
-    const text = isNext ? `\n${delta}` : delta;
-    this.#lastId = id;
+    const isNext = this.#lastId !== undefined && this.#lastId !== delta.id && this.#reader.text;
+    const text = isNext ? `\n${delta.delta}` : delta.delta;
+    this.#lastId = delta.id;
     this.#raw += text;
-    const ties = this.#ties;
-    if (signature) ties.signature = (ties.signature ?? '') + signature;
-    if (providerMetadata) ties.providerMetadata = { ...ties.providerMetadata, ...providerMetadata };
-    this.#give(this.#reader.push(text), out);
+    attach(this.#attached, delta);
+    this.#send(this.#reader.push(text), out);
   }
 
-  #give(pieces: readonly TextPiece[], out: ModelDelta[]): void {
-    for (const piece of pieces) {
-      if (piece.type === 'thinking')
-        this.#pass({ type: 'thinking', id: `think:${piece.block}`, delta: piece.text }, out);
-      else if (piece.type === 'retract') {
-        this.#words = '';
-        this.#retracted += 1;
-        if (this.#given) this.#takeBack(out);
-      } else {
-        this.#words += piece.text;
-        // Withholds text after the second retraction, so that resets cannot repeat without end.
-        if (this.#options.withholdsAll || this.#retracted > 1) continue;
-        this.#given += piece.text;
-        out.push({ type: 'text', id: block, delta: piece.text });
+  #send(deltas: readonly ModelDelta[], out: ModelDelta[]): void {
+    for (const delta of deltas) {
+      if (delta.type === 'reset') {
+        this.#resets += 1;
+        if (this.#sent) this.#takeBack(out);
+      } else if (delta.type !== 'text') this.#sendOther(delta, out);
+      // Withholds text after the second reset, so that resets cannot repeat without end.
+      else if (!this.#withholdsAll && this.#resets < 2) {
+        this.#sent += delta.delta;
+        out.push(delta);
       }
     }
   }
 
-  #pass(delta: ModelDelta, out: ModelDelta[]): void {
-    this.#passed.push(delta);
+  #sendOther(delta: ModelDelta, out: ModelDelta[]): void {
+    this.#others.push(delta);
     out.push(delta);
   }
 
   #takeBack(out: ModelDelta[]): void {
-    this.#given = '';
-    out.push({ type: 'reset', reason: 'protocol' }, ...this.#passed);
-  }
-
-  /** Starts the reply over. */
-  #begin(reset: ModelDelta, out: ModelDelta[]): void {
-    const { scans } = this.#options;
-    this.#reader = new ReplyReader(scans);
-    this.#passed = [];
-    this.#given = this.#raw = this.#words = this.#thoughts = '';
-    this.#lastId = this.finish = undefined;
-    this.#ties = {};
-    this.#retracted = 0;
-    this.callsNatively = this.hasMedia = false;
-    out.push(reset);
+    this.#sent = '';
+    out.push({ type: 'reset', reason: 'protocol' }, ...this.#others);
   }
 }

@@ -5,7 +5,7 @@ import { corrections } from './corrections.ts';
 import { decodeReply } from './decode-reply.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import type { ParseReply, CheckAnswer } from './parsed-reply.ts';
-import { type ToolsPromptContext, requestTeller, toolsPrompt } from './request-teller.ts';
+import { textRequests, toolsPrompt, type ToolsPromptContext } from './text-request.ts';
 
 /** How `textToolCalls()` tells the model about its tools, and how it reads replies. */
 export interface TextToolCallsOptions {
@@ -57,13 +57,13 @@ export function textToolCalls(
     name: 'textToolCalls',
     onError: 'fail',
     wrapModel(next) {
-      const tell = requestTeller({ media: next.features.media, parallel, prompt });
+      const toText = textRequests({ media: next.features.media, parallel, prompt });
       return {
         provider: next.provider,
         modelId: next.modelId,
         features: { ...next.features, tools: true },
         stream(request, context) {
-          const stream = next.stream(tell(request), context);
+          const stream = next.stream(toText(request), context);
           return decodeReply(request, stream, { parse, parallel, signal: context.signal });
         },
       };

@@ -8,7 +8,7 @@ import { assistantMessage, systemMessage, userMessage, textOf } from '../../mess
 import { answerFromObservations } from '../../middleware/limits/answer-from-observations.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 import { errorHints } from '../../middleware/resilience/error-hints.ts';
-import { reflexion } from '../../middleware/resilience/reflexion.ts';
+import { reflexion } from '../../middleware/text-protocol/corrections.ts';
 import { reuseCalls } from '../../middleware/results/reuse-calls.ts';
 import { jsonMode } from '../../middleware/output/json-mode.ts';
 import { structured } from '../../middleware/output/structured.ts';

@@ -7,11 +7,11 @@ import { textOf, type Msg } from '../../message/msg.ts';
 import { structured } from '../output/structured.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import type { CheckAnswer } from '../text-protocol/parsed-reply.ts';
-import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
+import type { CheckAnswer } from './parsed-reply.ts';
+import { textToolCalls } from './text-tool-calls.ts';
 import { tool } from '../../tool/tool.ts';
-import { reflexion } from './reflexion.ts';
-import { retry } from './retry.ts';
+import { reflexion } from './corrections.ts';
+import { retry } from '../resilience/retry.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 const looks = { text: 'TBD', toolCalls: [{ name: 'look' }] };

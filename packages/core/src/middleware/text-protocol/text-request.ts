@@ -11,7 +11,7 @@ import {
 import { textHistory } from '../../message/text-history.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
 
-interface TellerOptions extends Pick<ToolsPromptContext, 'parallel'> {
+interface TextRequestOptions extends Pick<ToolsPromptContext, 'parallel'> {
   readonly media: ModelFeatures['media'];
   readonly prompt: (context: ToolsPromptContext) => string;
 }
@@ -20,11 +20,14 @@ interface TellerOptions extends Pick<ToolsPromptContext, 'parallel'> {
  * Returns a function that converts an agent's request into a request for a model without native
  * tool calls.
  */
-export function requestTeller(options: TellerOptions): (request: ModelRequest) => ModelRequest {
-  const { media, parallel, prompt } = options;
+export function textRequests({
+  media,
+  parallel,
+  prompt,
+}: TextRequestOptions): (request: ModelRequest) => ModelRequest {
   const history = textHistory(media);
   const descriptions = new WeakMap<ToolSchema, string>();
-  const tell = systemTextAdder((text) => systemMessage(text, { id: 'tools' }));
+  const addPrompt = systemTextAdder((text) => systemMessage(text, { id: 'tools' }));
   return (request) => {
     const { toolChoice = 'auto', ...rest } = request;
     const messages = history(request.messages);
@@ -32,12 +35,12 @@ export function requestTeller(options: TellerOptions): (request: ModelRequest) =
     const { tools } = request;
     const [first] = messages;
     const described = describeTools(tools, descriptions);
-    const isTold = first?.role === 'system' && textOf(first).includes(described);
-    const toolsText = isTold ? '' : described;
+    const isDescribed = first?.role === 'system' && textOf(first).includes(described);
+    const toolsText = isDescribed ? '' : described;
     const text = prompt({ tools, toolsText, parallel, toolChoice });
     if (typeof text !== 'string')
       throw misconfigured('textToolCalls(): prompt must return a string.');
-    return { ...rest, messages: tell(messages, text), tools: [] };
+    return { ...rest, messages: addPrompt(messages, text), tools: [] };
   };
 }
 
