@@ -52,7 +52,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   summaryFallback: middleware.summaryFallback(),
   fitContext: contexts.fitContext(),
   clearToolResults: contexts.clearToolResults(),
-  summarization: contexts.summarization(),
+  summarizeHistory: contexts.summarizeHistory(),
   answersOnly: contexts.answersOnly(),
   lastTurns: contexts.lastTurns(1),
   markImported: contexts.markImported(),

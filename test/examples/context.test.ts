@@ -6,7 +6,7 @@ import { ReActAgent } from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
 // #endregion
 // #region context-chain
-import { clearToolResults, summarization } from '@isoloop/core/context';
+import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
 // #endregion
 // #region history-views
 import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core/context';
@@ -57,7 +57,7 @@ test('context policies form a chain: clear old tool results, then summarize', as
   const store = new MemoryStore();
 
   // #region context-chain
-  const summaries = summarization({ model: small, store, timeoutMs: 10_000 }); // default: the agent's own model, stored in memory
+  const summaries = summarizeHistory({ model: small, store, timeoutMs: 10_000 }); // default: the agent's own model, stored in memory
   const agent = new ReActAgent({
     name: 'assistant',
     model,

@@ -22,7 +22,7 @@ import { todoList, todosOf } from '@isoloop/core/middleware';
 import { evictLargeResults } from '@isoloop/core/middleware';
 // #endregion
 // #region context-editing
-import { clearToolResults, summarization } from '@isoloop/core/context';
+import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
 // #endregion
 import { AgentError, MemoryStore, textOf, tool, toolResultsOf, type Tool } from '@isoloop/core';
 
@@ -214,7 +214,7 @@ test('context policies clear old tool results and summarize old messages', async
       clearAtLeast: 20_000,
       exclude: ['write_todos'],
     }), // clears old tool results
-    summarization({ maxTokens: 150_000, keep: 20, model: small }), // summarizes old messages; keeps the user's first one
+    summarizeHistory({ maxTokens: 150_000, keep: 20, model: small }), // summarizes old messages; keeps the user's first one
   ];
   const agent = new ReActAgent({ name: 'assistant', model, use: policies });
   // #endregion

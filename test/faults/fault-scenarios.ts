@@ -1,6 +1,6 @@
 import { agentTool, ReActAgent } from '@isoloop/core';
 import type { AgentOptions, Msg, Tool } from '@isoloop/core';
-import { sessionSummaries, summarization } from '@isoloop/core/context';
+import { sessionSummaries, summarizeHistory } from '@isoloop/core/context';
 import { isSameButInterrupted } from './inject-faults.ts';
 import type { FaultScenario } from './inject-faults.ts';
 import type { MortalProcess } from './mortal-process.ts';
@@ -211,7 +211,7 @@ const summary: FaultScenario = {
     const model = process.model(script(calls('1', 'step'), answer));
     const summarizer = process.model(() => 'They talked.');
     const memory = process.memory('s');
-    const history = summarization({
+    const history = summarizeHistory({
       model: summarizer,
       store: sessionSummaries(memory),
       window: 500,

@@ -3,7 +3,6 @@ export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
 export { mayAskApproval } from './middleware/approval/approval-policy.ts';
 export type { AgentStatus, CallState } from './event/agent-status.ts';
-export type { CallInput } from './event/call-input.ts';
 export { judgedJsonMode } from './middleware/output/json-mode.ts';
 export { checkDecision } from './event/pending-call.ts';
 export { jsonClaim, unfitClaim, type Claim } from './middleware/guard/claims.ts';
@@ -57,6 +56,6 @@ export {
 } from './middleware/output/growth/object-format.ts';
 export { SseParser } from './model/http/sse-parser.ts';
 export { toTypedChunk } from './stream/ui/ui-typed-parts.ts';
-export { endingOf, replyEnding, type Ending } from './stream/ending.ts';
+export { answerEnding, replyEnding, type AnswerEnding } from './stream/answer-ending.ts';
 export { deniedChunks } from './stream/ui/ui-parts.ts';
 export { maxTokensFieldOf } from './model/openai/openai.ts';

@@ -3,11 +3,11 @@ export type { ClearToolResultsOptions } from './middleware/context/clear-tool-re
 export { fitContext, type FitContextOptions } from './middleware/context/fit-context.ts';
 export { answersOnly, lastTurns, successfulTurns } from './middleware/context/history-views.ts';
 export type { TokenRatios, WindowOptions } from './middleware/context/request-meter.ts';
-export { summarization } from './middleware/context/summarization.ts';
+export { summarizeHistory } from './middleware/context/summarize-history.ts';
 export type {
   HistorySummarizer,
-  SummarizationOptions,
-} from './middleware/context/summarization.ts';
+  SummarizeHistoryOptions,
+} from './middleware/context/summarize-history.ts';
 export { weightedHistory } from './middleware/context/weighted-history.ts';
 export type { WeightedHistoryOptions } from './middleware/context/weighted-history.ts';
 export { contextPolicy } from './middleware/context/context-policy.ts';

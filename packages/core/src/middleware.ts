@@ -19,7 +19,7 @@ export type {
   JumpTarget,
   Jump,
 } from './event/hook.ts';
-export type { Verdict, ApprovalContext } from './middleware/approval/ask-approver.ts';
+export type { ApprovalDecision, ApprovalContext } from './middleware/approval/ask-approver.ts';
 export type { AgentDefaults } from './agent/kernel-options.ts';
 export { directAnswers, type ReturnDirect } from './middleware/answer/direct-answers.ts';
 export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
@@ -88,7 +88,6 @@ export { toolCallLimit, type ToolCallLimitOptions } from './middleware/limits/ca
 export { parallelIds, reactMemory } from './preset/oxygent-fields.ts';
 export { positionHooks, type PositionHook } from './preset/position-hooks.ts';
 export { reflexion, type ReflexionOptions } from './middleware/text-protocol/corrections.ts';
-export type { CheckAnswer, ReplyContext } from './middleware/text-protocol/parsed-reply.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
 export type {
   CircuitBreaker,

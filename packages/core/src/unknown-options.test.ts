@@ -84,7 +84,7 @@ const entries: Readonly<Record<string, Entry>> = {
       storePlace: (wrong) => adapter.storePlace(given({ name: 'a:', store }, wrong)),
     },
     others:
-      'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkHere checkOptions copyOfSession deniedChunks digest endingOf hostedToolOf ' +
+      'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkHere checkOptions copyOfSession deniedChunks digest answerEnding hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm judgedJsonMode logLimit mayAskApproval ' +
       'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
       'resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
@@ -107,7 +107,7 @@ const entries: Readonly<Record<string, Entry>> = {
       clearToolResults: (wrong) => context.clearToolResults(wrong),
       fitContext: (wrong) => context.fitContext(wrong),
       markImported: (wrong) => context.markImported(wrong),
-      summarization: (wrong) => context.summarization(wrong),
+      summarizeHistory: (wrong) => context.summarizeHistory(wrong),
       weightedHistory: (wrong) => context.weightedHistory(wrong),
     },
     others: 'answersOnly contextPolicy lastTurns sessionSummaries successfulTurns',

@@ -65,7 +65,7 @@ export interface SessionAgent {
   readonly settled?: () => Promise<void>;
   /**
    * Function that deletes data of the session outside its memory, for example with
-   * `LongTermMemory.deleteSession` or `summarization().forget`. Called when the session is deleted
+   * `LongTermMemory.deleteSession` or `summarizeHistory().forget`. Called when the session is deleted
    * or expires, before its memory is deleted. If this function rejects, the memory is not deleted.
    */
   readonly forget?: (sessionId: string) => Promise<unknown>;

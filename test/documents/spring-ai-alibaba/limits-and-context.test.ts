@@ -1,5 +1,5 @@
 import { MemoryStore, SessionMemory } from '@isoloop/core';
-import { clearToolResults, summarization } from '@isoloop/core/context';
+import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
 import { piiGuard } from '@isoloop/core/guards';
 import { approvals, modelCallLimit, toolCallLimit } from '@isoloop/core/middleware';
 import { structured } from '@isoloop/core/output';
@@ -86,7 +86,7 @@ describe('limits and the context', () => {
     const { model, agent } = alibaba([calls('look'), long, long, '短'], {
       tools: [noting([], 'look')],
       use: [
-        summarization({
+        summarizeHistory({
           maxTokens: 400,
           summaryTokens: 50,
           keep: 2,
@@ -112,7 +112,7 @@ describe('limits and the context', () => {
     const long = '很长的回答。'.repeat(200);
     const { agent } = alibaba([long, '短'], {
       use: [
-        summarization({
+        summarizeHistory({
           maxTokens: 300,
           summaryTokens: 50,
           keep: 1,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summarization } from '../middleware/context/summarization.ts';
+import { summarizeHistory } from '../middleware/context/summarize-history.ts';
 import { emulateTools } from '../middleware/results/emulate-tools.ts';
 import type { GenerateOptions } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
@@ -37,7 +37,7 @@ test.each(wrongValues)('a wrong setting is refused where it is set: %o', async (
   expect(() => new ReActAgent({ name: 'a', model, use })).toThrow(refused('ReActAgent'));
   expect(() => emulateTools({ model, generate })).toThrow(refused('emulateTools()'));
   expect(() => byModel({ model, generate })).toThrow(refused('byModel()'));
-  expect(() => summarization({ generate })).toThrow(refused('summarization()'));
+  expect(() => summarizeHistory({ generate })).toThrow(refused('summarizeHistory()'));
   const call = { code: 'INVALID_INPUT', message: `call(): ${problem}` };
   await expect(agentWith({}).call('Hi', generate)).rejects.toMatchObject(call);
   expect(() => agentWith({}).stream('Hi', generate)).toThrow(expect.objectContaining(call));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { clearToolResults } from '../middleware/context/clear-tool-results.ts';
-import { summarization } from '../middleware/context/summarization.ts';
+import { summarizeHistory } from '../middleware/context/summarize-history.ts';
 import { piiGuard } from '../middleware/guard/pii/pii-guard.ts';
 import { positionHooks } from '../preset/position-hooks.ts';
 import { oxygent } from '../preset/oxygent.ts';
@@ -25,11 +25,11 @@ const keys: Make = (given) => stateKeys({ own: replace('') }, given);
 
 // A function that passes options on to another function reports errors under its own name.
 test.each<[make: Make, options: unknown, message: string]>([
-  [summarization, { maxTokens: 400 }, 'summarization(): maxTokens: 400 leaves no room'],
-  [summarization, { maxTokens: 1000 }, 'summarization(): maxTokens: 1000 leaves no room'],
-  [summarization, { maxTokens: 50, summaryTokens: 60 }, 'summarization(): maxTokens: 50'],
-  [summarization, { maxTokens: 'x' }, 'summarization(): maxTokens must be'],
-  [summarization, { keep: 'x' }, 'summarization(): keep must be'],
+  [summarizeHistory, { maxTokens: 400 }, 'summarizeHistory(): maxTokens: 400 leaves no room'],
+  [summarizeHistory, { maxTokens: 1000 }, 'summarizeHistory(): maxTokens: 1000 leaves no room'],
+  [summarizeHistory, { maxTokens: 50, summaryTokens: 60 }, 'summarizeHistory(): maxTokens: 50'],
+  [summarizeHistory, { maxTokens: 'x' }, 'summarizeHistory(): maxTokens must be'],
+  [summarizeHistory, { keep: 'x' }, 'summarizeHistory(): keep must be'],
   [clearToolResults, { keep: 1.5 }, 'clearToolResults(): keep must be a whole number'],
   [clearToolResults, { clearAtLeast: 'x' }, 'clearToolResults(): clearAtLeast must be'],
   [clearToolResults, { clearAtLeast: 1, above: 'x' }, 'clearToolResults(): above must be'],

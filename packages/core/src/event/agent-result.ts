@@ -90,7 +90,7 @@ export interface AgentResult<T = unknown> {
     readonly details?: JsonObject | undefined;
   };
   /**
-   * Errors after which the agent call continued: summaries of `summarization()` that failed or
+   * Errors after which the agent call continued: summaries of `summarizeHistory()` that failed or
    * could not be stored. Absent without warnings.
    */
   readonly warnings?: readonly AgentErrorData[];

@@ -5,12 +5,12 @@ import type { SessionMemory } from './session-memory.ts';
 type SummaryNote = Extract<RunNote, { kind: 'summary' }>;
 
 /**
- * Returns a store for `summarization({ store })` that keeps the summary in the log of a session. The
+ * Returns a store for `summarizeHistory({ store })` that keeps the summary in the log of a session. The
  * summary is valid until its first or last message is removed. Ignores keys, so use it for this
  * session only.
  *
  * @example
- * use: [summarization({ store: sessionSummaries(memory) })],
+ * use: [summarizeHistory({ store: sessionSummaries(memory) })],
  */
 export function sessionSummaries(memory: Pick<SessionMemory, 'view' | 'note'>): SummaryStore {
   return {

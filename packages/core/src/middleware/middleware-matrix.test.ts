@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import { clearToolResults } from './context/clear-tool-results.ts';
-import { summarization } from './context/summarization.ts';
+import { summarizeHistory } from './context/summarize-history.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { piiGuard } from './guard/pii/pii-guard.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -121,7 +121,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
   const extensions = seed ? all.toSorted((a, b) => order.get(a)! - order.get(b)!) : all;
   const policies = [
     clearToolResults({ above: 300, keep: 2, clearToolInputs: true }),
-    summarization({ maxTokens: 3_000, keep: 4, model: small }),
+    summarizeHistory({ maxTokens: 3_000, keep: 4, model: small }),
   ];
   const agent = new ReActAgent({
     name: 'a',

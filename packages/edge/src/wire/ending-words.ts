@@ -1,6 +1,6 @@
 import type { AgentResult } from '@isoloop/core';
-import { endingOf } from '@isoloop/core/adapter';
-import type { Ending } from '@isoloop/core/adapter';
+import { answerEnding } from '@isoloop/core/adapter';
+import type { AnswerEnding } from '@isoloop/core/adapter';
 
 interface EndingWords {
   /** `status` of a response of the Responses API. */
@@ -14,7 +14,7 @@ interface EndingWords {
   readonly chat: 'stop' | 'length' | 'tool_calls' | 'content_filter';
 }
 
-const words: Readonly<Record<Ending, EndingWords>> = {
+const words: Readonly<Record<AnswerEnding, EndingWords>> = {
   complete: { status: 'completed', chat: 'stop' },
   calls: { status: 'completed', chat: 'tool_calls' },
   waiting: { status: 'incomplete', chat: 'stop' },
@@ -26,5 +26,5 @@ const words: Readonly<Record<Ending, EndingWords>> = {
 
 /** Returns OpenAI's words for the end of an agent call. */
 export function endingWords(result: AgentResult): EndingWords {
-  return words[endingOf(result)];
+  return words[answerEnding(result)];
 }

@@ -1,5 +1,5 @@
 import type { Awaitable, Msg, PendingCall } from '@isoloop/core';
-import type { Verdict } from '@isoloop/core/middleware';
+import type { ApprovalDecision } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
 
 /** Context that `decide` gets with the tool call. */
@@ -25,7 +25,7 @@ export interface ApprovalQuestion {
  * `decide` returns nothing or the page disconnects, the tool call suspends.
  */
 export function pageApprovals(
-  decide: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict | undefined>,
+  decide: (call: PendingCall, context: ApprovalContext) => Awaitable<ApprovalDecision | undefined>,
 ): PagePart {
   return pagePart<ApprovalQuestion>({ kind: 'approvals' }, ({ call, context }, { signal }) =>
     decide(call, { ...context, signal }),

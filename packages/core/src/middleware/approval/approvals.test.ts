@@ -12,7 +12,7 @@ import { tool, type Tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
-import type { Verdict } from './ask-approver.ts';
+import type { ApprovalDecision } from './ask-approver.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { toolRetry } from '../resilience/retry.ts';
 
@@ -158,8 +158,8 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
   const store = new MemoryStore();
   let asked!: () => void;
   const asking = new Promise<void>((resolve) => (asked = resolve));
-  const answers: ((verdict: Verdict | undefined) => void)[] = [];
-  const never = (): Promise<Verdict | undefined> =>
+  const answers: ((decision: ApprovalDecision | undefined) => void)[] = [];
+  const never = (): Promise<ApprovalDecision | undefined> =>
     new Promise((resolve) => answers.push(resolve) > 1 && asked());
   const needsApproval = { pay: 'Moves money.', mail: true } as const;
   const hooks: string[] = [];
@@ -196,7 +196,7 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
     input,
     execute: () => (started(), new Promise<string>(() => {})),
   });
-  const decide = ({ name }: PendingCall): Verdict | undefined =>
+  const decide = ({ name }: PendingCall): ApprovalDecision | undefined =>
     name === 'pay' ? { type: 'edit', input: { n: 10 } } : undefined;
   void open(
     { decide },
@@ -214,12 +214,12 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
   expect(hooks).toEqual(['pay', 'mail']);
 });
 
-test('`decide` is asked about all tool calls at once, and each verdict applies to its own tool call', async () => {
+test('`decide` is asked about all tool calls at once, and each decision applies to its own tool call', async () => {
   const asked: PendingCall[] = [];
-  const answers = new Map<string, (verdict: Verdict | undefined) => void>();
+  const answers = new Map<string, (decision: ApprovalDecision | undefined) => void>();
   let onAll!: () => void;
   const all = new Promise<void>((resolve) => (onAll = resolve));
-  const decide = (pending: PendingCall): Promise<Verdict | undefined> =>
+  const decide = (pending: PendingCall): Promise<ApprovalDecision | undefined> =>
     new Promise((resolve) => {
       asked.push(pending);
       answers.set(pending.toolUseId, resolve);
@@ -267,18 +267,18 @@ test('`decide` is also asked about a tool with `needsApproval`', async () => {
     needsApproval: ({ n }) => n > 1,
     execute: ({ n }) => ran.push(n),
   });
-  const decide = (): Verdict | undefined => ({ type: 'reject' });
+  const decide = (): ApprovalDecision | undefined => ({ type: 'reject' });
   const { agent } = setUp({ decide }, [calls('own', 'own'), 'Done.'], { tools: [own] });
   expect((await agent.call('go')).text).toBe('Done.');
   expect(ran).toEqual([1]);
 });
 
 test('if `decide` returns nothing, the run suspends, and a call without input asks again', async () => {
-  const verdicts: (Verdict | undefined)[] = [undefined, undefined, { type: 'approve' }];
+  const decisions: (ApprovalDecision | undefined)[] = [undefined, undefined, { type: 'approve' }];
   let asks = 0;
   const hitl: ApprovalsOptions = {
     needsApproval: { pay: 'Moves money.', mail: true },
-    decide: () => verdicts[asks++],
+    decide: () => decisions[asks++],
   };
   const { agent, ran } = setUp(hitl, [calls('pay', 'mail'), 'Done.']);
   const { pending } = await agent.call('go');
@@ -311,7 +311,7 @@ test('a timeout rejects the tool call and aborts the signal of `decide`', async 
 
 test('an abort ends the wait for `decide`', async () => {
   const controller = new AbortController();
-  const decide = (): Promise<Verdict | undefined> => {
+  const decide = (): Promise<ApprovalDecision | undefined> => {
     controller.abort();
     return new Promise(() => {});
   };
@@ -326,12 +326,12 @@ test.each([
   ['throws', () => Promise.reject(new Error('The page is gone.')), 'The page is gone.'],
   [
     'returns an unknown decision',
-    () => ({ type: 'maybe' }) as unknown as Verdict | undefined,
+    () => ({ type: 'maybe' }) as unknown as ApprovalDecision | undefined,
     'type must be',
   ],
   [
     'returns an edit without input',
-    () => ({ type: 'edit' }) as unknown as Verdict | undefined,
+    () => ({ type: 'edit' }) as unknown as ApprovalDecision | undefined,
     'needs `input`',
   ],
 ])(

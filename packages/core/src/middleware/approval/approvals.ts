@@ -44,8 +44,8 @@ export interface ApprovalsOptions {
    */
   readonly timeoutMs?: number;
   /**
-   * Function that gets the error if `decide` throws or returns an invalid verdict, or if a guard
-   * rejects the verdict. Default: logs it to the console.
+   * Function that gets the error if `decide` throws or returns an invalid decision, or if a guard
+   * rejects the decision. Default: logs it to the console.
    */
   readonly onError?: (error: unknown) => void;
 }

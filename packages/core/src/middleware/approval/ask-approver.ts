@@ -12,8 +12,8 @@ import { isSuspension, deniedResult, errorResult } from '../../tool/tool-call.ts
 import type { ApprovalsOptions } from './approvals.ts';
 import { editCall } from './basic-approvals.ts';
 
-/** Answer of an approver about a tool call. */
-export type Verdict =
+/** Decision of an approver about a tool call. */
+export type ApprovalDecision =
   | { readonly type: 'approve' }
   | { readonly type: 'edit'; readonly input: JsonValue }
   | { readonly type: 'reject'; readonly reason?: string };
@@ -31,7 +31,7 @@ export interface ApprovalContext {
 export type Decide = (
   call: PendingCall,
   context: ApprovalContext,
-) => Awaitable<Verdict | undefined>;
+) => Awaitable<ApprovalDecision | undefined>;
 
 /** The options of `approvals()` with `decide`. */
 export type ApproverOptions = ApprovalsOptions & Required<Pick<ApprovalsOptions, 'decide'>>;
@@ -52,7 +52,7 @@ export function askingApprover(
       const pending: PendingCall = { toolUseId, name, input, kind: 'approval', ...why };
       // If the process ends during the question, the next run knows that the tool has not started.
       await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
-      const decision = await verdictAbout(pending, context, steps, options);
+      const decision = await decisionAbout(pending, context, steps, options);
       if (!decision) return outcome;
       await steps.note([{ kind: 'decision', decision }]);
       if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
@@ -72,7 +72,7 @@ function askedAgain(call: OpenCall): OpenCall {
 }
 
 /** Returns nothing if there is no decision, also after an abort or an interrupt. */
-async function verdictAbout(
+async function decisionAbout(
   pending: PendingCall,
   { sessionId, request: messages, stopSignal: signal }: RunContext,
   steps: Steps,
@@ -84,9 +84,9 @@ async function verdictAbout(
   const deadline = new Deadline(signal, timeoutMs, () => late);
   try {
     const asked = { sessionId, messages, signal: deadline.signal };
-    const verdict: unknown = await deadline.wait(async () => decide(pending, asked));
-    if (verdict === undefined) return undefined;
-    const decision = toDecision(pending, verdict);
+    const given: unknown = await deadline.wait(async () => decide(pending, asked));
+    if (given === undefined) return undefined;
+    const decision = toDecision(pending, given);
     const input = { messages: [], decisions: [decision], from: 'decision' } as const;
     const { decisions } = await steps.admit(input);
     return decisions[0];
@@ -101,11 +101,11 @@ async function verdictAbout(
   }
 }
 
-/** Converts a verdict to a decision. Throws `INVALID_DECISION` for anything else. */
-function toDecision({ toolUseId, name }: PendingCall, verdict: unknown): Decision {
-  const decision: unknown = { toolUseId, name, ...Object(verdict) };
-  checkDecision(decision, 'The verdict', 'INVALID_DECISION');
+/** Adds the id of the tool call to the decision of `decide`. Throws `INVALID_DECISION` if it is none. */
+function toDecision({ toolUseId, name }: PendingCall, given: unknown): Decision {
+  const decision: unknown = { toolUseId, name, ...Object(given) };
+  checkDecision(decision, 'The decision', 'INVALID_DECISION');
   const isOfCall = decision.toolUseId === toolUseId && decision.name === name;
   if (isOfCall && decision.type !== 'result') return decision;
-  throw new AgentError('INVALID_DECISION', `The verdict does not decide about "${name}".`);
+  throw new AgentError('INVALID_DECISION', `The decision is not about "${name}".`);
 }

@@ -84,9 +84,9 @@ test.for([
   { type: 'approve', name: 'now' },
   { type: 'approve', toolUseId: 'c2' },
   { type: 'approve', input: { sum: 1 } },
-])('the verdict %j of `decide` is rejected, and no tool runs', async (verdict) => {
+])('the decision %j of `decide` is rejected, and no tool runs', async (decision) => {
   const errors: unknown[] = [];
-  const decide = () => verdict as never;
+  const decide = () => decision as never;
   const onError = (error: unknown): void => void errors.push(error);
   const { agent, paid } = payer({ use: [approvals({ decide, onError })] });
   expect((await agent.call('Pay')).pending).toMatchObject([{ toolUseId: 'c1' }]);

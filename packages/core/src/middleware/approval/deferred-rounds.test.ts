@@ -4,7 +4,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import type { Verdict } from './ask-approver.ts';
+import type { ApprovalDecision } from './ask-approver.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf } from '../../message/msg.ts';
@@ -192,7 +192,7 @@ test.each([1, 2, 5])(
   '`decide` decides about all tool calls before any tool runs, %i at a time',
   async (parallelTools) => {
     const line: string[] = [];
-    const decide = async ({ toolUseId }: { toolUseId: string }): Promise<Verdict> => {
+    const decide = async ({ toolUseId }: { toolUseId: string }): Promise<ApprovalDecision> => {
       line.push(`ask ${toolUseId}`);
       await Promise.resolve();
       return toolUseId === 'mail2' ? { type: 'reject' } : { type: 'approve' };
@@ -213,7 +213,7 @@ test.each([1, 2, 5])(
 
 test('if `decide` leaves one tool call undecided, none runs, and the next call asks again only about that tool call', async () => {
   const seen: string[] = [];
-  const decide = ({ toolUseId }: { toolUseId: string }): Verdict | undefined => {
+  const decide = ({ toolUseId }: { toolUseId: string }): ApprovalDecision | undefined => {
     seen.push(toolUseId);
     return seen.length === 2 ? undefined : { type: 'approve' };
   };
@@ -305,7 +305,7 @@ test('if a hook changes a tool call so that it needs approval, it defers the oth
   expect((await deferred.agent.call([approve('read1')])).text).toBe('Done.');
   expect(deferred.ran()).toEqual(['mail 0', 'pay 1', 'read 2']);
 
-  const decide = (): Verdict => ({ type: 'reject' });
+  const decide = (): ApprovalDecision => ({ type: 'reject' });
   const decided = setUp([asked('read', 'read'), 'Done.'], { decide }, { use: toPay });
   expect((await decided.agent.call('go')).text).toBe('Done.');
   expect(decided.ran()).toEqual(['read 0']);

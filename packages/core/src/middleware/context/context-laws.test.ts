@@ -12,7 +12,7 @@ import { clearToolResults } from './clear-tool-results.ts';
 import type { ContextPolicy, FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
-import { summarization } from './summarization.ts';
+import { summarizeHistory } from './summarize-history.ts';
 import { turnsOf } from '../../message/turns.ts';
 import { weightedHistory } from './weighted-history.ts';
 
@@ -179,7 +179,7 @@ test('a chain of clearing, views and a summary keeps the rules and fits the wind
     const policy = inTurn(
       clearToolResults({ above: 0 }),
       successfulTurns(),
-      summarization({ window, reserveOutput: 0, summaryTokens: 100, model }),
+      summarizeHistory({ window, reserveOutput: 0, summaryTokens: 100, model }),
     );
     expect(faultsIn(request, await policy.fit(request), window), `seed ${seed}`).toEqual([]);
     summaries += model.requests.length;
@@ -220,7 +220,7 @@ test('one chain with failing summaries keeps the rules at each request of a grow
     );
     const model = new ScriptedModel(replies);
     const onError = (): void => void failures++;
-    const summarize = summarization({
+    const summarize = summarizeHistory({
       window,
       reserveOutput: 0,
       summaryTokens: 60,

@@ -17,7 +17,7 @@ import { tool } from '../../tool/tool.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 import type { ContextRequest, FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
-import { summarization, type SummarizationOptions } from './summarization.ts';
+import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
 
 const ten = (label: string): string => label.padEnd(40, '.');
 const system = systemMessage('Be kind. '.padEnd(40), { id: 'system' });
@@ -46,14 +46,14 @@ const asked = (model: ScriptedModel, index = -1): string =>
  * Creates a policy. The system prompt and each message have 10 tokens, and a summary has about 30.
  * A window of 150 has room for 14 messages, and a summary takes the room of four messages.
  */
-function setUp(replies: readonly ScriptedReply[], options: SummarizationOptions = {}) {
+function setUp(replies: readonly ScriptedReply[], options: SummarizeHistoryOptions = {}) {
   const model = new ScriptedModel(replies);
   const errors: AgentError[] = [];
   const onError = (error: AgentError): void => void errors.push(error);
   return {
     model,
     errors,
-    policy: summarization({
+    policy: summarizeHistory({
       window: 150,
       reserveOutput: 0,
       summaryTokens: 40,
@@ -65,7 +65,7 @@ function setUp(replies: readonly ScriptedReply[], options: SummarizationOptions 
   };
 }
 
-test('summarization() does not change a request that fits, and makes no model request', async () => {
+test('summarizeHistory() does not change a request that fits, and makes no model request', async () => {
   const { policy, model } = setUp([]);
   const request = requestOf([...history(6), prompt()]);
   expect(await policy.fit(request)).toEqual({
@@ -244,7 +244,7 @@ test('if the next summary fails, the existing summary is used', async () => {
   expect(errors).toHaveLength(1);
 });
 
-test('after `timeoutMs`, summarization() no longer waits for a model or a store', async () => {
+test('after `timeoutMs`, summarizeHistory() no longer waits for a model or a store', async () => {
   vi.useFakeTimers();
   try {
     const never = new Promise<never>(() => {});
@@ -358,7 +358,7 @@ test('text of the conversation cannot close the tag around the conversation', as
   expect(textOf(fitted.messages[1]!).match(/<\/conversation_summary>/g)).toHaveLength(1);
 });
 
-test('in an agent, summarization() uses the agent’s window and model, counts usage, emits an event, and does not change the log', async () => {
+test('in an agent, summarizeHistory() uses the agent’s window and model, counts usage, emits an event, and does not change the log', async () => {
   const answers = Array.from({ length: 12 }, (_, n) => ten(`answer ${n}`));
   const model = new ScriptedModel(
     Array.from(
@@ -369,7 +369,7 @@ test('in an agent, summarization() uses the agent’s window and model, counts u
     ),
     { features: { contextWindow: 150 } },
   );
-  const policy = summarization({ reserveOutput: 0, summaryTokens: 40 });
+  const policy = summarizeHistory({ reserveOutput: 0, summaryTokens: 40 });
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -488,21 +488,21 @@ test.each<[string, object]>([
   ['store', { store: {} }],
   ['onError', { onError: 5 }],
   ['prompt', { prompt: 5 }],
-])('summarization() rejects an invalid %s', (field, options) => {
-  const message = expect.stringContaining(`summarization(): ${field}`) as string;
-  expect(() => summarization(options)).toThrow(
+])('summarizeHistory() rejects an invalid %s', (field, options) => {
+  const message = expect.stringContaining(`summarizeHistory(): ${field}`) as string;
+  expect(() => summarizeHistory(options)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message }),
   );
 });
 
-test('summarization() rejects a window without room for a summary, and a missing model', async () => {
+test('summarizeHistory() rejects a window without room for a summary, and a missing model', async () => {
   const request = requestOf([...history(8), prompt()]);
   const { policy, model } = setUp([], { window: 100, reserveOutput: 60 });
   await expect(policy.fit(request)).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message: expect.stringContaining('the 40 for a summary') as string,
   });
-  await expect(summarization({ window: 9_000 }).fit(request)).rejects.toMatchObject({
+  await expect(summarizeHistory({ window: 9_000 }).fit(request)).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message: expect.stringContaining('model') as string,
   });
@@ -513,7 +513,7 @@ test('without `onError`, a failed summary is a console warning', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   try {
     const model = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]);
-    await summarization({ window: 150, reserveOutput: 0, summaryTokens: 40, model }).fit(
+    await summarizeHistory({ window: 150, reserveOutput: 0, summaryTokens: 40, model }).fit(
       requestOf([...history(8), prompt()]),
     );
     expect(warn).toHaveBeenCalledTimes(1);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summarization } from '../context/summarization.ts';
+import { summarizeHistory } from '../context/summarize-history.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { userMessage } from '../../message/msg.ts';
@@ -77,7 +77,7 @@ test('metrics() names the error of a failed summary at a limit, and that of a fa
   expect(limited.of('execution')).toMatchObject([
     { reason: 'max-iterations', error: 'MODEL_SERVER' },
   ]);
-  const summaries = summarization({
+  const summaries = summarizeHistory({
     window: 150,
     reserveOutput: 0,
     summaryTokens: 40,
@@ -358,7 +358,7 @@ test('the request for a history summary belongs to the run', async () => {
     model,
     use: [
       metrics({ modelRequest: (metric) => recorded.push(metric) }),
-      summarization({ window: 600, reserveOutput: 50, summaryTokens: 100 }),
+      summarizeHistory({ window: 600, reserveOutput: 50, summaryTokens: 100 }),
     ],
   });
   await agent.call('many words '.repeat(100));

@@ -7,7 +7,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval/retrieval.ts';
 import { structured } from '../output/structured.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
-import { summarization } from '../context/summarization.ts';
+import { summarizeHistory } from '../context/summarize-history.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { multiAgent } from '../../model/multi-agent/multi-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
@@ -422,7 +422,7 @@ test('`reflect` may send an answer back, and gets the state of the call', async 
 test('`reflect` does not apply to a summary of the history', async () => {
   const failures: unknown[] = [];
   const onError = (error: unknown): void => void failures.push(error);
-  const context = summarization({
+  const context = summarizeHistory({
     window: 200,
     reserveOutput: 0,
     summaryTokens: 50,

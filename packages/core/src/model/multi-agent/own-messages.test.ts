@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentOptions, CallOptions } from '../../preset/react-agent.ts';
-import { summarization } from '../../middleware/context/summarization.ts';
+import { summarizeHistory } from '../../middleware/context/summarize-history.ts';
 import { outputGuards } from '../../middleware/guard/output/output-guards.ts';
 import { outputLength } from '../../middleware/guard/output/output-length.ts';
 import { assistantMessage, systemMessage, userMessage, textOf } from '../../message/msg.ts';
@@ -134,7 +134,7 @@ test.each(Object.entries(cases))(
 test('the request for a summary of the context has no history of speakers', async () => {
   const summarizer = new ScriptedModel(['Ann and Bob met.']);
   const model = new ScriptedModel(['ok']);
-  const policy = summarization({
+  const policy = summarizeHistory({
     model: multiAgent(summarizer),
     maxTokens: 500,
     summaryTokens: 40,

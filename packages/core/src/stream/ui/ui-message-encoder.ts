@@ -13,7 +13,7 @@ import {
 } from '../../message/provider-metadata.ts';
 import type { DataPart, HostedTool } from '../../message/provider-metadata.ts';
 import type { JsonValue } from '../../message/json.ts';
-import { endingOf, type Ending } from '../ending.ts';
+import { answerEnding, type AnswerEnding } from '../answer-ending.ts';
 import { toTimelineEvent } from '../timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import {
@@ -328,7 +328,7 @@ class Encoder implements UiMessageEncoder {
     }
     this.#chunks.push({
       type: 'finish',
-      finishReason: finishReasons[endingOf(result)],
+      finishReason: finishReasons[answerEnding(result)],
       messageMetadata,
     });
   }
@@ -342,7 +342,7 @@ const finishReasons = {
   filtered: 'content-filter',
   incomplete: 'other',
   failed: 'error',
-} as const satisfies Readonly<Record<Ending, string>>;
+} as const satisfies Readonly<Record<AnswerEnding, string>>;
 
 function toApprovalRequest({ toolUseId, reason }: PendingCall): UiChunk {
   return {

@@ -1,6 +1,6 @@
 import type { ChatModel, ReActAgent, ToolSet } from '@isoloop/core';
 import type { DecideForMessageOptions } from '@isoloop/core/adapter';
-import type { ApprovalsOptions, Verdict } from '@isoloop/core/middleware';
+import type { ApprovalsOptions, ApprovalDecision } from '@isoloop/core/middleware';
 import type { ApprovalQuestion } from '../../page/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
 import type { Asker, PageOffer } from '../../wire/protocol.ts';
@@ -192,7 +192,7 @@ export class SessionPages {
   /** Asks the connected pages in order. The first page that answers decides. */
   async #decide(
     ...[call, { sessionId, messages, signal }]: Parameters<PageSide['decide']>
-  ): Promise<Verdict | undefined> {
+  ): Promise<ApprovalDecision | undefined> {
     const question: ApprovalQuestion = { call, context: { sessionId, messages } };
     for (const { link } of this.#of('approvals')) {
       try {

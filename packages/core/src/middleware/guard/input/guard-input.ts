@@ -85,7 +85,7 @@ export function inputGuard(name: string, check: InputCheck, options: GuardOption
     wrapInput: (next) => async (input, context) => {
       const decisions = [...input.decisions];
       const claims = decisionClaims(decisions);
-      // A verdict during the run has nothing to judge if it has no text.
+      // A decision during the run has nothing to judge if it has no text.
       if (input.from && !claims.length && !input.messages.length) return next(input);
       const { messages } = await judgedWith(claims, input, async (all) => ({
         ...all,

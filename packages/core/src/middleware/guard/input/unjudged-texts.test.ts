@@ -164,7 +164,7 @@ test.each<readonly [string, (text: string) => Decision]>([
   expect(JSON.stringify(await refusing.agent.messages())).not.toContain(attack);
 });
 
-test('a verdict without a text starts no guard', async () => {
+test('a decision without a text starts no guard', async () => {
   const looks: (readonly Msg[])[] = [];
   const { agent, ran } = paying([
     guardInput('look', (input) => {

@@ -7,7 +7,7 @@ import { ReActAgent } from '../../../preset/react-agent.ts';
 import type { AgentOptions } from '../../../preset/react-agent.ts';
 import type { AgentEvent } from '../../../event/agent-event.ts';
 import type { JsonValue } from '../../../message/json.ts';
-import { summarization } from '../../context/summarization.ts';
+import { summarizeHistory } from '../../context/summarize-history.ts';
 import { InMemoryMemory } from '../../../memory/in-memory-memory.ts';
 import { assistantMessage, userMessage, textOf } from '../../../message/msg.ts';
 import type { ChatModel, ModelDelta } from '../../../model/chat-model.ts';
@@ -540,7 +540,7 @@ test('no output rule applies to a summary of the history, which only the model s
     'A long enough answer.',
     'Another forbidden answer.',
   ]);
-  const context = summarization({ window: 500, reserveOutput: 50, summaryTokens: 50 });
+  const context = summarizeHistory({ window: 500, reserveOutput: 50, summaryTokens: 50 });
   const extensions = [outputGuards([never, outputLength({ min: 21, mode: 'fail' })])];
   const agent = new ReActAgent({
     name: 'a',

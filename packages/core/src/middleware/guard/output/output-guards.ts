@@ -65,7 +65,7 @@ export const outputFields: string = `lookahead:count|all|? thinking:boolean|? on
  * `error.code` `GUARD_REJECTED`, and is not stored. A rule that throws rejects the reply. The cost
  * of an incomplete reply is estimated.
  *
- * Summaries of `summarization` pass unchecked: only the model sees them, and its next reply is
+ * Summaries of `summarizeHistory` pass unchecked: only the model sees them, and its next reply is
  * checked. Put this middleware before middleware that retries or changes models, so that the rules
  * check the output of all models.
  *

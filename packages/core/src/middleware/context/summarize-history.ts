@@ -17,8 +17,8 @@ import { covers, makeSummary, SummaryState } from './summary-state.ts';
 import type { SessionSummary, Summary } from './summary-state.ts';
 import type { SummaryStore } from '../../memory/store/key-value-store.ts';
 
-/** When `summarization()` summarizes, what stays, and which model writes the summary. */
-export interface SummarizationOptions extends WindowOptions {
+/** When `summarizeHistory()` summarizes, what stays, and which model writes the summary. */
+export interface SummarizeHistoryOptions extends WindowOptions {
   /**
    * Maximum number of estimated tokens of a request; a longer request is summarized. This option
    * replaces `window` and sets `reserveOutput` to 0. It also changes two defaults: `keep` is 20 and
@@ -67,7 +67,7 @@ export interface SummarizationOptions extends WindowOptions {
   readonly onError?: (error: AgentError) => void;
 }
 
-/** What `summarization()` returns: middleware that can forget the summary of a session. */
+/** What `summarizeHistory()` returns: middleware that can forget the summary of a session. */
 export interface HistorySummarizer extends ContextMiddleware {
   /**
    * Deletes a session's summary from memory and from the store. Call `forget` when you delete the
@@ -92,30 +92,30 @@ export interface HistorySummarizer extends ContextMiddleware {
  * Throws `CONFIGURATION` for an option of the wrong kind. Also throws it if the window has no room
  * besides `reserveOutput` and `summaryTokens`.
  */
-export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
+export function summarizeHistory(options: SummarizeHistoryOptions = {}): HistorySummarizer {
   checkOptions(where, options, summaryFields);
   checkOptions(`${where}: generate`, options.generate ?? {}, generateFields);
   const settings = settingsOf(options);
   const state = new SummaryState(settings.store);
   const summarizer = new Summarizer(settings, state);
   return contextPolicy({
-    name: 'summarization',
+    name: 'summarizeHistory',
     fit: (request) => summarizer.fit(settings.keepFirst ? withFirst(request) : request),
     forget: (sessionId: string) => state.delete(sessionId),
   });
 }
 
-const where = 'summarization()';
+const where = 'summarizeHistory()';
 
 const summaryFields =
   'maxTokens:count|? model:stream()|? prompt:string|? summaryTokens:count|? step:count|? ' +
   `keep:whole|Infinity|? keepFirst:boolean|? timeoutMs:count|? generate:object|? store:get()|? onError:function|? ${windowFields}`;
 
-type Settings = SummarizationOptions &
-  Required<Pick<SummarizationOptions, 'summaryTokens' | 'timeoutMs' | 'prompt' | 'profile'>>;
+type Settings = SummarizeHistoryOptions &
+  Required<Pick<SummarizeHistoryOptions, 'summaryTokens' | 'timeoutMs' | 'prompt' | 'profile'>>;
 
 /** Fills in the defaults. Throws `CONFIGURATION` if `maxTokens` has no room for a summary. */
-function settingsOf({ maxTokens, ...options }: SummarizationOptions): Settings {
+function settingsOf({ maxTokens, ...options }: SummarizeHistoryOptions): Settings {
   const { summaryTokens = 1000, timeoutMs = 30_000, profile = arc } = options;
   const { prompt = summaryInstruction(summaryTokens) } = options;
   const settings = { ...options, summaryTokens, timeoutMs, profile, prompt };

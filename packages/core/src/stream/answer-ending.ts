@@ -13,7 +13,7 @@ import type { Msg } from '../message/msg.ts';
  * - `incomplete`: an interrupt or abort ended the answer, or the provider ended it without a known reason.
  * - `failed`: the agent call failed.
  */
-export type Ending =
+export type AnswerEnding =
   | 'complete'
   | 'calls'
   | 'waiting'
@@ -23,7 +23,7 @@ export type Ending =
   | 'failed';
 
 /** Endings of the stop reasons. With `complete`, the ending of the last reply counts. */
-const endings: Readonly<Record<Exclude<StopReason, 'suspended'>, Ending>> = {
+const endings: Readonly<Record<Exclude<StopReason, 'suspended'>, AnswerEnding>> = {
   stop: 'complete',
   'return-direct': 'complete',
   'stopped-by-hook': 'complete',
@@ -36,7 +36,7 @@ const endings: Readonly<Record<Exclude<StopReason, 'suspended'>, Ending>> = {
 };
 
 /** Returns how an agent call ends for its reader. */
-export function endingOf(result: AgentResult): Ending {
+export function answerEnding(result: AgentResult): AnswerEnding {
   const { reason, pending, message } = result;
   if (pending.some(({ kind }) => kind === 'external')) return 'calls';
   // A paused call waits for nothing.
@@ -48,7 +48,7 @@ export function endingOf(result: AgentResult): Ending {
   return isWhole || (byReason === 'length' && reply === 'filtered') ? reply : byReason;
 }
 
-const otherEndings: readonly (readonly [ending: Ending, finishReason: RegExp])[] = [
+const otherEndings: readonly (readonly [ending: AnswerEnding, finishReason: RegExp])[] = [
   ['length', /^(length|max_tokens|max_output_tokens)$/i],
   [
     'filtered',
@@ -58,7 +58,7 @@ const otherEndings: readonly (readonly [ending: Ending, finishReason: RegExp])[]
 ];
 
 /** Returns how a reply of the model ends: `complete`, `length`, `filtered` or `incomplete`. */
-export function replyEnding(message: Msg): Ending {
+export function replyEnding(message: Msg): AnswerEnding {
   const { partial, finishReason } = metadataOf(message);
   if (partial) return 'incomplete';
   if (typeof finishReason !== 'string') return 'complete';

@@ -16,7 +16,7 @@ import { randomRequest } from '../../../test-support/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { ContextRequest, FittedContext } from './context-policy.ts';
-import { summarization, type SummarizationOptions } from './summarization.ts';
+import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
 
 /** Returns a text of ten tokens. */
 const ten = (label: string): string => label.padEnd(40, '.');
@@ -35,10 +35,10 @@ const requestOf = (log: readonly Msg[], promptId = log.at(-1)!.id): ContextReque
 });
 const idsOf = ({ messages }: FittedContext): string => messages.map(({ id }) => id).join(' ');
 
-function setUp(replies: readonly ScriptedReply[], options: Partial<SummarizationOptions> = {}) {
+function setUp(replies: readonly ScriptedReply[], options: Partial<SummarizeHistoryOptions> = {}) {
   const model = new ScriptedModel(replies, { features: { contextWindow: 100_000 } });
   const errors: AgentError[] = [];
-  const policy = summarization({
+  const policy = summarizeHistory({
     maxTokens: 500,
     summaryTokens: 40,
     model,
@@ -49,7 +49,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<Summarization
 }
 const prompt = userMessage(ten('p'), { id: 'p' });
 
-test('by default summarization() keeps the first user message and the newest twenty messages', async () => {
+test('by default summarizeHistory() keeps the first user message and the newest twenty messages', async () => {
   const { policy, model } = setUp(['They spoke of tea.']);
   const short = requestOf([...history(24), prompt]);
   expect((await policy.fit(short)).messages).toBe(short.messages);
@@ -82,7 +82,7 @@ test('`keep` and `keepFirst` are configurable', async () => {
   );
 });
 
-test('summarization() never separates a tool call from its results', async () => {
+test('summarizeHistory() never separates a tool call from its results', async () => {
   const calls = (n: number): readonly Msg[] => [
     assistantMessage(
       ['x', 'y'].map((id) => ({ type: 'tool_use', id: `${id}${n}`, name: 'look', input: {} })),
@@ -139,7 +139,7 @@ test('the prompt is kept even if the summary covers it, and fewer messages are k
   expect(small.after).toBeLessThanOrEqual(500);
 });
 
-test('if the summary fails, summarization() reports the error and removes the oldest messages except the first', async () => {
+test('if the summary fails, summarizeHistory() reports the error and removes the oldest messages except the first', async () => {
   const { policy, errors } = setUp([{ error: new Error('down') }]);
   const fitted = await policy.fit(requestOf([...history(25), prompt]));
   expect(idsOf(fitted)).toMatch(/^system u0 u\d+ .* p$/);
@@ -167,11 +167,11 @@ test('another process uses a stored summary', async () => {
   expect(await store.keys('')).toEqual([]);
 });
 
-test('summarization() returns a valid request for each random history', async () => {
+test('summarizeHistory() returns a valid request for each random history', async () => {
   for (const seed of seeds({ quick: 50, full: 200 })) {
     const request = randomRequest(seed);
     if (request.open.length) continue;
-    const policy = summarization({
+    const policy = summarizeHistory({
       window: 1_500,
       reserveOutput: 0,
       summaryTokens: 50,
@@ -200,7 +200,7 @@ test('an agent with tools continues with the summary', async () => {
     ...Array.from({ length: 30 }, () => ({ toolCalls: [{ name: 'look' }, { name: 'look' }] })),
     'done',
   ]);
-  const context = summarization({ maxTokens: 300, summaryTokens: 40, keep: 6, model: small });
+  const context = summarizeHistory({ maxTokens: 300, summaryTokens: 40, keep: 6, model: small });
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -214,9 +214,9 @@ test('an agent with tools continues with the summary', async () => {
   for (const { messages } of model.requests) expect(textOf(messages[0]!)).toBe('Look');
 });
 
-test('without `maxTokens`, summarization() uses the model’s window and keeps the newest messages that fit', async () => {
+test('without `maxTokens`, summarizeHistory() uses the model’s window and keeps the newest messages that fit', async () => {
   const model = new ScriptedModel(['Tea.'], { features: { contextWindow: 500 } });
-  const policy = summarization({ model, reserveOutput: 0, summaryTokens: 40 });
+  const policy = summarizeHistory({ model, reserveOutput: 0, summaryTokens: 40 });
   const fitted = await policy.fit({ ...requestOf([...history(25), prompt]), model });
   expect(fitted.after).toBeLessThanOrEqual(500);
   expect(idsOf(fitted)).toMatch(/^system summary-/);
@@ -227,8 +227,8 @@ test.each([
   { maxTokens: 5_000, keep: -1 },
   { maxTokens: 5_000, keep: 1.5 },
   { maxTokens: 5_000, keepFirst: 1 },
-])('summarization() rejects the options %o', (options) => {
-  expect(() => summarization(options as never)).toThrow(
+])('summarizeHistory() rejects the options %o', (options) => {
+  expect(() => summarizeHistory(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
