@@ -7,10 +7,13 @@ import { quietEnvironment } from './run-command.ts';
 // Usage: node scripts/deploy.ts [OPTION…]. Puts the built documentation beside the demo's page and
 // calls `wrangler deploy` with the options, such as `--dry-run`.
 
-const target = `${root}/demo/dist/docs`;
-rmSync(target, { recursive: true, force: true });
-cpSync(htmlFolder, target, { recursive: true });
-const { status } = spawnSync('wrangler', ['deploy', ...process.argv.slice(2)], {
+// A folder of its own: `wrangler dev` watches the demo's, and cuts all streams after a change there.
+const assets = `${root}/dist/deploy`;
+rmSync(assets, { recursive: true, force: true });
+cpSync(`${root}/demo/dist`, assets, { recursive: true });
+cpSync(htmlFolder, `${assets}/docs`, { recursive: true });
+const options = ['deploy', '--assets', assets, ...process.argv.slice(2)];
+const { status } = spawnSync('wrangler', options, {
   cwd: root,
   env: quietEnvironment(),
   stdio: 'inherit',
