@@ -179,4 +179,12 @@ export interface Middleware extends AgentHook {
 }
 
 /** Middleware and nested lists of middleware, such as presets. */
-export type UseList = readonly (Middleware | UseList)[];
+export type UseList = readonly ((Middleware & NoMiddleware) | UseList)[];
+
+/** Makes the compiler say where things belong that are no middleware. */
+interface NoMiddleware {
+  /** Of an output rule, such as `maskPii()`. */
+  readonly releaseAtMost?: 'Put output rules into outputGuards([…])';
+  /** Of a tool. */
+  readonly needsApproval?: 'Put tools into the option tools';
+}

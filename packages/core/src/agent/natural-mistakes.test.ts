@@ -4,7 +4,9 @@ import { dashscope } from '../dashscope.ts';
 import { textOf } from '../message/msg.ts';
 import { openai } from '../openai.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import type { Middleware } from './middleware.ts';
+import { maskPii, outputLength } from '../guards.ts';
+import { Semaphore } from '../middleware.ts';
+import type { Middleware, UseList } from './middleware.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { joinTools } from '../tool/set/join-tools.ts';
 import { tool } from '../tool/tool.ts';
@@ -226,6 +228,16 @@ test('a schema as `output` does not compile', () => {
   // @ts-expect-error The compiler says: Wrap the schema: structured(schema).
   const options: CallOptions = { output };
   expect(options.output).toBe(output);
+});
+
+test('an output rule or a tool in `use` does not compile', () => {
+  // @ts-expect-error The compiler says: Put output rules into outputGuards([…]).
+  const rules: UseList = [maskPii(), outputLength({ max: 10 })];
+  // @ts-expect-error The compiler says: Put tools into the option tools.
+  const tools: UseList = [[add]];
+  // @ts-expect-error No member of a middleware.
+  const semaphores: UseList = [new Semaphore(2)];
+  expect([rules, tools, semaphores].flat(2)).toHaveLength(4);
 });
 
 test('the compiler names an option that stands in place of `input`', () => {
