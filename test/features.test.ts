@@ -9,6 +9,7 @@ import * as middleware from '@isoloop/core/middleware';
 import { inspected, jsonlTrace, metrics } from '@isoloop/core/observe';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 import { structured } from '@isoloop/core/output';
+import * as presets from '@isoloop/core/presets';
 import { promptVariables } from '@isoloop/core/prompt';
 import { longTermMemory, retrieval } from '@isoloop/core/recall';
 import { replace, stateKeys } from '@isoloop/core/state';
@@ -46,7 +47,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   structured: structured({ type: 'object' })[0]!,
   approvals: middleware.approvals(),
   closeOpenCalls: middleware.closeOpenCalls(),
-  modelCallLimit: middleware.modelCallLimit({ run: 1 }),
+  modelRequestLimit: middleware.modelRequestLimit({ run: 1 }),
   toolCallLimit: middleware.toolCallLimit({ session: 1 }),
   concurrency: middleware.concurrency(new middleware.Semaphore(1)),
   summaryFallback: middleware.summaryFallback(),
@@ -91,10 +92,10 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   promptVariables: promptVariables({ variables: {} }),
   stateKeys: stateKeys({ count: replace(0) }),
   textToolCalls: textToolCalls(),
-  positionHooks: middleware.positionHooks([{ name: 'hook', beforeModel: () => {} }]),
-  friendlyErrors: middleware.friendlyErrors(),
-  reactMemory: middleware.reactMemory(),
-  parallelIds: middleware.parallelIds(),
+  positionHooks: presets.positionHooks([{ name: 'hook', beforeModel: () => {} }]),
+  friendlyErrors: presets.friendlyErrors(),
+  reactMemory: presets.reactMemory(),
+  parallelIds: presets.parallelIds(),
   metrics: metrics({}),
   jsonlTrace: jsonlTrace(new WritableStream()),
   openTelemetry: openTelemetry({ api: { context, trace } }),

@@ -8,10 +8,10 @@ import { weightedHistory } from '@isoloop/core/context';
 import { answerFromObservations } from '@isoloop/core/middleware';
 // #endregion
 // #region react-memory
-import { parallelIds, reactMemory } from '@isoloop/core/middleware';
+import { parallelIds, reactMemory } from '@isoloop/core/presets';
 // #endregion
 // #region friendly-errors
-import { friendlyErrors } from '@isoloop/core/middleware';
+import { friendlyErrors } from '@isoloop/core/presets';
 // #endregion
 // #region oxygent
 import { oxygent } from '@isoloop/core/presets';

@@ -9,10 +9,10 @@ import { ReActAgent } from '@isoloop/core';
 import { toolMessage, toolUsesOf } from '@isoloop/core';
 // #endregion
 // #region positions
-import { positionHooks } from '@isoloop/core/middleware';
+import { positionHooks } from '@isoloop/core/presets';
 // #endregion
 // #region counted-limits
-import { modelCallLimit, toolCallLimit } from '@isoloop/core/middleware';
+import { modelRequestLimit, toolCallLimit } from '@isoloop/core/middleware';
 // #endregion
 // #region state-keys
 import { tool, userMessage } from '@isoloop/core';
@@ -134,7 +134,7 @@ test('positionHooks() run before and after the agent and the model', async () =>
   expect(log).toEqual(['asked: 1', ...each, ...each, 'answered: assistant']);
 });
 
-test('modelCallLimit() and toolCallLimit() end an agent call', async () => {
+test('modelRequestLimit() and toolCallLimit() end an agent call', async () => {
   const model = new ScriptedModel([looks, looks, 'Three.']);
 
   // #region counted-limits
@@ -143,7 +143,7 @@ test('modelCallLimit() and toolCallLimit() end an agent call', async () => {
     model,
     tools,
     use: [
-      modelCallLimit({ run: 20, session: 200, exit: 'error' }),
+      modelRequestLimit({ run: 20, session: 200, exit: 'error' }),
       toolCallLimit({ tool: 'look', run: 1, message: 'I looked already.' }),
     ],
   });
@@ -248,7 +248,7 @@ test('springAiAlibaba() has the limits that the page about presets lists', async
     model,
     tools,
     systemPrompt: 'You are a guide to {city}. What is asked: {input}',
-    use: [preset, modelCallLimit({ run: 30 })], // the preset has no such limit
+    use: [preset, modelRequestLimit({ run: 30 })], // the preset has no such limit
   });
   // #endregion
 

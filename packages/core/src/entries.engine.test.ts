@@ -19,7 +19,7 @@ import { jsonSchema } from '@isoloop/core/json-schema';
 import { Agent } from '@isoloop/core/kernel';
 import { mcpTools } from '@isoloop/core/mcp';
 import { keywordRetriever } from '@isoloop/core/memory-search';
-import { modelCallLimit } from '@isoloop/core/middleware';
+import { modelRequestLimit } from '@isoloop/core/middleware';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -109,7 +109,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     ['add'],
   ],
   './middleware': [
-    () => answerWith(modelCallLimit({ run: 1, message: 'Enough.' })),
+    () => answerWith(modelRequestLimit({ run: 1, message: 'Enough.' })),
     ['Enough.', 'add'],
   ],
   './presets': [

@@ -76,17 +76,14 @@ export type {
   LargeResultEviction,
 } from './middleware/results/evict-large-results.ts';
 export { errorHints } from './middleware/resilience/error-hints.ts';
-export { friendlyErrors } from './preset/oxygent-fields.ts';
 export type { FriendlyWords } from './event/agent-result.ts';
 export { answerFromObservations } from './middleware/limits/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/limits/answer-from-observations.ts';
 export type { CallLimitOptions } from './middleware/limits/call-limits.ts';
 export { concurrency } from './middleware/limits/concurrency.ts';
-export { modelCallLimit } from './middleware/limits/call-limits.ts';
+export { modelRequestLimit } from './middleware/limits/call-limits.ts';
 export { Semaphore, type Release, type SemaphoreOptions } from './middleware/limits/concurrency.ts';
 export { toolCallLimit, type ToolCallLimitOptions } from './middleware/limits/call-limits.ts';
-export { parallelIds, reactMemory } from './preset/oxygent-fields.ts';
-export { positionHooks, type PositionHook } from './preset/position-hooks.ts';
 export { reflexion, type ReflexionOptions } from './middleware/text-protocol/corrections.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
 export type {

@@ -168,11 +168,10 @@ const entries: Readonly<Record<string, Entry>> = {
           given({ to: [{ name: 'b', description: '', systemPrompt: '' }] }, wrong),
         ),
       memoryResponses: (wrong) => middleware.memoryResponses(wrong),
-      modelCallLimit: (wrong) => middleware.modelCallLimit(given({ run: 1 }, wrong)),
+      modelRequestLimit: (wrong) => middleware.modelRequestLimit(given({ run: 1 }, wrong)),
       modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),
       operatorMessage: (wrong) => middleware.operatorMessage('', given({ name: 'Ann' }, wrong)),
       closeOpenCalls: (wrong) => middleware.closeOpenCalls(wrong),
-      positionHooks: (wrong) => middleware.positionHooks([], wrong),
       reflexion: (wrong) => middleware.reflexion(wrong),
       responseCache: (wrong) => middleware.responseCache(wrong),
       retry: (wrong) => middleware.retry(wrong),
@@ -192,9 +191,9 @@ const entries: Readonly<Record<string, Entry>> = {
     others:
       'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
       'errorHints errorResult ' +
-      'friendlyErrors isEnding isNewAnswer isNext isResult modelErrors nestedHooks ' +
+      'isEnding isNewAnswer isNext isResult modelErrors nestedHooks ' +
       'nestedWraps operator partsOf ' +
-      'boundedModel parallelIds perRun runInfo presetOf reactMemory todosOf showToolMedia withExecute withStream wrapModel',
+      'boundedModel perRun runInfo presetOf todosOf showToolMedia withExecute withStream wrapModel',
   },
   './observe': {
     exports: observe,
@@ -217,7 +216,17 @@ const entries: Readonly<Record<string, Entry>> = {
     },
     others: 'outputItems partialOutput',
   },
-  './presets': { exports: presets, calls: presets },
+  './presets': {
+    exports: presets,
+    calls: {
+      agentscope: (wrong) => presets.agentscope(wrong),
+      arcReactor: (wrong) => presets.arcReactor(wrong),
+      oxygent: (wrong) => presets.oxygent(wrong),
+      positionHooks: (wrong) => presets.positionHooks([], wrong),
+      springAiAlibaba: (wrong) => presets.springAiAlibaba(wrong),
+    },
+    others: 'friendlyErrors parallelIds reactMemory',
+  },
   './prompt': {
     exports: prompts,
     calls: {
@@ -315,6 +324,21 @@ test('each file beside this test is an entry of the table', () => {
   const files = Object.keys(import.meta.glob(['./*.ts', '!./*.test.ts']));
   const names = files.map((file) => file.slice(0, -'.ts'.length));
   expect(Object.keys(entries).toSorted()).toEqual(names.toSorted());
+});
+
+test('each name, also of a type, is exported from one entry only', () => {
+  const sources = import.meta.glob<string>(['./*.ts', '!./*.test.ts'], {
+    query: '?raw',
+    eager: true,
+    import: 'default',
+  });
+  const names = Object.values(sources).flatMap((source) =>
+    [...source.matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, list = '']) =>
+      list.split(',').flatMap((name) => name.trim().split(' ').at(-1) || []),
+    ),
+  );
+  expect(names.length).toBeGreaterThan(300);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
 test.each<[make: () => unknown, message: string]>([

@@ -1,5 +1,6 @@
 import { tool, type AgentResult } from '@isoloop/core';
-import { errorMessage, friendlyErrors } from '@isoloop/core/middleware';
+import { errorMessage } from '@isoloop/core/middleware';
+import { friendlyErrors } from '@isoloop/core/presets';
 import { describe, expect, test, vi } from 'vitest';
 import { useClock } from '../test-support.ts';
 import { calls, failing, linesOf, make, named, returned, withoutWaits } from './test-support.ts';

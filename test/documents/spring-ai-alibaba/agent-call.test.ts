@@ -109,7 +109,7 @@ describe('the agent call', () => {
         assistantMessage(['a', 'b', 'c'].map(toolUse)),
         toolMessage({ ...result('b'), output: 'b earlier' }),
       ],
-      { openCalls: 'run' },
+      { unnotedCalls: 'run' },
     );
     const { model, agent } = alibaba(['ok'], {
       memory,

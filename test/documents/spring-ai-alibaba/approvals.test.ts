@@ -7,7 +7,8 @@ import {
   tool,
   type Decision,
 } from '@isoloop/core';
-import { approvals, closeOpenCalls, type PositionHook } from '@isoloop/core/middleware';
+import { approvals, closeOpenCalls } from '@isoloop/core/middleware';
+import type { PositionHook } from '@isoloop/core/presets';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';

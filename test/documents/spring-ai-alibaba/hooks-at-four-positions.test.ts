@@ -5,8 +5,7 @@ import {
   userMessage,
   type ModelRequest,
 } from '@isoloop/core';
-import { positionHooks, type PositionHook } from '@isoloop/core/middleware';
-import { springAiAlibaba } from '@isoloop/core/presets';
+import { positionHooks, springAiAlibaba, type PositionHook } from '@isoloop/core/presets';
 import type { ScriptedStep } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import {

@@ -1,7 +1,7 @@
 import { MemoryStore, SessionMemory } from '@isoloop/core';
 import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
 import { piiGuard } from '@isoloop/core/guards';
-import { approvals, modelCallLimit, toolCallLimit } from '@isoloop/core/middleware';
+import { approvals, modelRequestLimit, toolCallLimit } from '@isoloop/core/middleware';
 import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
@@ -9,13 +9,13 @@ import * as z from 'zod';
 import { alibaba, calls, lines, noting, notingHook, resultsIn, sent } from './test-support.ts';
 
 describe('limits and the context', () => {
-  test('a model call limit lets exactly its number of requests through, then ends the call with a text', async () => {
+  test('a limit of model requests lets exactly its number of requests through, then ends the call with a text', async () => {
     const log: string[] = [];
     const round = () => ({ toolCalls: [{ name: 'look' }] });
     const open = (replies: readonly ScriptedReply[]) =>
       alibaba(replies, {
         tools: [noting(log, 'look')],
-        use: [modelCallLimit({ run: 2, message: '够了' })],
+        use: [modelRequestLimit({ run: 2, message: '够了' })],
         preset: { hooks: [notingHook(log, 'h', { beforeModel: () => {}, afterModel: () => {} })] },
       });
 
@@ -37,7 +37,7 @@ describe('limits and the context', () => {
     const open = (session: string) =>
       alibaba(['ok'], {
         memory: new SessionMemory(store, session),
-        use: [modelCallLimit({ session: 2, exit: 'error' })],
+        use: [modelRequestLimit({ session: 2, exit: 'error' })],
         preset: { hooks: [notingHook(log, 'h')] },
       }).agent;
     await open('甲').call('1');
@@ -170,11 +170,11 @@ describe('limits and the context', () => {
     expect(text).toBe('好 bob@example.com');
   });
 
-  test('a run that continues after an approval continues the count of its model calls', async () => {
+  test('a run that continues after an approval continues the count of its model requests', async () => {
     const log: string[] = [];
     const { model, agent } = alibaba([calls('pay'), calls('look')], {
       tools: [noting(log, 'pay'), noting(log, 'look')],
-      use: [approvals({ needsApproval: { pay: true } }), modelCallLimit({ run: 2 })],
+      use: [approvals({ needsApproval: { pay: true } }), modelRequestLimit({ run: 2 })],
     });
     await agent.call('q');
 

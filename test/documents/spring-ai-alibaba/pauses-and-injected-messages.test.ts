@@ -1,5 +1,6 @@
 import { agentTool, MemoryStore, SessionMemory, textOf, toolUsesOf } from '@isoloop/core';
-import { approvals, type PositionHook } from '@isoloop/core/middleware';
+import { approvals } from '@isoloop/core/middleware';
+import type { PositionHook } from '@isoloop/core/presets';
 import { describe, expect, test } from 'vitest';
 import { alibaba, calls, lines, noting, notingHook, sent } from './test-support.ts';
 

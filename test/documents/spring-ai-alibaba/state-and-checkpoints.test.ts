@@ -1,5 +1,6 @@
 import { MemoryStore, SessionMemory, toolUsesOf } from '@isoloop/core';
-import { approvals, modelCallLimit, type PositionHook } from '@isoloop/core/middleware';
+import { approvals, modelRequestLimit } from '@isoloop/core/middleware';
+import type { PositionHook } from '@isoloop/core/presets';
 import { structured } from '@isoloop/core/output';
 import {
   append,
@@ -227,7 +228,7 @@ describe('state and checkpoints', () => {
   test('a return to a checkpoint also takes back the count of a thread limit', async () => {
     const { agent } = alibaba(['one', 'two', 'three'], {
       memory: new SessionMemory(new MemoryStore(), 's'),
-      use: [modelCallLimit({ session: 2 })],
+      use: [modelRequestLimit({ session: 2 })],
     });
     await agent.call('a');
     const one = (await listCheckpoints(agent)).at(-1);

@@ -14,7 +14,7 @@ import {
   type ToolResult,
   type ToolUse,
 } from '@isoloop/core';
-import type { PositionHook } from '@isoloop/core/middleware';
+import type { PositionHook } from '@isoloop/core/presets';
 import { springAiAlibaba } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 

@@ -63,8 +63,8 @@ test.each<[string, () => Memory | Promise<Memory>, ran: string, pending: string]
   ['InMemoryMemory', () => new InMemoryMemory(transcript), 'safe', 'asks replay, pay approval'],
   ['a memory of four methods', () => plainMemory(transcript), 'safe', 'asks replay, pay approval'],
   [
-    "InMemoryMemory with `openCalls: 'run'`",
-    () => new InMemoryMemory(transcript, { openCalls: 'run' }),
+    "InMemoryMemory with `unnotedCalls: 'run'`",
+    () => new InMemoryMemory(transcript, { unnotedCalls: 'run' }),
     'free safe asks',
     'pay approval',
   ],
@@ -140,7 +140,7 @@ test.each([
   },
 );
 
-test("with `openCalls: 'run'`, a second agent does not run a tool that the first one started", async () => {
+test("with `unnotedCalls: 'run'`, a second agent does not run a tool that the first one started", async () => {
   let starts = 0;
   const fails = tool({
     name: 'fails',
@@ -153,7 +153,7 @@ test("with `openCalls: 'run'`, a second agent does not run a tool that the first
   });
   const call = { type: 'tool_use', id: '1', name: 'fails', input: {} } as const;
   const messages = [userMessage('Go.'), assistantMessage([call])];
-  const memory = new InMemoryMemory(messages, { openCalls: 'run' });
+  const memory = new InMemoryMemory(messages, { unnotedCalls: 'run' });
   const model = new ScriptedModel(['Done.']);
   const [one, two] = ['a', 'b'].map(
     (name) => new ReActAgent({ name, model, memory, tools: [fails] }),
@@ -165,8 +165,8 @@ test("with `openCalls: 'run'`, a second agent does not run a tool that the first
   expect(results).toMatchObject([{ toolUseId: '1', output: 'Error: The host is down.' }]);
 });
 
-test("with `openCalls: 'run'`, the tool calls still run after a call that failed before it read them", async () => {
-  const { agent, ran } = setUp(new InMemoryMemory(transcript, { openCalls: 'run' }));
+test("with `unnotedCalls: 'run'`, the tool calls still run after a call that failed before it read them", async () => {
+  const { agent, ran } = setUp(new InMemoryMemory(transcript, { unnotedCalls: 'run' }));
   await expect(agent.call('Go on.')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
   expect((await agent.call()).reason).toBe('suspended');
   expect(ran.toSorted()).toEqual(['asks', 'free', 'safe']);

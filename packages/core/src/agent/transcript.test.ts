@@ -110,7 +110,7 @@ test('an open tool call in a transcript needs a result, or the option of the mem
   );
   expect((await agentWith(['Done.']).agent.call([...messages, result('1')])).text).toBe('Done.');
   const { agent } = agentWith(['Done.'], {
-    memory: new InMemoryMemory(messages, { openCalls: 'run' }),
+    memory: new InMemoryMemory(messages, { unnotedCalls: 'run' }),
   });
   expect((await agent.call()).pending).toMatchObject([{ toolUseId: '1' }]);
   expect((await agent.call([{ toolUseId: '1', type: 'approve' }])).text).toBe('Done.');

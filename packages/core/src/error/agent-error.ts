@@ -28,7 +28,7 @@ import type { JsonObject } from '../message/json.ts';
  *   agent call took longer than `limits.timeoutMs`.
  * - `CIRCUIT_OPEN`: the model failed too often, so it gets no requests for a while; `details`
  *   contains `retryAfterMs`.
- * - `LIMIT_EXCEEDED`: more model or tool calls than `modelCallLimit()` or `toolCallLimit()` allows.
+ * - `LIMIT_EXCEEDED`: more model or tool calls than `modelRequestLimit()` or `toolCallLimit()` allows.
  * - `OVERLOADED`: too many calls or requests are waiting, for example for a `Semaphore`.
  * - `GUARD_REJECTED`: a guard rejected the input or the answer; `details` contains `category` and
  *   `stage`.

@@ -12,7 +12,7 @@ export interface InMemoryOptions {
    * cases. After an agent call that leaves tool calls open, `interrupt` applies to other agents.
    * Default: `interrupt`.
    */
-  readonly openCalls?: 'run' | 'interrupt';
+  readonly unnotedCalls?: 'run' | 'interrupt';
 }
 
 /**
@@ -21,12 +21,12 @@ export interface InMemoryOptions {
  */
 export class InMemoryMemory implements Memory {
   readonly state: Record<string, JsonValue> = {};
-  openCalls: 'run' | 'interrupt';
+  unnotedCalls: 'run' | 'interrupt';
   #messages: readonly Msg[];
 
   constructor(messages: readonly Msg[] = [], options: InMemoryOptions = {}) {
-    checkOptions('InMemoryMemory', options, 'openCalls');
-    this.openCalls = options.openCalls ?? 'interrupt';
+    checkOptions('InMemoryMemory', options, 'unnotedCalls');
+    this.unnotedCalls = options.unnotedCalls ?? 'interrupt';
     this.#messages = [...messages];
   }
 
@@ -52,6 +52,6 @@ export class InMemoryMemory implements Memory {
 
   async flush(end?: RunEnd): Promise<void> {
     // The agent may have started these calls, so another agent must not start them again.
-    if (end?.calls.size) this.openCalls = 'interrupt';
+    if (end?.calls.size) this.unnotedCalls = 'interrupt';
   }
 }

@@ -91,7 +91,7 @@ export interface Memory {
    * What an open tool call without a note does: `run`, or count as started. Only for a memory
    * without `note`. Default: `interrupt`, so that no tool runs twice.
    */
-  readonly openCalls?: 'run' | 'interrupt';
+  readonly unnotedCalls?: 'run' | 'interrupt';
   /** Number that grows with every write to the log. Absent if the memory has no log. */
   readonly sessionVersion?: number;
 }

@@ -4,7 +4,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { ControlOf } from '../event/hook.ts';
 import type { Middleware } from '../agent/middleware.ts';
-import { modelCallLimit, toolCallLimit } from '../middleware/limits/call-limits.ts';
+import { modelRequestLimit, toolCallLimit } from '../middleware/limits/call-limits.ts';
 import { positionHooks } from './position-hooks.ts';
 import { metrics, type ToolMetric } from '../middleware/observe/metrics.ts';
 import { promptVariables } from '../middleware/prompt/prompt-variables.ts';
@@ -306,7 +306,11 @@ test('hooks beside a failing hook still run, also if it was added later or is a 
 
 test.each<[string, Partial<AgentOptions>, string]>([
   ['toolCallLimit()', { use: [toolCallLimit({ session: 1, exit: 'error' })] }, 'LIMIT_EXCEEDED'],
-  ['modelCallLimit()', { use: [modelCallLimit({ run: 1, exit: 'error' })] }, 'LIMIT_EXCEEDED'],
+  [
+    'modelRequestLimit()',
+    { use: [modelRequestLimit({ run: 1, exit: 'error' })] },
+    'LIMIT_EXCEEDED',
+  ],
   [
     'promptVariables()',
     { systemPrompt: 'Hi ${name}.', use: [promptVariables({ variables: broken })] },

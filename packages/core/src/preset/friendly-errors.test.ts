@@ -3,7 +3,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { errorMessage } from '../error/error-message.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { FriendlyWords } from '../event/agent-result.ts';
-import { friendlyErrors } from './oxygent-fields.ts';
+import { friendlyErrors } from './oxygent-events.ts';
 import { jsonMode } from '../middleware/output/json-mode.ts';
 import { ReActAgent } from './react-agent.ts';
 

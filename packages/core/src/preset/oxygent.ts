@@ -27,7 +27,7 @@ import { answerFromObservations } from '../middleware/limits/answer-from-observa
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { ownWords, type FriendlyWords } from '../event/agent-result.ts';
-import { friendlyErrors, parallelIds, reactMemory } from './oxygent-fields.ts';
+import { friendlyErrors, parallelIds, reactMemory } from './oxygent-events.ts';
 import {
   promptFields,
   promptVariables,

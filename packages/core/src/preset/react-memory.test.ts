@@ -7,7 +7,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from './react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import { parallelIds, reactMemory } from './oxygent-fields.ts';
+import { parallelIds, reactMemory } from './oxygent-events.ts';
 import { ReActAgent } from './react-agent.ts';
 import { structured } from '../middleware/output/structured.ts';
 

@@ -3,7 +3,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
 import { textOf } from '../message/msg.ts';
-import { modelCallLimit } from '../middleware/limits/call-limits.ts';
+import { modelRequestLimit } from '../middleware/limits/call-limits.ts';
 import type { PromptCall } from '../middleware/prompt/prompt-variables.ts';
 import { ReActAgent } from './react-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
@@ -50,7 +50,7 @@ test.for([
   },
 );
 
-test('springAiAlibaba() has no limit of iterations, and modelCallLimit() adds a limit', async () => {
+test('springAiAlibaba() has no limit of iterations, and modelRequestLimit() adds a limit', async () => {
   const { work } = counted();
   const rounds = Array.from({ length: 40 }, () => calls(1));
   const agent = new ReActAgent({
@@ -60,7 +60,7 @@ test('springAiAlibaba() has no limit of iterations, and modelCallLimit() adds a 
     use: [springAiAlibaba()],
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', iterations: 41 });
-  const limited = { use: [springAiAlibaba(), modelCallLimit({ run: 15 })] };
+  const limited = { use: [springAiAlibaba(), modelRequestLimit({ run: 15 })] };
   const model = new ScriptedModel(rounds);
   expect(
     (await new ReActAgent({ name: 'a', model, tools: [work], ...limited }).call('go')).reason,

@@ -40,7 +40,7 @@ export interface SpringAiAlibabaOptions {
 
 /**
  * Returns Spring AI Alibaba's ReactAgent for an agent's `use` list:
- * - there is no limit of iterations: add `modelCallLimit()` to the list;
+ * - there is no limit of iterations: add `modelRequestLimit()` to the list;
  * - tool calls run one after the other, or five at the same time;
  * - hooks after the agent and the model run in reverse order;
  * - if no agent call runs, a requested pause stops the next agent call before its first model

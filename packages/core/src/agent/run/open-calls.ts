@@ -83,5 +83,5 @@ function keepState(run: Run, id: string): void {
  * most once.
  */
 function assumedState({ setup }: Run): CallState {
-  return { started: setup.memory.openCalls !== 'run' };
+  return { started: setup.memory.unnotedCalls !== 'run' };
 }

@@ -7,7 +7,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { modelCallLimit, toolCallLimit } from './call-limits.ts';
+import { modelRequestLimit, toolCallLimit } from './call-limits.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
 import type { Middleware } from '../../agent/middleware.ts';
@@ -57,26 +57,26 @@ async function run(agent: ReActAgent, given: Parameters<ReActAgent['stream']>[0]
   return result;
 }
 
-test('modelCallLimit({ run }) ends the run before a request beyond the limit, and counts each run separately', async () => {
+test('modelRequestLimit({ run }) ends the run before a request beyond the limit, and counts each run separately', async () => {
   const { agent, model } = setUp(
     [calls('add'), calls('add'), 'Done.'],
-    [modelCallLimit({ run: 2 })],
+    [modelRequestLimit({ run: 2 })],
   );
   expect(await run(agent)).toMatchObject({
     reason: 'limit',
-    text: 'The limit of model calls is reached: 2 of 2 used in this run.',
+    text: 'The limit of model requests is reached: 2 of 2 used in this run.',
   });
   expect(model.requests).toHaveLength(2);
   expect(await run(agent)).toMatchObject({ reason: 'stop', text: 'Done.' });
 });
 
 test('an answer in the last allowed request ends the run normally', async () => {
-  const { agent } = setUp([calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
+  const { agent } = setUp([calls('add'), 'Done.'], [modelRequestLimit({ run: 2 })]);
   expect(await run(agent)).toMatchObject({ reason: 'stop' });
 });
 
-test('modelCallLimit({ session }) counts across runs, also after a saved state is loaded', async () => {
-  const limit = () => [modelCallLimit({ session: 2, message: 'Come back tomorrow.' })];
+test('modelRequestLimit({ session }) counts across runs, also after a saved state is loaded', async () => {
+  const limit = () => [modelRequestLimit({ session: 2, message: 'Come back tomorrow.' })];
   const first = setUp(['One.'], limit());
   await run(first.agent);
   const { agent, model } = setUp(['Two.', 'Three.'], limit());
@@ -87,9 +87,9 @@ test('modelCallLimit({ session }) counts across runs, also after a saved state i
   expect(model.requests).toHaveLength(1);
 });
 
-test('two model call limits count each request once', async () => {
-  const session = { ...modelCallLimit({ session: 3, exit: 'error' }), name: 'sessionLimit' };
-  const both = [modelCallLimit({ run: 2 }), session];
+test('two limits of model requests count each request once', async () => {
+  const session = { ...modelRequestLimit({ session: 3, exit: 'error' }), name: 'sessionLimit' };
+  const both = [modelRequestLimit({ run: 2 }), session];
   const { agent, model } = setUp([calls('add'), calls('add'), calls('add')], both);
   expect(await run(agent)).toMatchObject({ reason: 'limit' });
   // The request that the first limit prevented does not count, so one request is left.
@@ -102,7 +102,7 @@ test('two model call limits count each request once', async () => {
 });
 
 test('a run that resumes after a suspension keeps its count', async () => {
-  const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
+  const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [modelRequestLimit({ run: 2 })]);
   expect((await run(agent)).reason).toBe('suspended');
   expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({
     reason: 'limit',
@@ -192,7 +192,7 @@ test('the output tool of structured() does not count', async () => {
 });
 
 test('agents that share a limit have separate counts', async () => {
-  const limit = modelCallLimit({ session: 1 });
+  const limit = modelRequestLimit({ session: 1 });
   const [one, two] = [setUp(['A.'], [limit]).agent, setUp(['B.'], [limit]).agent];
   expect((await Promise.all([run(one), run(two)])).map(({ text }) => text)).toEqual(['A.', 'B.']);
 });
@@ -204,15 +204,15 @@ test.for([
   { session: 1, exit: 'stop' },
   { run: 1, message: 2 },
   undefined,
-])('modelCallLimit() and toolCallLimit() reject the options %j', (options) => {
+])('modelRequestLimit() and toolCallLimit() reject the options %j', (options) => {
   const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
-  expect(() => modelCallLimit(options as never)).toThrow(code);
+  expect(() => modelRequestLimit(options as never)).toThrow(code);
   expect(() => toolCallLimit(options as never)).toThrow(code);
   expect(() => toolCallLimit({ run: 1, tool: 3 as never })).toThrow(code);
   expect(() => toolCallLimit({ run: 1 })).toThrow('limits.toolCalls');
 });
 
-test('a request that modelCallLimit() refuses does not reach the middleware after it', async () => {
+test('a request that modelRequestLimit() refuses does not reach the middleware after it', async () => {
   let prepared = 0;
   const after: Middleware = {
     wrapRequest: (next) => (draft) => {
@@ -220,7 +220,7 @@ test('a request that modelCallLimit() refuses does not reach the middleware afte
       return next(draft);
     },
   };
-  const { agent } = setUp([calls('add'), 'never'], [modelCallLimit({ run: 1 }), after]);
+  const { agent } = setUp([calls('add'), 'never'], [modelRequestLimit({ run: 1 }), after]);
   const result = await run(agent);
   expect(result).toMatchObject({ reason: 'limit', message: { metadata: { reason: 'limit' } } });
   expect([prepared, result.iterations]).toEqual([1, 1]);

@@ -93,11 +93,11 @@ function endAt(words: string, steps: Steps): Ending {
  * request of the loop. The closing request of `onLimit` does not count. A request that another hook
  * cancels counts. Throws `CONFIGURATION` without a limit.
  */
-export function modelCallLimit(options: CallLimitOptions): Middleware {
-  checkOptions('modelCallLimit()', options, limitFields);
-  const limit = callLimit('modelCallLimit()', 'modelCalls', 'model calls', options);
+export function modelRequestLimit(options: CallLimitOptions): Middleware {
+  checkOptions('modelRequestLimit()', options, limitFields);
+  const limit = callLimit('modelRequestLimit()', 'modelRequests', 'model requests', options);
   return {
-    name: 'modelCallLimit',
+    name: 'modelRequestLimit',
     wrapRequest: (next) => async (draft, context, steps) => {
       if (draft.limit) return next(draft);
       const words = limit.reachedBy(1, context);

@@ -7,7 +7,7 @@ import { structured } from '../output/structured.ts';
 import * as z from 'zod';
 import { loadState, saveState } from './agent-state.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { modelCallLimit } from '../limits/call-limits.ts';
+import { modelRequestLimit } from '../limits/call-limits.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
@@ -184,7 +184,7 @@ test.each(['step', 'turn'] as const)(
         name: 'a',
         model: new ScriptedModel(['One.', 'Two.', 'Three.']),
         memory: new SessionMemory(store, 's', { durability, compactAfter: 1 }),
-        use: [state, modelCallLimit({ session: 2 }), ...more],
+        use: [state, modelRequestLimit({ session: 2 }), ...more],
       });
     const first = make();
     const agent = open(first, {
