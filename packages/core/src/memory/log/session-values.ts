@@ -181,7 +181,8 @@ export function valuesIn(records: Flushes[number]): readonly JsonObject[] {
   });
 }
 
-function replaceAll(values: Values, next: JsonObject): void {
+/** Replaces all values. */
+export function replaceAll(values: Values, next: JsonObject): void {
   for (const name of Object.keys(values)) delete values[name];
   Object.assign(values, next);
 }

@@ -1,5 +1,6 @@
 import { misconfigured, invalidInput, checkOptions } from '../../error/agent-error.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
+import { RecentMap } from '../../state/recent-map.ts';
 import type { ToolSelector } from './select-tools.ts';
 
 /** Vector of a text, as an embedding model returns it. */
@@ -30,9 +31,6 @@ export interface BySimilarityOptions {
   /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default: false. */
   readonly evenWhenFew?: boolean;
 }
-
-/** Maximum number of tool vectors to cache. */
-const mostKept = 2_000;
 
 /**
  * Selects tools close in meaning to the question, for `selectTools` (Arc Reactor: semantic
@@ -68,20 +66,19 @@ export function checkThreshold(where: string, threshold: number): void {
  * most similar first.
  */
 export function similarTools(embed: Embed, threshold: number): ToolSelector {
-  const known = new Map<string, Embedding>();
+  const cache = new RecentMap<string, Embedding>(2_000);
   return async (question, tools, context) => {
-    const texts = tools.map(toText);
-    const missing = [...new Set(texts.filter((text) => !known.has(text)))];
+    const vectors = new Map(tools.map((tool) => [toText(tool), cache.get(toText(tool))]));
+    const missing = [...vectors.keys()].filter((text) => !vectors.get(text));
     const given = await embed([question, ...missing], context);
-    const [asked, ...vectors] = checkVectors(given, missing.length + 1);
-    const ofText = new Map(texts.map((text) => [text, known.get(text)]));
-    for (const [index, text] of missing.entries()) ofText.set(text, vectors[index]!);
-    for (const [text, vector] of ofText) known.set(text, vector!);
-    for (const text of [...known.keys()].slice(0, Math.max(0, known.size - mostKept)))
-      known.delete(text);
-    const scored = tools.map((tool, index) => ({
+    const [asked, ...made] = checkVectors(given, missing.length + 1);
+    for (const [index, text] of missing.entries()) {
+      vectors.set(text, made[index]!);
+      cache.set(text, made[index]!);
+    }
+    const scored = tools.map((tool) => ({
       name: tool.name,
-      score: cosine(asked!, ofText.get(texts[index]!)!),
+      score: cosine(asked!, vectors.get(toText(tool))!),
     }));
     return scored
       .filter(({ score }) => score >= threshold)

@@ -71,7 +71,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   const isNamed = local && nameMatcher('selectTools(): local', local);
   const selectionIn = perRun(beginSelection);
   const select = (context: RunContext, asked: Msg | undefined): Promise<void> =>
-    selectIn(context, selectionIn(context), asked, { ...options, isNamed });
+    selectIn(context, selectionIn(context), asked, options, isNamed);
   return {
     name: 'selectTools',
     wrapRun: (next) => (input, context) => {
@@ -93,9 +93,12 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   };
 }
 
-interface Selecting extends SelectToolsOptions {
-  /** Test of whether a tool is local. `undefined` without the option `local`. */
-  readonly isNamed: ((name: string) => boolean) | undefined;
+/** Returns the schemas with these names, each once, in the order of the names. */
+export function schemasOf(
+  names: readonly string[],
+  schemas: readonly ToolSchema[],
+): readonly ToolSchema[] {
+  return [...new Set(names)].flatMap((name) => schemas.find((one) => one.name === name) ?? []);
 }
 
 function lastOf(messages: readonly Msg[]): Msg | undefined {
@@ -115,13 +118,14 @@ function askedIn(view: readonly Msg[]): Msg | undefined {
 
 /**
  * Chooses again if the question or the tools have changed. Does nothing after an abort, because no
- * request follows.
+ * request follows. `isNamed`: whether a tool is in the option `local`, if that is set.
  */
 async function selectIn(
   context: RunContext,
   selection: Selection,
   asked: Msg | undefined,
-  { by, maxTools = 20, isNamed, onError }: Selecting,
+  { by, maxTools = 20, onError }: SelectToolsOptions,
+  isNamed: ((name: string) => boolean) | undefined,
 ): Promise<void> {
   if (context.stopped || !context.model.features.tools) return;
   const question = asked ? textOf(asked).trim() : '';
@@ -157,9 +161,8 @@ async function selectIn(
   const best = new Set([...wanted, ...local.map(({ name }) => name), ...chosen]);
   const names = [...best].slice(0, maxTools);
   selection.key = key;
-  selection.chosen = [...local, ...others]
-    .map(({ name }) => name)
-    .filter((name) => names.includes(name));
+  const inOrder = [...local, ...others].map(({ name }) => name);
+  selection.chosen = inOrder.filter((name) => names.includes(name));
 }
 
 /** The tools of a run, and the chosen ones. Before the first choice, the model gets all tools. */
@@ -174,10 +177,7 @@ interface Selection {
 function beginSelection(context: RunContext): Selection {
   const selection: Selection = { set: context.tools };
   const view = viewOf(selection.set, {
-    offered: (all) => {
-      const { chosen } = selection;
-      return chosen?.flatMap((name) => all.find((schema) => schema.name === name) ?? []) ?? all;
-    },
+    offered: (all) => (selection.chosen ? schemasOf(selection.chosen, all) : all),
     refusal: ({ name }) => {
       if (selection.chosen?.includes(name) !== false) return undefined;
       return `Tool not available: ${name}. It is not among the tools of this request.`;

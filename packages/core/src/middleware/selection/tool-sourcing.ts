@@ -5,7 +5,7 @@ import { outputText, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { objectInput, textIn } from '../../schema/schema.ts';
 import { type Embed, checkThreshold, similarTools } from './by-similarity.ts';
-import type { ToolSelector } from './select-tools.ts';
+import { schemasOf, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { type RunContext, addToSystemPrompt } from '../../agent/run-context.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
@@ -71,24 +71,28 @@ export interface ToolSourcingOptions {
 export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   checkOptions('toolSourcing()', options, optionFields);
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
-  const search = searchOf(options);
-  const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
+  const { embed, threshold = 0.3, childAgents = true, alwaysInclude } = options;
+  checkThreshold('toolSourcing()', threshold);
+  const { search = embed ? similarTools(embed, threshold) : toolSearch() } = options;
+  const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', alwaysInclude);
   const sourcedIn = perRun((context): SourcedTools | undefined => {
-    const sourced: SourcedTools = sourcedTools(context.tools, {
-      search: searchTool(async (query, signal) => {
-        const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
-        const hidden = sourced.hidden();
-        const names = await search(query, hidden, { signal, run: context, onUsage });
-        const found = schemasOf(names, hidden).slice(0, limit);
-        sourced.add(found.map(({ name }) => name));
-        return found;
-      }),
-      isFixed: fixedIn(context, { isIncluded, ...options }),
-      maxTools,
-    });
+    const sourced = new SourcedTools(context, isIncluded, childAgents);
     if (!context.model.features.tools) return undefined;
     if (!evenWhenFew && sourced.hidden().length <= limit) return undefined;
-    context.setTools(sourced.tools);
+    const find = async (query: string, signal: AbortSignal): Promise<readonly ToolSchema[]> => {
+      const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
+      const hidden = sourced.hidden();
+      const names = await search(query, hidden, { signal, run: context, onUsage });
+      const where = 'The result of a search for tools';
+      checkFields(where, { names }, 'names:names', 'INVALID_INPUT');
+      const found = schemasOf(names, hidden).slice(0, limit);
+      sourced.add(
+        found.map(({ name }) => name),
+        maxTools,
+      );
+      return found;
+    };
+    context.setTools(new ToolList([searchTool(find)], sourced.view()));
     addToSystemPrompt(context, prompt);
     return sourced;
   });
@@ -104,7 +108,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
     wrapSettle: (next) => (input, context) => {
       const sourced = sourcedIn(context);
       if (sourced) {
-        sourced.add(context.messages.flatMap(foundIn));
+        sourced.add(context.messages.flatMap(foundIn), maxTools);
         sourced.open = context.openCalls.map(({ toolUse }) => toolUse.name);
       }
       return next(input);
@@ -117,35 +121,6 @@ const optionFields =
   'embed,search:function|? threshold:number|? prompt:string|?';
 
 const searchName = 'retrieve_tools';
-
-function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): ToolSelector {
-  checkThreshold('toolSourcing()', threshold);
-  return search ?? (embed ? similarTools(embed, threshold) : toolSearch());
-}
-
-/** Returns the tools that a search found, each once. Throws `INVALID_INPUT` for other values. */
-function schemasOf(names: unknown, tools: readonly ToolSchema[]): readonly ToolSchema[] {
-  const where = 'The result of a search for tools';
-  checkFields(where, { names }, 'names:names', 'INVALID_INPUT');
-  const wanted = [...new Set(names as readonly string[])];
-  return wanted.flatMap((name) => tools.find((schema) => schema.name === name) ?? []);
-}
-
-interface Fixing extends Pick<ToolSourcingOptions, 'childAgents'> {
-  readonly isIncluded: (name: string) => boolean;
-}
-
-function fixedIn(
-  { generate, tools, addedTools }: RunContext,
-  { isIncluded, childAgents = true }: Fixing,
-): (schema: ToolSchema) => boolean {
-  const { toolChoice } = generate;
-  const fixed = new Set<string>();
-  for (const { name } of addedTools) fixed.add(name);
-  if (typeof toolChoice === 'object') fixed.add(toolChoice.name);
-  const isAgent = (name: string): boolean => toolOf(tools, name)?.takesDecisions === true;
-  return ({ name }) => fixed.has(name) || isIncluded(name) || (childAgents && isAgent(name));
-}
 
 function searchTool(
   find: (query: string, signal: AbortSignal) => Promise<readonly ToolSchema[]>,
@@ -188,63 +163,60 @@ const usualPrompt = [
   'If it finds nothing, try other words once or twice, then continue without.',
 ].join(' ');
 
-interface SourcedToolsOptions {
-  /** Tool that finds the other tools. */
-  readonly search: Tool;
-  /** Whether a tool is offered without a search. */
-  readonly isFixed: (schema: ToolSchema) => boolean;
-  /** Maximum number of found tools to offer at the same time. */
-  readonly maxTools: number;
-}
-
 /** Tools of a run that are hidden until a search finds them. Fixed tools are never hidden. */
-interface SourcedTools {
-  /** The search, and a view that offers the fixed tools and the found ones. */
-  readonly tools: ToolSet;
+class SourcedTools {
   /** Names of further tools that can be called, because an earlier run left calls to them open. */
-  open: readonly string[];
-  /** Returns the tools that a search can find: all except the fixed tools. */
-  hidden(): readonly ToolSchema[];
-  /**
-   * Offers found tools from the next request on. If there are more than `maxTools`, drops the tools
-   * that were found longest ago.
-   */
-  add(names: readonly string[]): void;
-}
-
-/** Throws `CONFIGURATION` if the set has a tool with the name of the search. */
-function sourcedTools(
-  set: ToolSet,
-  { search, isFixed, maxTools }: SourcedToolsOptions,
-): SourcedTools {
+  open: readonly string[] = [];
+  readonly #set: ToolSet;
+  readonly #isFixed: (schema: ToolSchema) => boolean;
   /**
    * For each found tool, by name: the number of the search hit that found it last. Tools stay in
    * the order of their first hit, so that consecutive requests begin with the same text.
    */
-  const found = new Map<string, number>();
-  let hits = 0;
-  const view = viewOf(set, {
-    offered(all) {
-      const known = [...found.keys()].flatMap(
-        (name) => all.find((schema) => schema.name === name && !isFixed(schema)) ?? [],
-      );
-      return [...all.filter(isFixed), ...known];
-    },
-    refusal({ name, schema }) {
-      if (found.has(name) || sourced.open.includes(name) || isFixed(schema)) return undefined;
-      const refused = `Tool not available: ${name}. Search for it with ${search.name} first.`;
-      return `${refused} You can call the tools that it finds from your next step on.`;
-    },
-  });
-  const sourced: SourcedTools = {
-    tools: new ToolList([search], view),
-    open: [],
-    hidden: () => set.schemas().filter((schema) => !isFixed(schema)),
-    add(names) {
-      for (const name of names) found.set(name, (hits += 1));
-      const newest = [...found].toSorted((a, b) => b[1] - a[1]);
-      for (const [name] of newest.slice(maxTools)) found.delete(name);
-    },
-  };
-  return sourced;
+  readonly #found = new Map<string, number>();
+  #hits = 0;
+
+  constructor(
+    { generate: { toolChoice }, tools, addedTools }: RunContext,
+    isIncluded: (name: string) => boolean,
+    childAgents: boolean,
+  ) {
+    const fixed = new Set(addedTools.map(({ name }) => name));
+    if (typeof toolChoice === 'object') fixed.add(toolChoice.name);
+    const isAgent = (name: string): boolean => toolOf(tools, name)?.takesDecisions === true;
+    this.#set = tools;
+    this.#isFixed = ({ name }) =>
+      fixed.has(name) || isIncluded(name) || (childAgents && isAgent(name));
+  }
+
+  /** Returns the tools that a search can find: all except the fixed tools. */
+  hidden(): readonly ToolSchema[] {
+    return this.#set.schemas().filter((schema) => !this.#isFixed(schema));
+  }
+
+  /**
+   * Offers found tools from the next request on. If there are more than `maxTools`, drops the tools
+   * that were found longest ago.
+   */
+  add(names: readonly string[], maxTools: number): void {
+    for (const name of names) this.#found.set(name, (this.#hits += 1));
+    const newest = [...this.#found].toSorted((a, b) => b[1] - a[1]);
+    for (const [name] of newest.slice(maxTools)) this.#found.delete(name);
+  }
+
+  /** Returns a view that offers the fixed tools and the found ones. */
+  view(): ToolSet {
+    return viewOf(this.#set, {
+      offered: (all) => {
+        const hidden = all.filter((schema) => !this.#isFixed(schema));
+        return [...all.filter(this.#isFixed), ...schemasOf([...this.#found.keys()], hidden)];
+      },
+      refusal: ({ name, schema }) => {
+        const isKnown = this.#found.has(name) || this.open.includes(name);
+        if (isKnown || this.#isFixed(schema)) return undefined;
+        const refused = `Tool not available: ${name}. Search for it with ${searchName} first.`;
+        return `${refused} You can call the tools that it finds from your next step on.`;
+      },
+    });
+  }
 }

@@ -157,7 +157,7 @@ const good = {
 };
 
 test.for([
-  ['nothing', undefined, 'not an object'],
+  ['nothing', undefined, 'must be an object'],
   ['a later version', { ...good, version: 2 }, 'version is 2'],
   ['no version', { ...good, version: undefined }, 'version is undefined'],
   ['a damaged message', { ...good, messages: [{ id: 'm', role: 'robot' }] }, 'role'],

@@ -2,6 +2,7 @@ import { AgentError, messageOf, checkFields } from '../../error/agent-error.ts';
 import { isObject, isRecord, type JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
+import { replaceAll } from '../../memory/log/session-values.ts';
 import { standingNotes } from '../../memory/log/session-view.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validate-message.ts';
@@ -75,31 +76,22 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
     await replaceMessages(agent, messages, notesOf(agent, loaded));
   } catch (error) {
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
+    const rollBack = async (): Promise<void> => {
+      const isChanged = (await memory.read()) !== messagesBefore;
+      if (isChanged) await replaceMessages(agent, messagesBefore, notesBefore);
+    };
     // The caller needs the first error of the store, not an error of the rollback.
-    await restore(agent, messagesBefore, notesBefore).catch(() => {});
-    setValues(status, valuesBefore);
+    await rollBack().catch(() => {});
+    replaceAll(status.state, valuesBefore);
     throw error;
   }
   status.interrupted = loaded.interrupted;
   // It was asked for the conversation before.
   status.pauseNext = false;
   status.suspendedRun = loaded.suspendedRun;
-  setValues(status, loaded.state);
+  replaceAll(status.state, loaded.state);
   status.calls.clear();
   for (const [id, call] of loaded.calls) status.calls.set(id, call);
-}
-
-function setValues({ state }: AgentStatus, values: JsonObject): void {
-  for (const name of Object.keys(state)) delete state[name];
-  Object.assign(state, values);
-}
-
-async function restore(
-  agent: Agent,
-  messages: readonly Msg[],
-  notes: readonly RunNote[],
-): Promise<void> {
-  if ((await agent.memory.read()) !== messages) await replaceMessages(agent, messages, notes);
 }
 
 async function replaceMessages(
@@ -133,10 +125,8 @@ function setGroups({ tools }: Agent, names: readonly string[]): void {
     if (names.length) throw invalid('the agent has no tool groups');
     return;
   }
-  attempt(
-    () => tools.setActiveGroups!(names),
-    () => 'activeGroups names a group that the agent does not have',
-  );
+  const why = 'activeGroups names a group that the agent does not have';
+  attempt(() => tools.setActiveGroups!(names), why);
 }
 
 /**
@@ -159,30 +149,27 @@ function busy({ name }: Agent): AgentError {
 
 function parseState(value: unknown): AgentState {
   // A copy, so that later changes of the original have no effect.
-  const state: unknown = attempt(
-    () => structuredClone(value),
-    () => 'it is not plain JSON',
-  );
-  if (!isRecord(state)) throw invalid('it is not an object');
-  const { version: given, activeGroups, interrupted, calls, suspendedRun, state: values } = state;
+  const copy: unknown = attempt(() => structuredClone(value), 'it is not plain JSON');
+  const check = (fields: string): void =>
+    checkFields('The saved state', copy, fields, 'INVALID_STATE');
+  check('');
+  const state = copy as AgentState;
+  const given: unknown = state.version;
   if (given !== version) {
-    const shown = Object(given) === given ? 'an object' : String(given);
+    const shown = isRecord(given) ? 'an object' : String(given);
     throw invalid(`its version is ${shown}, not ${version}`);
   }
-  const messages = attempt(() => parseMessages(state['messages']), messageOf);
-  if (activeGroups !== null && !isTextArray(activeGroups))
-    throw invalid('activeGroups must be null or an array of strings');
-  if (typeof interrupted !== 'boolean') throw invalid('interrupted must be true or false');
-  if (suspendedRun !== null && typeof suspendedRun !== 'string')
-    throw invalid('suspendedRun must be null or a string');
-  if (!isObject(values)) throw invalid('state must be an object');
-  checkCalls(calls, messages);
-  return state as unknown as AgentState;
+  const messages = attempt(() => parseMessages(state.messages));
+  check('interrupted:boolean calls,state:object');
+  if (state.activeGroups !== null) check('activeGroups:names');
+  if (state.suspendedRun !== null) check('suspendedRun:string');
+  if (!isObject(state.state)) throw invalid('state must be an object');
+  checkCalls(state.calls, messages);
+  return state;
 }
 
 /** Throws `INVALID_STATE` if a call state is damaged or belongs to no open tool call. */
-function checkCalls(calls: unknown, messages: readonly Msg[]): void {
-  if (!isRecord(calls)) throw invalid('calls must be an object');
+function checkCalls(calls: AgentState['calls'], messages: readonly Msg[]): void {
   const open = new Set(openCalls(messages).map(({ id }) => id));
   for (const [id, call] of Object.entries(calls)) {
     if (!open.has(id)) throw invalid(`calls names "${id}", which is not an open tool call`);
@@ -190,12 +177,12 @@ function checkCalls(calls: unknown, messages: readonly Msg[]): void {
   }
 }
 
-/** Returns the value of `work`. Throws `INVALID_STATE` if it throws. */
-function attempt<T>(work: () => T, why: (cause: unknown) => string): T {
+/** Returns the value of `work`. Throws `INVALID_STATE` if it throws. Default of `why`: its message. */
+function attempt<T>(work: () => T, why?: string): T {
   try {
     return work();
   } catch (cause) {
-    throw invalid(why(cause), cause);
+    throw invalid(why ?? messageOf(cause), cause);
   }
 }
 
@@ -211,10 +198,6 @@ function isCallState(value: unknown, id: string): value is CallState {
     isFit(decision, 'toolUseId', 'type') &&
     isFit(pending, 'toolUseId', 'kind')
   );
-}
-
-function isTextArray(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
 function invalid(why: string, cause?: unknown): AgentError {
