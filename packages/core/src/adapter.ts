@@ -3,7 +3,7 @@ export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
 export { mayAskApproval } from './middleware/approval/approval-policy.ts';
 export type { AgentStatus, CallState } from './event/agent-status.ts';
-export { judgedJsonMode } from './middleware/output/json-mode.ts';
+export { claimedJsonMode } from './middleware/output/json-mode.ts';
 export { checkDecision } from './event/pending-call.ts';
 export { jsonClaim, unfitClaim, type Claim } from './middleware/guard/claims.ts';
 export { RunDriver, type RunDriverOptions } from './event/readers/run-driver.ts';
@@ -45,8 +45,7 @@ export { addUsage, noUsage } from './model/usage.ts';
 export { outputToolName } from './schema/output-format.ts';
 export { inlineSource } from './message/media.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';
-export { objectWriterOf } from './middleware/output/growth/object-writer-of.ts';
-export type { ObjectWriter } from './middleware/output/growth/object-writer.ts';
+export { objectWriterOf, type ObjectWriter } from './middleware/output/growth/object-writer.ts';
 export {
   failureMark,
   failureText,

@@ -1,6 +1,6 @@
 import { createMessage } from '@isoloop/core';
 import type { CallOptions, JsonObject, JsonValue, Msg, ReActAgent } from '@isoloop/core';
-import { jsonClaim, judgedJsonMode } from '@isoloop/core/adapter';
+import { jsonClaim, claimedJsonMode } from '@isoloop/core/adapter';
 import { clientTools, readClientTools, refuseOwnNames } from '../turn/client-tools.ts';
 import type { ClientTools, OpenAiApi } from '../turn/client-tools.ts';
 import type { HandlerSettings } from '../handler-options.ts';
@@ -60,7 +60,7 @@ export function readCall(
   };
   const output = [
     ...(names.length ? [clientTools(() => declared.tools)] : []),
-    ...(format ? judgedJsonMode(() => declared.format?.schema) : []),
+    ...(format ? claimedJsonMode(() => declared.format?.schema) : []),
   ];
   return {
     options: {

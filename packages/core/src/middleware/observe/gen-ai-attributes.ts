@@ -3,7 +3,6 @@ import { setFields, type JsonObject, type JsonValue } from '../../message/json.t
 import type { AgentErrorData } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
-import { toolResultsOf } from '../../message/msg.ts';
 import type { ContentBlock, ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import type { ModelRequest, RunInfo } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
@@ -43,12 +42,14 @@ export function errorAttributes({ code, message }: AgentErrorData): Attributes {
   return { 'error.type': code, 'error.message': maskSecrets(message) };
 }
 
-export function toolAttributes({ name, id }: ToolUse): Attributes {
+/** Secrets in the arguments are masked. `hasContent`: whether the attributes have the arguments. */
+export function toolAttributes({ name, id, input }: ToolUse, hasContent: boolean): Attributes {
   return {
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': name,
     'gen_ai.tool.type': 'function',
     'gen_ai.tool.call.id': id,
+    ...(hasContent && { 'gen_ai.tool.call.arguments': JSON.stringify(maskParameters(input)) }),
   };
 }
 
@@ -68,16 +69,10 @@ export function outputMessages(content: readonly ContentBlock[], finishReason: s
   return JSON.stringify([{ role: 'assistant', parts, finish_reason: finishReason }]);
 }
 
-/** Returns the tool results of a message as text. */
-export function resultText(message: Pick<Msg, 'content'>): string {
-  return toolResultsOf(message as Msg)
-    .map(responseOf)
-    .map((response) => (typeof response === 'string' ? response : JSON.stringify(response)))
-    .join('\n');
-}
-
-export function argumentsText({ input }: ToolUse): string {
-  return JSON.stringify(maskParameters(input));
+/** Returns a tool result as text. */
+export function resultText(result: ToolResult): string {
+  const response = responseOf(result);
+  return typeof response === 'string' ? response : JSON.stringify(response);
 }
 
 function toPart(block: ContentBlock): JsonObject {

@@ -1,5 +1,5 @@
 import { perRun } from '../../agent/per-run.ts';
-import type { Middleware, UseList } from '../../agent/middleware.ts';
+import type { Middleware, RunContext, UseList } from '../../agent/middleware.ts';
 import { partsOf } from '../../agent/use-list.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { ChatModel, ModelRequest, RunInfo } from '../../model/chat-model.ts';
@@ -24,7 +24,15 @@ export interface EventChange {
 /** An event with the changes that led to it. */
 export type InspectedAgentEvent = AgentEvent & { readonly changes?: readonly EventChange[] };
 
-type Report = (context: RunInfo, change: EventChange) => void;
+/** Notes a change if `after` differs from `before`. */
+type Compare = (
+  context: RunInfo,
+  at: string,
+  before: unknown,
+  after: unknown,
+  toolUseId?: string,
+) => void;
+type Handle = (...given: readonly unknown[]) => unknown;
 
 /** Wrappers that get a value and return one. */
 const wrappers = [
@@ -49,7 +57,6 @@ const shownAt = /^(post-call|pre-reasoning|post-reasoning|pre-acting|post-acting
  */
 export function inspected(use: UseList): readonly Middleware[] {
   const changesOf = perRun((): EventChange[] => []);
-  const report: Report = (context, change) => void changesOf(context).push(change);
   const reporter: Middleware = {
     mapEvent(event, context) {
       const noted = changesOf(context);
@@ -62,7 +69,15 @@ export function inspected(use: UseList): readonly Middleware[] {
       return shown;
     },
   };
-  return [reporter, ...partsOf(use).map((part, index) => watched(part, index, report))];
+  const parts = partsOf(use).map((part, index) => {
+    const middleware = part.name ?? `part ${index + 1} of use`;
+    return watched(part, (context, at, before, after, toolUseId) => {
+      const fields = changedFields(before, after);
+      const change = fields && { middleware, at, fields, ...(toolUseId && { toolUseId }) };
+      if (change) changesOf(context).push(change);
+    });
+  });
+  return [reporter, ...parts];
 }
 
 /** Tool calls run at the same time, so their changes wait for an event of their own. */
@@ -71,23 +86,20 @@ function isAbout(event: AgentEvent, toolUseId: string | undefined): boolean {
   return 'toolUse' in event && event.toolUse.id === toolUseId;
 }
 
-function watched(part: Middleware, index: number, report: Report): Middleware {
-  const middleware = part.name ?? `part ${index + 1} of use`;
-  const compare: Compare = (context, at, before, after, toolUseId) => {
-    const fields = changedFields(before, after);
-    if (fields) report(context, { middleware, at, fields, ...(toolUseId && { toolUseId }) });
+function watched(part: Middleware, compare: Compare): Middleware {
+  /** Compares the event that a handler gets with the one that it returns. */
+  const watchedHandler = (own: Handle): Handle => {
+    return async (event, control, context) => {
+      const given = await own.call(part, event, control, context);
+      compare(context as RunInfo, (event as AgentEvent).type, event, given ?? event);
+      return given;
+    };
   };
-  const changed: Middleware = {
-    ...(part.on && { on: watchedHooks(part, compare) }),
-    ...(part.onEvent && {
-      async onEvent(event, control, context) {
-        const given = await part.onEvent!(event, control, context);
-        compare(context, event.type, event, given ?? event);
-        return given;
-      },
-    }),
+  const changed: { readonly [K in keyof Middleware]?: unknown } = {
+    ...(part.on && { on: watchedHooks(part.on, watchedHandler) }),
+    ...(part.onEvent && { onEvent: watchedHandler(part.onEvent as Handle) }),
     ...(part.mapEvent && {
-      mapEvent(event, context) {
+      mapEvent(event: AgentEvent, context: RunContext) {
         const shown = part.mapEvent!(event, context);
         compare(context, event.type, event, shown);
         return shown;
@@ -102,26 +114,14 @@ function watched(part: Middleware, index: number, report: Report): Middleware {
   return Object.assign(Object.create(Object.getPrototypeOf(part) as object), part, changed);
 }
 
-type Compare = (
-  context: RunInfo,
-  at: string,
-  before: unknown,
-  after: unknown,
-  toolUseId?: string,
-) => void;
-type Handle = (...given: readonly unknown[]) => unknown;
-
-function watchedHooks(part: Middleware, compare: Compare): NonNullable<Middleware['on']> {
+function watchedHooks(
+  hooks: NonNullable<Middleware['on']>,
+  watchedHandler: (own: Handle) => Handle,
+): unknown {
   return Object.fromEntries(
-    Object.entries(part.on!).map(([type, entry]) => {
+    Object.entries(hooks).map(([type, entry]) => {
       const handler = typeof entry === 'function' ? { handle: entry } : entry;
-      const own = handler.handle as Handle;
-      const handle: Handle = async (event, control, context) => {
-        const given = await own.call(part, event, control, context);
-        compare(context as RunInfo, type, event, given ?? event);
-        return given;
-      };
-      return [type, { ...handler, handle }];
+      return [type, { ...handler, handle: watchedHandler(handler.handle as Handle) }];
     }),
   );
 }

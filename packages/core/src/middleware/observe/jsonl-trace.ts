@@ -62,8 +62,8 @@ export function jsonlTrace(
   checkOptions(where, options, fields);
   if (sink.locked) throw misconfigured(`${where}: the sink is locked by another writer.`);
   const { chunks = false, requests = false, mask = withoutSecrets } = options;
-  const lines = new TraceLines(sink.getWriter(), options);
-  const trace = (event: AgentEvent): void => lines.add(() => mask(toJson(event, requests)));
+  const { add, ...ends } = lineWriter(sink.getWriter(), options);
+  const trace = (event: AgentEvent): void => add(() => mask(toJson(event, requests)));
   // Another event contains the whole value of the chunks.
   const types = eventNames.split(' ').filter((type) => chunks || !type.endsWith('-chunk'));
   return {
@@ -72,85 +72,67 @@ export function jsonlTrace(
     // Runs last, so that the trace gets events after the other hooks changed them. Subscribes by
     // type, so that the deltas of a reply cost nothing unless `chunks` is set.
     on: Object.fromEntries(types.map((type) => [type, { handle: trace, priority: Infinity }])),
-    settled: () => lines.settled(),
-    close: () => lines.close(),
+    ...ends,
   };
 }
 
 /** Writes lines to a sink. Drops and counts lines while too many wait. */
-class TraceLines {
-  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #maxWaiting: number;
-  readonly #onError: JsonlTraceOptions['onError'];
-  readonly #encoder = new TextEncoder();
-  #waiting = 0;
-  #dropped = 0;
-  #failed = false;
-  #closing: Promise<void> | undefined;
-  #last: Promise<void> = Promise.resolve();
+function lineWriter(
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+  { maxWaiting = 10_000, onError }: JsonlTraceOptions,
+) {
+  const encoder = new TextEncoder();
+  let waiting = 0;
+  let dropped = 0;
+  let hasFailed = false;
+  let closing: Promise<void> | undefined;
+  let last: Promise<void> = Promise.resolve();
 
-  constructor(
-    writer: WritableStreamDefaultWriter<Uint8Array>,
-    { maxWaiting = 10_000, onError }: JsonlTraceOptions,
-  ) {
-    this.#writer = writer;
-    this.#maxWaiting = maxWaiting;
-    this.#onError = onError;
-  }
-
-  /** Writes the value that `make` returns. Drops and counts it if `make` throws. */
-  add(make: () => JsonValue | undefined): void {
-    if (this.#failed || this.#closing) return;
-    if (this.#waiting >= this.#maxWaiting) {
-      this.#dropped += 1;
-      return;
-    }
-    let value: JsonValue | undefined;
-    try {
-      value = make();
-    } catch {
-      // The event is not JSON, or `mask` threw. The event is dropped, because without a mask it
-      // could reveal secrets.
-      this.#dropped += 1;
-    }
-    if (value === undefined) return;
-    this.#writeDropped();
-    this.#write(value);
-  }
-
-  settled(): Promise<void> {
-    return this.#last;
-  }
-
-  close(): Promise<void> {
-    return (this.#closing ??= this.#close());
-  }
-
-  async #close(): Promise<void> {
-    if (!this.#failed) this.#writeDropped();
-    await this.#last;
-    if (!this.#failed) await this.#writer.close().catch((error: unknown) => this.#fail(error));
-  }
-
-  #writeDropped(): void {
-    if (this.#dropped > 0) this.#write({ type: 'dropped', events: this.#dropped });
-    this.#dropped = 0;
-  }
-
-  #write(value: JsonValue): void {
-    this.#waiting += 1;
-    this.#last = this.#writer
-      .write(this.#encoder.encode(`${JSON.stringify(value)}\n`))
-      .finally(() => (this.#waiting -= 1))
-      .catch((error: unknown) => this.#fail(error));
-  }
-
-  #fail(cause: unknown): void {
-    if (this.#failed) return;
-    this.#failed = true;
+  const fail = (cause: unknown): void => {
+    if (hasFailed) return;
+    hasFailed = true;
     const error = new AgentError('STORAGE_FAILED', 'The trace could not be written.', { cause });
-    reportFailure('jsonlTrace():', this.#onError, error);
-  }
+    reportFailure('jsonlTrace():', onError, error);
+  };
+  const write = (value: JsonValue): void => {
+    waiting += 1;
+    last = writer
+      .write(encoder.encode(`${JSON.stringify(value)}\n`))
+      .finally(() => (waiting -= 1))
+      .catch(fail);
+  };
+  const writeDropped = (): void => {
+    if (dropped > 0) write({ type: 'dropped', events: dropped });
+    dropped = 0;
+  };
+  const close = async (): Promise<void> => {
+    if (!hasFailed) writeDropped();
+    await last;
+    if (!hasFailed) await writer.close().catch(fail);
+  };
+  return {
+    /** Writes the value that `make` returns. Drops and counts it if `make` throws. */
+    add(make: () => JsonValue | undefined): void {
+      if (hasFailed || closing) return;
+      if (waiting >= maxWaiting) {
+        dropped += 1;
+        return;
+      }
+      let value: JsonValue | undefined;
+      try {
+        value = make();
+      } catch {
+        // The event is not JSON, or `mask` threw. The event is dropped, because without a mask it
+        // could reveal secrets.
+        dropped += 1;
+      }
+      if (value === undefined) return;
+      writeDropped();
+      write(value);
+    },
+    settled: () => last,
+    close: () => (closing ??= close()),
+  };
 }
 
 function toJson(event: AgentEvent, requests: boolean): JsonValue {

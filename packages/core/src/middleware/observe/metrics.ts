@@ -2,14 +2,15 @@ import { checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
 import { tell } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
-import type { ToolResult } from '../../message/msg.ts';
+import { setFields } from '../../message/json.ts';
+import type { ToolResult, ToolUse } from '../../message/msg.ts';
 import type { ChatModel, ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import { failureIn, watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
-import { isResult, withExecute, type ToolOutcome, type ToolCall } from '../../tool/tool-call.ts';
+import { isResult, withExecute } from '../../tool/tool-call.ts';
 import type { StopReason } from '../../event/agent-result.ts';
-import type { InnerStep, Middleware } from '../../agent/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 
 /** Agent, run, session and user of a measurement. */
@@ -132,6 +133,11 @@ export function metrics(
   const { now = Date.now } = given;
   /** Ids of tool calls after `pre-acting` whose tool was not called yet. */
   const waitingIn = perRun((): Set<string> => new Set());
+  const recordCall = (
+    run: RunInfo,
+    { id: toolUseId, name }: ToolUse,
+    measured: Pick<ToolMetric, 'durationMs' | 'outcome'>,
+  ): void => tell(() => recorder.toolCall?.({ ...labelsOf(run), name, toolUseId, ...measured }));
   return {
     name: 'metrics',
     onError: 'ignore',
@@ -140,77 +146,59 @@ export function metrics(
       'post-acting': (event, _control, context) => {
         const { toolUse, result } = event;
         if (!waitingIn(context).delete(toolUse.id) || result.state !== 'error') return;
-        const about = { name: result.name, toolUseId: toolUse.id, durationMs: 0 };
-        tell(() => recorder.toolCall?.({ ...labelsOf(event), ...about, outcome: 'error' }));
+        recordCall(event, toolUse, { durationMs: 0, outcome: 'error' });
       },
-      'context-fitted': (event) => recordFitting(recorder, event),
+      'context-fitted'(event) {
+        const { removed, before, after, error } = event;
+        const sizes = { removed, before, after, ...(error && { error: error.code }) };
+        tell(() => recorder.contextFitted?.({ ...labelsOf(event), ...sizes }));
+      },
       'run-end': (event) => recordEnd(recorder, event),
     },
     wrapModel: (next) => measuredModel(next, recorder, now),
-    wrapTool: (next) => (call, context) => {
-      const { tool, toolUse } = call;
+    wrapTool: (next) => async (call, context) => {
+      const { toolUse } = call;
       waitingIn(context).delete(toolUse.id);
-      return measuredCall(call, next, now, (outcome, durationMs) => {
-        const about = { name: tool.name, toolUseId: toolUse.id, durationMs, outcome };
-        tell(() => recorder.toolCall?.({ ...labelsOf(context), ...about }));
+      let startedAt = now();
+      let isBegun = false;
+      // Another wrapper may first wait for an approval, so the time is measured from here.
+      const measured = withExecute(call, (execute, input, toolContext) => {
+        if (!isBegun) startedAt = now();
+        isBegun = true;
+        return execute(input, toolContext);
       });
+      const record = (outcome: ToolMetric['outcome']): void =>
+        recordCall(context, toolUse, { durationMs: now() - startedAt, outcome });
+      try {
+        const outcome = await next(measured);
+        const state = isResult(outcome) ? outcome.state : 'suspended';
+        if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
+        return outcome;
+      } catch (error) {
+        record('failed');
+        throw error;
+      }
     },
   };
 }
 
 function labelsOf({ agentPath, runId, sessionId, userId }: RunInfo): RunLabels {
-  return {
-    agent: agentPath.at(-1) ?? '',
-    runId,
-    sessionId,
-    ...(userId !== undefined && { userId }),
-  };
-}
-
-function recordFitting(recorder: Metrics, event: EventOf<'context-fitted'>): void {
-  const { removed, before, after, error } = event;
-  const sizes = { removed, before, after, ...(error && { error: error.code }) };
-  tell(() => recorder.contextFitted?.({ ...labelsOf(event), ...sizes }));
+  return setFields({ agent: agentPath.at(-1) ?? '', runId, sessionId, userId });
 }
 
 function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   const { result } = event;
   const labels = labelsOf(event);
   const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
-  const code = error?.code as AgentErrorCode | undefined;
-  const about = { reason, ...(code && { error: code }), durationMs, iterations, toolsUsed };
-  tell(() => recorder.execution?.({ ...labels, ...about }));
+  const about = { reason, durationMs, iterations, toolsUsed };
+  const code = error && { error: error.code as AgentErrorCode };
+  tell(() => recorder.execution?.({ ...labels, ...about, ...code }));
   if (usage.inputTokens + usage.outputTokens > 0) tell(() => recorder.tokenUsage?.(usage, labels));
   if (reason !== 'rejected') return;
   const { details = {} } = error as AgentError;
   const { stage = 'unknown', category = 'unknown' } = details;
   const rejection = { stage: String(stage), category: String(category) };
   tell(() => recorder.guardRejection?.({ ...labels, ...rejection }));
-}
-
-async function measuredCall(
-  call: ToolCall,
-  next: InnerStep<ToolCall, ToolOutcome>,
-  now: () => number,
-  record: (outcome: ToolMetric['outcome'], durationMs: number) => void,
-): Promise<ToolOutcome> {
-  let startedAt = now();
-  let isBegun = false;
-  // Another wrapper may first wait for an approval, so the time is measured from here.
-  const measured = withExecute(call, (execute, input, context) => {
-    if (!isBegun) startedAt = now();
-    isBegun = true;
-    return execute(input, context);
-  });
-  try {
-    const outcome = await next(measured);
-    const state = isResult(outcome) ? outcome.state : 'suspended';
-    if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state, now() - startedAt);
-    return outcome;
-  } catch (error) {
-    record('failed', now() - startedAt);
-    throw error;
-  }
 }
 
 function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
@@ -231,12 +219,8 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
         const { provider, modelId } = asked;
         const labels = context.run && labelsOf(context.run);
         const durationMs = now() - startedAt;
-        const about = {
-          ...(firstDeltaMs !== undefined && { firstDeltaMs }),
-          ...(usage && { usage }),
-          ...outcomeOf(end),
-        };
-        tell(() => recorder.modelRequest?.({ ...labels, provider, modelId, durationMs, ...about }));
+        const measured = setFields({ provider, modelId, durationMs, firstDeltaMs, usage });
+        tell(() => recorder.modelRequest?.({ ...labels, ...measured, ...outcomeOf(end) }));
       },
     });
   });

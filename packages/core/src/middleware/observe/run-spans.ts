@@ -5,7 +5,6 @@ import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import {
-  argumentsText,
   inputMessages,
   outputMessages,
   requestAttributes,
@@ -17,26 +16,28 @@ import {
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { failureIn, watchReply } from '../../model/watch-reply.ts';
 import { ReplyAssembler } from '../../model/reply-assembler.ts';
-import type { Attributes, Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
+import type { Attributes, Context, ContextAPI, Span, SpanOptions } from '@opentelemetry/api';
+import type { OpenTelemetryOptions } from './open-telemetry.ts';
 
 /** The span of an agent call, and the open spans inside it. */
 export class RunSpans implements OpenSpan {
   readonly span: Span;
   readonly inside: Context;
-  readonly #tracing: Tracing;
-  readonly #run: RunContext;
+  readonly run: RunContext;
   /** Spans of the open model requests. The innermost span is last. */
-  readonly #chats: OpenSpan[] = [];
+  readonly chats: Set<OpenSpan> = new Set();
+  readonly #tracing: Tracing;
   /** Spans of the open tool calls, by the id of the tool call. */
   readonly #tools: Map<string, OpenSpan> = new Map();
 
   /** Begins the span of the agent call. */
   constructor(tracing: Tracing, run: RunContext, input: readonly Msg[]) {
     this.#tracing = tracing;
-    this.#run = run;
+    this.run = run;
     const { model, agentPath } = run;
     const name = agentPath.at(-1) ?? '';
-    const { span, inside } = openSpan(tracing, `invoke_agent ${name}`, {
+    const parent = tracing.api.context.active();
+    const { span, inside } = openSpan(tracing, `invoke_agent ${name}`, parent, {
       kind: internalKind,
       attributes: {
         'gen_ai.operation.name': 'invoke_agent',
@@ -46,8 +47,7 @@ export class RunSpans implements OpenSpan {
         ...runAttributes(run),
         ...(tracing.content && { 'gen_ai.input.messages': inputMessages(input) }),
       },
-      parent: tracing.api.context.active(),
-      at: run.now(),
+      startTime: run.now(),
     });
     this.span = span;
     this.inside = inside;
@@ -55,31 +55,15 @@ export class RunSpans implements OpenSpan {
 
   /** The span of the innermost open model request, else of the agent call. */
   get innermost(): OpenSpan {
-    return this.#chats.at(-1) ?? this;
+    return [...this.chats].at(-1) ?? this;
   }
 
-  now(): number {
-    return this.#run.now();
-  }
-
-  beginChat(chat: OpenSpan): void {
-    this.#chats.push(chat);
-  }
-
-  endChat(chat: OpenSpan): void {
-    this.#chats.splice(this.#chats.indexOf(chat), 1);
-  }
-
-  beginTool(toolUse: ToolUse, at: number): OpenSpan {
-    const opened = openSpan(this.#tracing, `execute_tool ${toolUse.name}`, {
+  beginTool(toolUse: ToolUse, startTime: number): OpenSpan {
+    const tool = toolAttributes(toolUse, this.#tracing.content);
+    const opened = openSpan(this.#tracing, `execute_tool ${toolUse.name}`, this.inside, {
       kind: internalKind,
-      attributes: {
-        ...toolAttributes(toolUse),
-        ...runAttributes(this.#run),
-        ...(this.#tracing.content && { 'gen_ai.tool.call.arguments': argumentsText(toolUse) }),
-      },
-      parent: this.inside,
-      at,
+      attributes: { ...tool, ...runAttributes(this.run) },
+      startTime,
     });
     this.#tools.set(toolUse.id, opened);
     return opened;
@@ -87,7 +71,7 @@ export class RunSpans implements OpenSpan {
 
   /** Returns the span of a tool call. Begins it if it is not open. */
   ofTool(toolUse: ToolUse): OpenSpan {
-    return this.#tools.get(toolUse.id) ?? this.beginTool(toolUse, this.now());
+    return this.#tools.get(toolUse.id) ?? this.beginTool(toolUse, this.run.now());
   }
 
   endTool(id: string, result: ToolResult, at: number): void {
@@ -95,8 +79,7 @@ export class RunSpans implements OpenSpan {
     if (!span) return;
     this.#tools.delete(id);
     span.setAttribute('isoloop.tool.state', result.state);
-    if (this.#tracing.content)
-      span.setAttribute('gen_ai.tool.call.result', resultText({ content: [result] }));
+    if (this.#tracing.content) span.setAttribute('gen_ai.tool.call.result', resultText(result));
     if (result.state === 'error') failSpan(span, { code: 'TOOL_ERROR' });
     span.end(at);
   }
@@ -119,8 +102,8 @@ export class RunSpans implements OpenSpan {
 
   /** Ends the span and all open spans inside it. Tool calls that suspended still have open spans. */
   end(): void {
-    const at = this.now();
-    for (const { span } of [...this.#chats, ...this.#tools.values(), this]) span.end(at);
+    const at = this.run.now();
+    for (const { span } of [...this.chats, ...this.#tools.values(), this]) span.end(at);
   }
 }
 
@@ -138,7 +121,8 @@ export async function* tracedReply(
   { model, request, context, spans }: Chat,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const { content, api } = tracing;
-  const opened = openSpan(tracing, `chat ${model.modelId}`, {
+  const parent = spans?.innermost.inside ?? api.context.active();
+  const opened = openSpan(tracing, `chat ${model.modelId}`, parent, {
     kind: clientKind,
     attributes: {
       'gen_ai.operation.name': 'chat',
@@ -148,11 +132,10 @@ export async function* tracedReply(
       ...requestAttributes(request),
       ...(content && { 'gen_ai.input.messages': inputMessages(request.messages) }),
     },
-    parent: spans?.innermost.inside ?? api.context.active(),
-    at: spans?.now(),
+    ...(spans && { startTime: spans.run.now() }),
   });
   const { span, inside } = opened;
-  spans?.beginChat(opened);
+  spans?.chats.add(opened);
   const reply = new ReplyAssembler({ messageId: '', toolUseId: (id) => id || 'call_' });
   /** Model that was asked last. */
   let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
@@ -168,12 +151,12 @@ export async function* tracedReply(
     end(end) {
       const failure = failureIn(end);
       if (failure) failSpan(span, failure);
-      spans?.endChat(opened);
+      spans?.chats.delete(opened);
       const isOther = asked.modelId !== model.modelId;
       const answered = isOther ? { 'gen_ai.response.model': asked.modelId } : {};
       span.setAttribute('gen_ai.provider.name', asked.provider);
       span.setAttributes({ ...answered, ...replyAttributes(reply, content) });
-      span.end(spans?.now());
+      span.end(spans?.run.now());
     },
   });
 }
@@ -197,24 +180,12 @@ function replyAttributes(reply: ReplyAssembler, hasContent: boolean): Attributes
 }
 
 /** How the spans are created, and whether they contain messages. */
-interface Tracing {
-  readonly api: { readonly trace: TraceAPI; readonly context: ContextAPI };
-  readonly tracer: Tracer;
-  readonly content: boolean;
-}
+type Tracing = Required<OpenTelemetryOptions>;
 
 interface OpenSpan {
   readonly span: Span;
   /** Context in which the span is active. */
   readonly inside: Context;
-}
-
-interface SpanOptions {
-  readonly kind: number;
-  readonly attributes: Attributes;
-  readonly parent: Context;
-  /** Start, in milliseconds since 1970. Default: the tracer's clock. */
-  readonly at: number | undefined;
 }
 
 // Values of enums of `@opentelemetry/api`. A type import does not load them at run time.
@@ -225,9 +196,9 @@ const errorStatus = 2;
 function openSpan(
   { api, tracer }: Tracing,
   name: string,
-  { kind, attributes, parent, at: startTime }: SpanOptions,
+  parent: Context,
+  options: SpanOptions,
 ): OpenSpan {
-  const options = { kind, attributes, ...(startTime !== undefined && { startTime }) };
   const span = tracer.startSpan(name, options, parent);
   return { span, inside: api.trace.setSpan(parent, span) };
 }

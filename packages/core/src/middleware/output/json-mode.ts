@@ -1,7 +1,7 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { readSchema, type InferOutput, type SchemaLike, type Schema } from '../../schema/schema.ts';
-import { growing } from './growth/growing.ts';
+import { growing } from './growth/object-writer.ts';
 import { type OutputMode, valueMode } from './value-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 
@@ -51,11 +51,11 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
 }
 
 /**
- * Same as `jsonMode`, for a client's schema that the guards of an agent call judge first. `read`
+ * Same as `jsonMode`, for a client's schema that the guards of an agent call check first. `read`
  * returns the schema, or `undefined` for any JSON. It is called once in each run, after the guards.
  */
-export function judgedJsonMode(read: () => SchemaLike | undefined): OutputMode {
-  return textMode(() => schemaOf('judgedJsonMode()', read()), jsonText, {});
+export function claimedJsonMode(read: () => SchemaLike | undefined): OutputMode {
+  return textMode(() => schemaOf('claimedJsonMode()', read()), jsonText, {});
 }
 
 /**

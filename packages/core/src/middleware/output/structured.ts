@@ -1,6 +1,6 @@
 import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/schema.ts';
-import { growing } from './growth/growing.ts';
+import { growing } from './growth/object-writer.ts';
 import { type OutputMode, valueMode } from './value-mode.ts';
 import { textForm } from './text-form.ts';
 import { toolForm } from './tool-form.ts';

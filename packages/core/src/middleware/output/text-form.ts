@@ -56,11 +56,8 @@ export function textForm(
       const offered = isOffered && { responseSchema: schema.jsonSchema };
       return { ...request, messages, replyIs: 'value', ...offered };
     },
-    async read(reply) {
-      const text = textOf(reply);
-      const checked = await readText(schema, format, text);
-      return checked.ok ? { ok: true, found: checked.value } : { ...checked, text };
-    },
+    read: (reply) => readText(schema, format, textOf(reply)),
+    written: textOf,
     question(issues) {
       const lines = issues.map((issue) => `- ${issue}`).join('\n');
       return `Your answer does not fit the schema:\n${lines}\nAnswer again, with the corrected ${name} alone.`;
@@ -91,26 +88,19 @@ async function readText(
   text: string,
 ): Promise<Validation<Found>> {
   const { type } = schema.jsonSchema;
-  let issues: readonly string[] | undefined;
-  for (const said of valuesIn(format, type, text)) {
+  const found = [...format.read(text)];
+  // If the schema asks for a string, the model may answer without quotes.
+  if (!found.length && type === 'string' && text.trim()) found.push({ given: text.trim() });
+  let issues: readonly string[] = [`it is not valid ${format.name}`];
+  for (const [index, said] of found.entries()) {
     const wrong = shapeIssue(type, said.given);
     const result: Validation<unknown> = wrong
       ? { ok: false, issues: [wrong] }
       : await schema.validate(said.given);
     if (result.ok) return { ok: true, value: { ...said, value: result.value } };
-    issues ??= result.issues;
+    if (index === 0) ({ issues } = result);
   }
-  return { ok: false, issues: issues ?? [`it is not valid ${format.name}`] };
-}
-
-function* valuesIn(format: TextFormat, type: JsonValue | undefined, text: string): Iterable<Said> {
-  let none = true;
-  for (const said of format.read(text)) {
-    none = false;
-    yield said;
-  }
-  // If the schema asks for a string, the model may answer without quotes.
-  if (none && type === 'string' && text.trim()) yield { given: text.trim() };
+  return { ok: false, issues };
 }
 
 /**

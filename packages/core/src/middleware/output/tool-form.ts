@@ -4,9 +4,9 @@ import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/msg
 import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
 import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { outputToolName, wrappedName } from '../../schema/output-format.ts';
-import { objectInput, type Schema } from '../../schema/schema.ts';
+import { objectInput, type Schema, type Validation } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { Answering, Found, Reading, ValueForm } from './value-mode.ts';
+import type { Answering, Found, ValueForm } from './value-mode.ts';
 
 /**
  * Gets the value from the arguments of a tool, which it adds to the run (AgentScope:
@@ -28,8 +28,8 @@ export function toolForm(
     throw misconfigured(message);
   }
   context.addTools([tool]);
-  const read = async (reply: Msg): Promise<Reading> =>
-    found ? { ok: true, found } : readCall(input, reply);
+  const read = async (reply: Msg): Promise<Validation<Found>> =>
+    found ? { ok: true, value: found } : readCall(input, outputCallIn(reply));
   return {
     schema,
     isReminded: true,
@@ -41,10 +41,14 @@ export function toolForm(
       return { ...request, tools, ...(isAsked && forced) };
     },
     read,
+    written(reply) {
+      const call = outputCallIn(reply);
+      return call ? (call.raw ?? JSON.stringify(call.input)) : textOf(reply);
+    },
     async readResults(messages) {
       const from = messages.findLastIndex(({ role }) => role !== 'tool');
       const reply = messages[from];
-      const call = reply && toolUsesOf(reply).findLast(isOutputCall);
+      const call = reply && outputCallIn(reply);
       const results = messages.slice(from + 1).flatMap(toolResultsOf);
       const result = results.find(({ toolUseId }) => toolUseId === call?.id);
       if (!reply || !result) return undefined;
@@ -52,8 +56,7 @@ export function toolForm(
       // A hook may have rejected the call or changed its arguments.
       const isRejected = !found && reading.ok && result.state !== 'success';
       if (!isRejected) return { reply, reading };
-      const issues = [outputText(result.output)];
-      return { reply, reading: { ok: false, issues, text: textOfCall(call!) } };
+      return { reply, reading: { ok: false, issues: [outputText(result.output)] } };
     },
     question: () => reminder,
     answer: (about) => answerOf(about, steps),
@@ -78,23 +81,18 @@ function outputTool(input: Schema<Found>, take: (found: Found) => void): Tool {
   };
 }
 
-/** Reads the value from the last call of the output tool in a reply. */
-async function readCall(schema: Schema<Found>, reply: Msg): Promise<Reading> {
-  const call = toolUsesOf(reply).findLast(isOutputCall);
-  if (!call) {
-    const issues = [`the model did not call "${outputToolName}"`];
-    return { ok: false, issues, text: textOf(reply) };
-  }
-  const text = textOfCall(call);
-  if (call.input === null && call.raw) return { ok: false, issues: ['it is not valid JSON'], text };
-  const checked = await schema.validate(call.input);
-  return checked.ok
-    ? { ok: true, found: checked.value }
-    : { ok: false, issues: checked.issues, text };
+/** Returns the last call of the output tool in a reply. */
+function outputCallIn(reply: Msg): ToolUse | undefined {
+  return toolUsesOf(reply).findLast(isOutputCall);
 }
 
-function textOfCall({ raw, input }: ToolUse): string {
-  return raw ?? JSON.stringify(input);
+async function readCall(
+  schema: Schema<Found>,
+  call: ToolUse | undefined,
+): Promise<Validation<Found>> {
+  if (!call) return { ok: false, issues: [`the model did not call "${outputToolName}"`] };
+  if (call.input === null && call.raw) return { ok: false, issues: ['it is not valid JSON'] };
+  return schema.validate(call.input);
 }
 
 /** Creates the answer: the last thinking of the attempts, and the value as text. */

@@ -17,10 +17,10 @@ import {
 } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { isSameJson, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { isSameJson, jsonCopy, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
-import type { Schema } from '../../schema/schema.ts';
+import type { Schema, Validation } from '../../schema/schema.ts';
 import { type LimitReply, type LimitSteps, lastAnswer } from '../limits/last-answer.ts';
 
 /** A value that passed the schema, and the JSON that the model wrote for it. */
@@ -30,11 +30,6 @@ export interface Found {
   /** Text of the answer. Default: the value as JSON. */
   readonly text?: string;
 }
-
-/** A value in a reply, or why there is none. `text`: what the model wrote instead of the value. */
-export type Reading =
-  | { readonly ok: true; readonly found: Found }
-  | { readonly ok: false; readonly issues: readonly string[]; readonly text: string };
 
 /** A value for which a form creates the answer. */
 export interface Answering {
@@ -65,14 +60,16 @@ export interface ValueForm {
    */
   request(request: ModelRequest, isAsked: boolean): ModelRequest;
   /** Reads the value from a reply. */
-  read(reply: Msg): Promise<Reading>;
+  read(reply: Msg): Promise<Validation<Found>>;
+  /** Returns what the model wrote as the value, for the error. */
+  written(reply: Msg): string;
   /**
    * Reads the value from the newest results of tool calls. Returns `undefined` if none of them is
    * for the value. Absent if no tool takes the value.
    */
   readResults?(
     messages: readonly Msg[],
-  ): Promise<{ readonly reply: Msg; readonly reading: Reading } | undefined>;
+  ): Promise<{ readonly reply: Msg; readonly reading: Validation<Found> } | undefined>;
   /** Returns the question after a reply without a valid value. */
   question(issues: readonly string[]): string;
   /** Creates the answer, and sends its text to the readers unless they have it. */
@@ -94,7 +91,7 @@ export interface ValueModeOptions {
  */
 export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
   const valueRun = perRun(
-    (context, steps) => new ValueRun(form(context, steps), { context, steps, attempts }),
+    (context, steps) => new ValueRun(form(context, steps), context, steps, attempts),
   );
   return [
     {
@@ -103,24 +100,18 @@ export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
         const run = valueRun(context);
         const made = await next(input);
         const isStored = isEnding(made) && made.kind === 'stored';
-        return isStored ? run.judgeStored(made) : made;
+        return isStored ? run.checkStored(made) : made;
       },
       wrapRequest: (next) => (draft, context) => valueRun(context).request(draft, next),
       wrapReply: (next) => async (reply, context) => {
         // The output of a tool is no value.
         if (!reply.request) return { to: 'model' };
         const made = await next(reply);
-        return isNewAnswer(made) ? valueRun(context).judge(made) : made;
+        return isNewAnswer(made) ? valueRun(context).check(made) : made;
       },
     },
     lastAnswer({ answer: (context, steps) => valueRun(context).last(steps) }),
   ];
-}
-
-interface ValueRunOptions {
-  readonly context: RunContext;
-  readonly steps: Steps;
-  readonly attempts: number;
 }
 
 /**
@@ -137,7 +128,7 @@ class ValueRun {
   /** Whether the model was asked for the value. */
   #isAsked = false;
 
-  constructor(form: ValueForm, { context, steps, attempts }: ValueRunOptions) {
+  constructor(form: ValueForm, context: RunContext, steps: Steps, attempts: number) {
     this.#form = form;
     this.#context = context;
     this.#steps = steps;
@@ -152,23 +143,25 @@ class ValueRun {
     const form = this.#form;
     const read = draft.mustAnswer ? undefined : form.readResults?.(this.#context.messages);
     const given = await read;
-    if (given?.reading.ok)
-      return this.#ending({ kind: 'answer' }, given.reading.found, given.reply);
-    if (given?.reading.ok === false) await this.#fail(given.reading);
+    if (given) {
+      const { reading, reply } = given;
+      if (reading.ok) return this.#ending({ kind: 'answer' }, reading.value, reply);
+      await this.#fail(reading.issues, reply);
+    }
     const addedLater = form.addedLater ? [...draft.addedLater, form.addedLater] : draft.addedLater;
     const made = await next({ ...draft, addedLater });
     return isNext(made) ? made : form.request(made, this.#isAsked);
   }
 
   /**
-   * Judges an answer. Returns the end of the run with its value, or asks the model again. Throws
+   * Reads the value from an answer. Returns the end of the run with its value, or asks the model again. Throws
    * `OUTPUT_INVALID` after the last attempt.
    */
-  async judge(ending: Answer | StoredAnswer): Promise<Next> {
+  async check(ending: Answer | StoredAnswer): Promise<Next> {
     const { message } = ending;
     const reading = await this.#form.read(message);
-    if (reading.ok) return this.#ending(ending, reading.found, message);
-    if (this.#isAsked || !this.#form.isReminded) await this.#fail(reading);
+    if (reading.ok) return this.#ending(ending, reading.value, message);
+    if (this.#isAsked || !this.#form.isReminded) await this.#fail(reading.issues, message);
     this.#isAsked = true;
     return this.#again(message, this.#form.question(reading.issues));
   }
@@ -177,15 +170,15 @@ class ValueRun {
    * Returns the end of the run for an answer that an earlier run stored. The JSON that the model
    * wrote is validated again, because the schema may change values.
    */
-  async judgeStored(ending: StoredAnswer): Promise<Next> {
+  async checkStored(ending: StoredAnswer): Promise<Next> {
     const { message } = ending;
     const { output, given = output } = message.metadata ?? {};
     const checked = given === undefined ? undefined : await this.#form.schema.validate(given);
     if (checked?.ok) return { ...ending, output: checked.value };
-    const judged = await this.judge(ending);
-    if (isEnding(judged) && judged.message && judged.message !== message)
-      await this.#steps.edit({ remove: [message.id], append: [judged.message] });
-    return judged;
+    const made = await this.check(ending);
+    if (isEnding(made) && made.message && made.message !== message)
+      await this.#steps.edit({ remove: [message.id], append: [made.message] });
+    return made;
   }
 
   /** Asks for the value at a limit. Only one attempt is made. */
@@ -196,8 +189,8 @@ class ValueRun {
     const reply = await steps.ask(messages, (request) => form.request(request, true));
     if (reply.type === 'incomplete') return reply;
     const reading = await form.read(reply.message);
-    if (!reading.ok) throw await this.#failure(reading);
-    const { found } = reading;
+    if (!reading.ok) throw await this.#failure(reading.issues, reply.message);
+    const found = reading.value;
     const answer = await this.#answer(found, reply.message, 'summary-chunk');
     const { event } = await steps.revise('post-summary', { message: answer });
     return { type: 'complete', message: event.message, output: found.value };
@@ -229,18 +222,19 @@ class ValueRun {
   }
 
   /** Counts a failed attempt. Throws `OUTPUT_INVALID` after the last attempt. */
-  async #fail(reading: Extract<Reading, { ok: false }>): Promise<void> {
+  async #fail(issues: readonly string[], reply: Msg): Promise<void> {
     this.#left -= 1;
-    if (this.#left < 1) throw await this.#failure(reading);
+    if (this.#left < 1) throw await this.#failure(issues, reply);
   }
 
   /**
    * Creates the error of an agent call without a value. Stores the raw text of the last attempt as
    * the answer, with `metadata.reason` set to `error`.
    */
-  async #failure({ text, issues }: Extract<Reading, { ok: false }>): Promise<AgentError> {
+  async #failure(issues: readonly string[], reply: Msg): Promise<AgentError> {
     const steps = this.#steps;
-    await this.#tidy();
+    const text = this.#form.written(reply);
+    await this.#removeAttempts();
     if (text) {
       const last = steps.message('assistant', text, { metadata: { reason: 'error' } });
       steps.addToResult({ failureMessage: last });
@@ -259,15 +253,17 @@ class ValueRun {
     reply: Msg,
     chunk: 'reasoning-chunk' | 'summary-chunk',
   ): Promise<Msg> {
-    const gone = await this.#tidy();
-    const output = toJson(value, given);
+    const gone = await this.#removeAttempts();
+    // A value without a JSON form becomes the JSON that the model wrote.
+    const json = jsonCopy(value);
+    const output = json === undefined ? given : json;
     const metadata = isSameJson(given, output) ? { output } : { output, given };
     const text = words ?? JSON.stringify(output);
     return this.#form.answer({ reply, gone, text, metadata, chunk });
   }
 
   /** Removes the messages of the attempts from the session log. Returns the removed messages. */
-  async #tidy(): Promise<readonly Msg[]> {
+  async #removeAttempts(): Promise<readonly Msg[]> {
     const { messages, promptId } = this.#context;
     const { withoutAttempt = (message) => message } = this.#form;
     const from = messages.findIndex(({ id }) => id === promptId) + 1;
@@ -283,18 +279,6 @@ class ValueRun {
     const ids = [...gone, ...again].map(({ id }) => id);
     if (ids.length) await this.#steps.edit({ remove: ids, append: again });
     return gone;
-  }
-}
-
-/**
- * Converts the value to JSON. Returns the JSON that the model wrote if the value has no JSON form.
- */
-function toJson(value: unknown, given: JsonValue): JsonValue {
-  try {
-    const json = parseJson(JSON.stringify(value));
-    return json === undefined ? given : json;
-  } catch {
-    return given;
   }
 }
 

@@ -2,7 +2,6 @@ import { AgentError, checkFields } from '../../error/agent-error.ts';
 import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/schema.ts';
-import { takeEvent } from '../../middleware/output/growth/answer-source.ts';
 import { ObjectReader } from './object-reader.ts';
 
 /**
@@ -114,7 +113,7 @@ async function* readings<T>(stream: OutputSource<T>): AsyncGenerator<Read<T>, vo
       if (event.agentPath.length > 1) continue;
       if (event.type === 'error') throw AgentError.fromJSON(event.error);
       if (event.type === 'run-end') result = event.result as AgentResult<T>;
-      takeEvent(reader, event);
+      reader.take(event);
     }
     yield { reader, result };
   }

@@ -24,6 +24,26 @@ export abstract class AnswerSource {
   /** End of the text so far, with which JSON may begin. */
   #before = '';
 
+  /** Reads what an event of the agent itself says of the object. */
+  take(event: AgentEvent): void {
+    switch (event.type) {
+      case 'pre-reasoning':
+      case 'pre-summary':
+        return this.reset();
+      case 'reasoning-chunk':
+        return event.kind === 'text' ? this.text(event.blockId, event.delta) : undefined;
+      case 'summary-chunk':
+        return this.text(event.blockId, event.delta);
+      case 'tool-input-chunk':
+        return event.name === outputToolName ? this.input(event.toolUseId, event.delta) : undefined;
+      case 'step-reset':
+        this.reset();
+        return event.replacement && this.text('', textOf(event.replacement));
+      default:
+        return undefined;
+    }
+  }
+
   /** Discards what was read, because the reply with it is not the answer. */
   reset(): void {
     this.readFrom(undefined);
@@ -66,24 +86,4 @@ export abstract class AnswerSource {
   protected abstract begin(): void;
 
   protected abstract push(piece: string): void;
-}
-
-/** Reads what an event of the agent itself says of the object. */
-export function takeEvent(source: AnswerSource, event: AgentEvent): void {
-  switch (event.type) {
-    case 'pre-reasoning':
-    case 'pre-summary':
-      return source.reset();
-    case 'reasoning-chunk':
-      return event.kind === 'text' ? source.text(event.blockId, event.delta) : undefined;
-    case 'summary-chunk':
-      return source.text(event.blockId, event.delta);
-    case 'tool-input-chunk':
-      return event.name === outputToolName ? source.input(event.toolUseId, event.delta) : undefined;
-    case 'step-reset':
-      source.reset();
-      return event.replacement && source.text('', textOf(event.replacement));
-    default:
-      return undefined;
-  }
 }

@@ -1,7 +1,11 @@
+import type { Agent } from '../../../agent/agent.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
+import { misconfigured } from '../../../error/agent-error.ts';
 import type { EventBatch } from '../../../event/agent-event.ts';
 import { isAnswer, type AgentResult } from '../../../event/agent-result.ts';
 import { parseJson, sortedJson } from '../../../message/json.ts';
-import { AnswerSource, takeEvent } from './answer-source.ts';
+import type { OutputMode } from '../value-mode.ts';
+import { AnswerSource } from './answer-source.ts';
 import { CompactJson } from './compact-json.ts';
 import { failureText, restartMark } from './object-format.ts';
 
@@ -23,7 +27,7 @@ export class ObjectWriter extends AnswerSource {
     for (const event of batch) {
       // The output of an agent that runs as a tool is for the calling agent, not for the reader.
       if (event.agentPath.length > 1) continue;
-      takeEvent(this, event);
+      this.take(event);
       if (event.type === 'error') end = failureText(event.error);
       if (event.type === 'run-end') return this.#next() + end + this.#end(event.result);
     }
@@ -92,4 +96,22 @@ export class ObjectWriter extends AnswerSource {
       message: reason === 'rejected' ? text : `The answer has no object, but ends with ${reason}.`,
     });
   }
+}
+
+/** Middleware with which an endpoint can send the object of an output mode while it grows. */
+interface ObjectWriting extends Middleware {
+  /** Creates a writer for the object of one run. */
+  readonly objectWriter: () => ObjectWriter;
+}
+
+/** Returns an output mode whose object an endpoint can send while it grows. */
+export function growing(output: OutputMode): OutputMode {
+  const part: ObjectWriting = { name: 'objectWriter', objectWriter: () => new ObjectWriter() };
+  return [...output, part];
+}
+
+/** Returns a writer for the object of an agent. Throws `CONFIGURATION` without an output mode. */
+export function objectWriterOf({ use }: Pick<Agent, 'use'>): ObjectWriter {
+  for (const part of use) if ('objectWriter' in part) return (part as ObjectWriting).objectWriter();
+  throw misconfigured('Add ...structured(schema) to `use`.');
 }
