@@ -36,6 +36,7 @@ export type {
   ContentBlock,
   MediaBlock,
   MediaSource,
+  MessageContent,
   TextBlock,
   ThinkingBlock,
   ToolResult,

@@ -2,7 +2,7 @@ import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventData } from '../event/agent-event.ts';
 import type { ModifiableEvent } from '../event/hook.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
-import type { ContentBlock, ToolResult, ToolUse, Msg, Role } from '../message/msg.ts';
+import type { ToolResult, ToolUse, Msg, Role, MessageContent } from '../message/msg.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
@@ -48,7 +48,7 @@ export interface Steps {
    */
   message(
     role: Role,
-    content: string | readonly ContentBlock[],
+    content: MessageContent,
     options?: { readonly id?: string; readonly metadata?: JsonObject },
   ): Msg;
   /**

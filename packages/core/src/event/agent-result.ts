@@ -1,5 +1,4 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from '../model/usage.ts';
 import type { PendingCall } from './pending-call.ts';
@@ -21,17 +20,9 @@ export type StopReason =
   | 'aborted'
   | 'error';
 
-const answers: readonly StopReason[] = [
-  'stop',
-  'return-direct',
-  'max-iterations',
-  'limit',
-  'stopped-by-hook',
-];
-
 /** Returns whether an agent call with this reason ended with an answer. */
 export function isAnswer(reason: StopReason): boolean {
-  return answers.includes(reason);
+  return /^(stop|return-direct|max-iterations|limit|stopped-by-hook)$/.test(reason);
 }
 
 /** Event at which a hook can end the agent call. */
@@ -83,12 +74,7 @@ export interface AgentResult<T = unknown> {
    * Error of a rejected agent call. With `throwOnError: false`, also the error of a failed one. With
    * reason `max-iterations` or `limit`, the error of the summary that `summaryFallback()` replaced.
    */
-  readonly error?: {
-    readonly code: string;
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly details?: JsonObject | undefined;
-  };
+  readonly error?: Omit<AgentErrorData, 'name'>;
   /**
    * Errors after which the agent call continued: summaries of `summarizeHistory()` that failed or
    * could not be stored. Absent without warnings.

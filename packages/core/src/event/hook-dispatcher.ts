@@ -27,29 +27,27 @@ export interface HookDispatcherOptions {
   /** Effect of an exception in a hook without its own `onError`. */
   readonly onError: 'fail' | 'ignore';
   readonly waits: Waits;
+  /** The first wrong use of a control. A use after the end of the hook also counts. */
+  readonly misuse: Misuse;
 }
+
+/** Completes an event that a hook returned. */
+type Renew<K extends EventType> = (event: EventOf<K>) => Awaitable<EventOf<K>>;
 
 /** Passes events to hooks, one after the other, in the order of their handlers' priority. */
 export class HookDispatcher {
   readonly #hooks: () => readonly Hook<never>[];
   readonly #options: HookDispatcherOptions;
-  /** The first wrong use of a control. A use after the end of the hook also counts. */
-  readonly #misuse: Misuse;
   readonly #handlers: Map<string, readonly Handler[]> = new Map();
 
-  constructor(
-    hooks: () => readonly Hook<never>[],
-    options: HookDispatcherOptions,
-    misuse: Misuse = {},
-  ) {
+  constructor(hooks: () => readonly Hook<never>[], options: HookDispatcherOptions) {
     this.#hooks = hooks;
     this.#options = options;
-    this.#misuse = misuse;
   }
 
   /** Returns a dispatcher for other hooks with the same options. */
   nested(hooks: readonly Hook<never>[]): HookDispatcher {
-    return new HookDispatcher(() => hooks, this.#options, this.#misuse);
+    return new HookDispatcher(() => hooks, this.#options);
   }
 
   /** Asks for the hooks again at the next event. */
@@ -65,9 +63,9 @@ export class HookDispatcher {
   modify<K extends EventType>(
     event: EventOf<K>,
     control: EventControl = {},
-    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+    renew: Renew<K> = (changed) => changed,
   ): Awaitable<EventOf<K>> {
-    return this.#pass(event, control, false, renew);
+    return this.#isHandled(event) ? this.#pass(event, control, renew) : event;
   }
 
   /**
@@ -78,40 +76,34 @@ export class HookDispatcher {
     event: EventOf<K>,
     control: EventControl = {},
   ): Awaitable<EventOf<K>> {
-    return this.#pass(event, control, true);
+    return this.#isHandled(event) ? this.#pass(event, control) : event;
   }
 
-  #pass<K extends EventType>(
-    event: EventOf<K>,
-    control: EventControl,
-    isNotice: boolean,
-    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
-  ): Awaitable<EventOf<K>> {
-    if (this.handlers(event.type).length) return this.#call(event, control, isNotice, renew);
+  #isHandled({ type }: AgentEvent): boolean {
+    if (this.handlers(type).length) return true;
     this.#throwMisuse();
-    return event;
+    return false;
   }
 
-  async #call<K extends EventType>(
+  /** Calls the handlers one after the other. Without `renew`, they cannot change the event. */
+  async #pass<K extends EventType>(
     event: EventOf<K>,
     control: EventControl,
-    isNotice: boolean,
-    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+    renew?: Renew<K>,
   ): Promise<EventOf<K>> {
     const { type }: AgentEvent = event;
-    const { waits } = this.#options;
     let current: EventOf<K> = event;
     let failure: unknown;
     for (const handler of this.handlers(type)) {
       if (control.isOver) break;
       try {
-        const given = await waits.hook(this.#handle(handler, current, control), isNotice);
-        if (isNotice || !given || given === current) continue;
+        const work = this.#handle(handler, current, control);
+        const given = await this.#options.waits.hook(work, !renew);
+        if (!renew || !given || given === current) continue;
         checkEvent(given, event, handler.name);
-        current = given as EventOf<K>;
-        if (renew) current = await renew(current);
+        current = await renew(given as EventOf<K>);
       } catch (error) {
-        if (!isNotice) throw error;
+        if (renew) throw error;
         failure ??= error;
       }
     }
@@ -125,7 +117,8 @@ export class HookDispatcher {
    * may have ended before it used the control.
    */
   #throwMisuse(): void {
-    if (this.#misuse.error) throw this.#misuse.error;
+    const { error } = this.#options.misuse;
+    if (error) throw error;
   }
 
   /**
@@ -148,15 +141,16 @@ export class HookDispatcher {
     event: AgentEvent,
     control: EventControl,
   ): Promise<AgentEvent | void> {
+    const { context, misuse } = this.#options;
     const { onError = this.#options.onError } = hook;
     let hasEnded = false;
     const isOver = (): boolean => hasEnded;
-    const controls = controlsAt(event.type, control, { hook: name, misuse: this.#misuse, isOver });
+    const controls = controlsAt(event.type, control, { hook: name, misuse, isOver });
     try {
-      return await handle.call(hook, freeze(event), controls, this.#options.context);
+      return await handle.call(hook, freeze(event), controls, context);
     } catch (error) {
       // The wrong use of a control is a bug in the program, so `ignore` does not apply.
-      if (onError === 'ignore' && error !== this.#misuse.error) return undefined;
+      if (onError === 'ignore' && error !== misuse.error) return undefined;
       if (AgentError.is(error)) throw error;
       const { type } = event;
       const message = `Hook "${name}" failed at ${type}: ${messageOf(error)}`;

@@ -1,4 +1,4 @@
-import type { ContentBlock } from '../message/msg.ts';
+import type { MessageContent } from '../message/msg.ts';
 import { jsonForm, type JsonObject, type JsonValue } from '../message/json.ts';
 import { AgentError, checkFields, checkOptions } from '../error/agent-error.ts';
 import type { AgentErrorCode } from '../error/agent-error.ts';
@@ -47,7 +47,7 @@ export type Decision = {
   | { readonly type: 'reject'; readonly reason?: string }
   | {
       readonly type: 'result';
-      readonly output: string | readonly ContentBlock[];
+      readonly output: MessageContent;
       readonly state?: 'success' | 'error' | 'interrupted';
     }
 );

@@ -1,5 +1,5 @@
-import type { ToolUse, Msg } from './msg.ts';
-import { forModel, orderFrom } from './tool-pairs.ts';
+import { toolUsesOf, type ToolUse, type Msg } from './msg.ts';
+import { forModel, openCalls, orderFrom } from './tool-pairs.ts';
 
 /**
  * The conversation of an agent, without the system prompt. A step or a run looks only at new
@@ -9,8 +9,6 @@ export class Conversation {
   #messages: Msg[] = [];
   /** Number of messages at the start that are in order, and whose tool calls have results. */
   #inOrder = 0;
-  /** The tool calls without a result, by their ids. */
-  #open: Map<string, ToolUse> = new Map();
   #toolUseIds: Set<string> = new Set();
   /** Further ids of tool calls that the run has used, such as those of removed messages. */
   readonly #usedIds: Set<string> = new Set();
@@ -29,12 +27,7 @@ export class Conversation {
   add(messages: readonly Msg[]): void {
     for (const message of messages) {
       this.#messages.push(message);
-      for (const block of message.content) {
-        if (block.type === 'tool_result') this.#open.delete(block.toolUseId);
-        if (block.type !== 'tool_use') continue;
-        this.#toolUseIds.add(block.id);
-        this.#open.set(block.id, block);
-      }
+      for (const { id } of toolUsesOf(message)) this.#toolUseIds.add(id);
     }
   }
 
@@ -43,7 +36,6 @@ export class Conversation {
     for (const id of this.#toolUseIds) this.#usedIds.add(id);
     this.#messages = [];
     this.#inOrder = 0;
-    this.#open = new Map();
     this.#toolUseIds = new Set();
     this.add(messages);
   }
@@ -51,7 +43,7 @@ export class Conversation {
   /** Sorts the messages as models require: each result follows its tool call. */
   sort(): void {
     this.#messages = orderFrom(this.#messages, this.#inOrder, forModel) as Msg[];
-    if (!this.#open.size) this.#inOrder = this.#messages.length;
+    if (!this.openCalls().length) this.#inOrder = this.#messages.length;
   }
 
   /** Returns whether the conversation has a message with this id. */
@@ -72,7 +64,7 @@ export class Conversation {
 
   /** Returns the tool calls without a result. */
   openCalls(): readonly ToolUse[] {
-    return [...this.#open.values()];
+    return openCalls(this.#messages.slice(this.#inOrder));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ContentBlock, ToolResult, Msg } from './msg.ts';
+import type { ContentBlock, ToolResult, Msg, MessageContent } from './msg.ts';
 import { isObject, isRecord } from './json.ts';
 
 /** Returns whether a value has the shape of a message. */
@@ -35,7 +35,7 @@ export function isToolResult(value: unknown): value is ToolResult {
 }
 
 /** Returns whether a value can be a tool result's output. */
-export function isOutput(value: unknown): value is string | readonly ContentBlock[] {
+export function isOutput(value: unknown): value is MessageContent {
   return typeof value === 'string' || (Array.isArray(value) && value.every(isBlock));
 }
 

@@ -1,4 +1,4 @@
-import type { ContentBlock, MediaBlock, MediaSource } from './msg.ts';
+import type { ContentBlock, MediaBlock, MediaSource, MessageContent } from './msg.ts';
 
 /** Returns inline data if the source is a base64 `data:` URL; otherwise the source itself. */
 export function inlineSource(source: MediaSource): MediaSource {
@@ -20,7 +20,7 @@ export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
 }
 
 /** Returns content as text, with a placeholder for each media block. */
-export function plainText(content: string | readonly ContentBlock[]): string {
+export function plainText(content: MessageContent): string {
   if (typeof content === 'string') return content;
   const texts = content.flatMap((block) => {
     if (block.type === 'text') return block.text;

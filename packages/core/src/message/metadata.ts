@@ -20,8 +20,8 @@ export interface MessageMetadata {
   readonly correction?: 'reply' | 'message';
   /** Why the reply cannot be used. Not stored. The message itself has no text. */
   readonly invalidReply?: InvalidReply;
-  /** Text around tool calls that the model wrote as text. */
-  readonly written?: JsonObject;
+  /** The reply as the model wrote it, if it has tool calls in its text. */
+  readonly written?: WrittenReply;
   /** The model's own tool calls, before a person changed their arguments. */
   readonly edited?: readonly ToolUse[];
   /** Whether the message is the library's own. `false`: a client wrote this system message. */
@@ -47,6 +47,17 @@ export type InvalidReply = {
    * offered none.
    */
   readonly words?: string;
+};
+
+/** A reply with tool calls in its text, as the model wrote it. */
+export type WrittenReply = {
+  /**
+   * The parts of the reply before and after the text that the message shows. One part if the reply
+   * does not contain the text.
+   */
+  readonly parts: readonly string[];
+  /** Checksum of the tool calls in the reply. */
+  readonly calls: number;
 };
 
 /** Mark of a message that a person wrote in the assistant's place. */

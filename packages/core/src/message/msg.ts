@@ -51,12 +51,15 @@ export interface ToolResult extends BlockBase {
   readonly type: 'tool_result';
   readonly toolUseId: string;
   readonly name: string;
-  readonly output: string | readonly ContentBlock[];
+  readonly output: MessageContent;
   readonly state: ToolResultState;
 }
 
 /** One part of a message: text, thinking, media, a tool call or a tool result. */
 export type ContentBlock = TextBlock | ThinkingBlock | MediaBlock | ToolUse | ToolResult;
+
+/** Content of a new message or of a tool result: a text, or blocks such as texts and images. */
+export type MessageContent = string | readonly ContentBlock[];
 
 /** Who wrote a message. A `tool` message has the results of tool calls. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
@@ -92,18 +95,12 @@ export interface MessageOptions extends MessageContext {
 /** Creates a message of any role, with a new id and the current time. */
 export function createMessage(
   role: Role,
-  content: string | readonly ContentBlock[],
+  content: MessageContent,
   options: MessageOptions = {},
 ): Msg {
-  const {
-    generateId = () => crypto.randomUUID(),
-    now = Date.now,
-    id = generateId(),
-    name,
-    metadata,
-  } = options;
+  const { generateId = () => crypto.randomUUID(), now = Date.now, name, metadata } = options;
   return {
-    id,
+    id: options.id ?? generateId(),
     role,
     ...(name !== undefined && { name }),
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
@@ -118,18 +115,12 @@ export function createMessage(
  * @example
  * await agent.call(userMessage([{ type: 'text', text: 'What is this?' }, image]));
  */
-export function userMessage(
-  content: string | readonly ContentBlock[],
-  options?: MessageOptions,
-): Msg {
+export function userMessage(content: MessageContent, options?: MessageOptions): Msg {
   return createMessage('user', content, options);
 }
 
 /** Creates a message of the assistant, for example to continue an earlier conversation. */
-export function assistantMessage(
-  content: string | readonly ContentBlock[],
-  options?: MessageOptions,
-): Msg {
+export function assistantMessage(content: MessageContent, options?: MessageOptions): Msg {
   return createMessage('assistant', content, options);
 }
 
@@ -143,10 +134,10 @@ export function systemMessage(content: string, options?: MessageOptions): Msg {
  * for each result.
  */
 export function toolMessage(
-  result: ToolResult | readonly ToolResult[],
+  results: ToolResult | readonly ToolResult[],
   options?: MessageOptions,
 ): Msg {
-  return createMessage('tool', [result].flat(), options);
+  return createMessage('tool', [results].flat(), options);
 }
 
 /** Returns the text blocks of a message, joined by a line break (AgentScope: `getTextContent`). */
@@ -157,10 +148,8 @@ export function textOf(message: Msg | readonly ContentBlock[]): string {
 
 /** Returns the text of all user messages. */
 export function userText(messages: readonly Msg[]): string {
-  return messages
-    .filter(({ role }) => role === 'user')
-    .map(textOf)
-    .join('\n\n');
+  const texts = messages.filter(({ role }) => role === 'user').map(textOf);
+  return texts.join('\n\n');
 }
 
 /** Returns the thinking blocks of a message that have a text. */
@@ -194,7 +183,7 @@ export function isResult({ role, content }: Msg): boolean {
  * Returns a tool result's output as text, with a placeholder such as `[image]` for each media
  * block.
  */
-export function outputText(output: ToolResult['output']): string {
+export function outputText(output: MessageContent): string {
   if (typeof output === 'string') return output;
   return output.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
 }

@@ -1,11 +1,11 @@
 import type { ContentBlock, ToolResult } from './msg.ts';
-import { isRecord, type JsonObject, type JsonValue } from './json.ts';
+import { isRecord, type JsonValue } from './json.ts';
 
 /**
  * Call of a tool that the provider itself runs, such as the provider's web search. A call without
  * `output` and `error` has not ended.
  */
-export interface HostedTool {
+export type HostedTool = {
   readonly id: string;
   readonly name: string;
   readonly input: JsonValue;
@@ -13,15 +13,11 @@ export interface HostedTool {
   readonly output?: JsonValue;
   /** Text of the error, if the tool failed. */
   readonly error?: string;
-}
+};
 
 /** Source that a reply cites. */
 export type Source =
-  | {
-      readonly type: 'url';
-      readonly url: string;
-      readonly title?: string;
-    }
+  | { readonly type: 'url'; readonly url: string; readonly title?: string }
   | {
       readonly type: 'document';
       readonly title: string;
@@ -29,23 +25,13 @@ export type Source =
       readonly filename?: string;
     };
 
-/** Returns metadata for a block that represents the call of a hosted tool. */
-export function hostedToolMetadata(hostedTool: HostedTool): JsonObject {
-  return { hostedTool: { ...hostedTool } };
-}
-
-/** Returns metadata for a text block that cites sources. */
-export function sourcesMetadata(sources: readonly Source[]): JsonObject {
-  return { sources: sources.map((source) => ({ ...source })) };
-}
-
 /**
  * Returns the hosted tool call that a block represents. `undefined` if the block represents none.
  */
-export function hostedToolOf({
-  providerMetadata,
-}: Pick<ContentBlock, 'providerMetadata'>): HostedTool | undefined {
-  const hosted = providerMetadata?.['hostedTool'];
+export function hostedToolOf(
+  block: Pick<ContentBlock, 'providerMetadata'>,
+): HostedTool | undefined {
+  const hosted = block.providerMetadata?.['hostedTool'];
   return isRecord(hosted) ? (hosted as unknown as HostedTool) : undefined;
 }
 
@@ -64,7 +50,7 @@ export function sourcesOf({ providerMetadata }: ContentBlock): readonly Source[]
  * Typed data that a tool shows to the user: AI SDK's `data-NAME` part. A tool sends it with
  * `emit()`.
  */
-export type DataPart<Name extends string = string, Data extends JsonValue = JsonValue> = {
+export type DataPart<Name extends string = string, Data = JsonValue> = {
   readonly type: `data-${Name}`;
   readonly data: Data;
   /** Id within the answer. A later part with the same type and id replaces this part. */

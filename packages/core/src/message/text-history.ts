@@ -3,7 +3,7 @@ import type { ContentBlock, MediaBlock, ToolUse, Msg } from './msg.ts';
 import { plainText } from './media.ts';
 import { asOwn, metadataOf } from './metadata.ts';
 import { bringsResults, oncePerGroup, resultGroups } from './tool-pairs.ts';
-import { isRecord, jsonCopy, type JsonObject } from './json.ts';
+import type { JsonObject } from './json.ts';
 import { textSum } from './text.ts';
 
 /**
@@ -66,16 +66,6 @@ function isSaid(block: ContentBlock): boolean {
   return 'source' in block || (block.type === 'text' && block.text.trim() !== '');
 }
 
-interface Written {
-  /**
-   * The parts of the model's reply before and after the text that the message shows. One
-   * part if the reply does not contain the text.
-   */
-  readonly parts: readonly string[];
-  /** Checksum of the tool calls in the reply. */
-  readonly calls: number;
-}
-
 /**
  * If a reply has tool calls in its text, this metadata stores the reply as the model wrote it.
  * `words`: the part of the text that the message shows.
@@ -96,20 +86,13 @@ export function writtenReply(
  * has changed since.
  */
 export function writtenText(message: Msg): string | undefined {
-  const written: unknown = metadataOf(message).written;
-  if (!isWritten(written) || written.calls !== sumOf(toolUsesOf(message))) return undefined;
-  return written.parts.join(textOf(message));
-}
-
-function isWritten(value: unknown): value is Written {
-  return (
-    isRecord(value) &&
-    Array.isArray(value['parts']) &&
-    value['parts'].every((part) => typeof part === 'string')
-  );
+  const { written } = metadataOf(message);
+  // Messages of clients may have any metadata.
+  const isKnown = Array.isArray(written?.parts) && written.calls === sumOf(toolUsesOf(message));
+  return isKnown ? written.parts.join(textOf(message)) : undefined;
 }
 
 /** Returns a checksum, because a copy of the calls would double the log. */
 function sumOf(calls: readonly Pick<ToolUse, 'name' | 'input'>[]): number {
-  return textSum(JSON.stringify(calls.map(({ name, input }) => [name, jsonCopy(input) ?? null])));
+  return textSum(JSON.stringify(calls.map(({ name, input }) => [name, input])));
 }

@@ -122,7 +122,9 @@ export type ModelDelta = DeltaBase &
 
 /** Run that a request or a tool call belongs to. */
 export interface RunInfo {
+  /** Id of the agent's run, which is the work on one agent call. */
   readonly runId: string;
+  /** Id of the agent's session, which is one stored conversation. */
   readonly sessionId: string;
   readonly userId?: string | undefined;
   /** Names of the nested agents, from the outermost agent to the agent of the run. */

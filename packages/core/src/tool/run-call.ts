@@ -3,7 +3,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ToolUse, Msg } from '../message/msg.ts';
 import { jsonForm, type JsonValue } from '../message/json.ts';
-import type { RunInfo } from '../model/chat-model.ts';
+import { runInfo, type RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { valueFor } from './context-token.ts';
 import {
@@ -83,23 +83,19 @@ function toolContext(
   signal: AbortSignal,
 ): ToolContext {
   const { run } = options;
-  const { sessionId, userId, runId, agentPath, toolContext: values } = run;
   return {
+    ...runInfo(run),
     signal,
     interruptSignal: run.interruptSignal,
-    sessionId,
-    userId,
-    runId,
-    agentPath,
     toolUseId: toolUse.id,
     messages: options.messages,
-    idempotencyKey: `${sessionId}:${toolUse.id}`,
+    idempotencyKey: `${run.sessionId}:${toolUse.id}`,
     decision,
     pending,
     emit: options.emit,
     forward: options.forward,
     interrupt: run.interrupt,
-    get: (token) => valueFor(token, values),
+    get: (token) => valueFor(token, run.toolContext),
     suspend(reason = '', details) {
       throw jsonForm({ suspended: String(reason), details }, tool.name);
     },

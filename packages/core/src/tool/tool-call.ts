@@ -1,7 +1,7 @@
 import type { CallState } from '../event/agent-status.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { isRecord, jsonForm, type JsonValue, type JsonObject } from '../message/json.ts';
-import type { ToolUse, ToolResult, ContentBlock, ToolResultState } from '../message/msg.ts';
+import type { ToolUse, ToolResult, ToolResultState, MessageContent } from '../message/msg.ts';
 import type { Path } from '../schema/schema.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
 import type { ToolSet } from './set/tool-set.ts';
@@ -140,7 +140,7 @@ function typeOf(value: unknown, field: string): string {
 
 export function toolResult(
   toolUse: ToolUse,
-  output: string | readonly ContentBlock[],
+  output: MessageContent,
   state: ToolResultState,
 ): ToolResult {
   return { type: 'tool_result', toolUseId: toolUse.id, name: toolUse.name, output, state };

@@ -1,10 +1,11 @@
+import type { DataPart } from '../message/provider-metadata.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ContentBlock, ToolUse, Msg } from '../message/msg.ts';
 import { isObject, type JsonObject, type JsonValue } from '../message/json.ts';
-import type { ToolSchema } from '../model/chat-model.ts';
+import type { ToolSchema, RunInfo } from '../model/chat-model.ts';
 import { toSchema } from '../schema/schema.ts';
 import type { Schema, InferInput, InferOutput, SchemaLike } from '../schema/schema.ts';
 import type { ContextToken } from './context-token.ts';
@@ -15,7 +16,7 @@ import type { ForkOptions, ToolSet } from './set/tool-set.ts';
  * report progress or ask a person. `Data`: types of the tool's data parts by name. Default: any
  * JSON.
  */
-export interface ToolContext<Data = unknown> {
+export interface ToolContext<Data = unknown> extends RunInfo {
   /** Signal that aborts when the tool call is aborted or times out. Pass it to `fetch`. */
   readonly signal: AbortSignal;
   /**
@@ -23,11 +24,6 @@ export interface ToolContext<Data = unknown> {
    * agent call waits for the tool's end. Absent for tools that run on a page.
    */
   readonly interruptSignal?: AbortSignal;
-  /** Id of the agent's session, which is one stored conversation. */
-  readonly sessionId: string;
-  readonly userId?: string | undefined;
-  /** Id of the agent's run, which is the work on one agent call. */
-  readonly runId: string;
   readonly toolUseId: string;
   /** Messages of the conversation, as the model received them. */
   readonly messages: readonly Msg[];
@@ -39,8 +35,6 @@ export interface ToolContext<Data = unknown> {
    * A data part, such as `{ type: 'data-chart', data }`, becomes AI SDK's part of this type.
    */
   emit(progress: Progress<Data>): void;
-  /** Names of the agents, from the outermost agent to the agent that made this tool call. */
-  readonly agentPath: readonly string[];
   /** Adds events of another agent to this run's stream. Readers get these events; hooks do not. */
   forward(events: readonly AgentEvent[]): void;
   /**
@@ -347,12 +341,7 @@ export type ToolsOf<G extends GivenTools> = G extends readonly (infer T extends 
 
 /** Data part with one of the declared names: AI SDK's `data-NAME` part. */
 type DeclaredPart<Data> = {
-  readonly [Name in keyof Data & string]: {
-    readonly type: `data-${Name}`;
-    readonly data: Data[Name];
-    readonly id?: string;
-    readonly transient?: boolean;
-  };
+  readonly [Name in keyof Data & string]: DataPart<Name, Data[Name]>;
 }[keyof Data & string];
 
 /** What a tool may emit. If it declares its data parts, an object has to be one of them. */

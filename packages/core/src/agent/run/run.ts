@@ -123,6 +123,7 @@ export class Run extends Haltable implements RunContext {
       context: this,
       onError: options.onHookError,
       waits: this.waits,
+      misuse: {},
     });
     this.steps = stepsOf(this);
     this.setSystemPrompt(this.agentPrompt);

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { sourcesMetadata, type HostedTool, type Source } from '../../message/provider-metadata.ts';
+import type { HostedTool, Source } from '../../message/provider-metadata.ts';
 import { isWholeObject, type JsonObject } from '../../message/json.ts';
 import { toBase64 } from '../../message/media.ts';
 import type { AiSdkPart, AiSdkPartOf } from './ai-sdk-part.ts';
@@ -133,7 +133,7 @@ export class AiSdkDecoder {
 
   #showSources(): void {
     if (!this.#sources.length) return;
-    const shown = { delta: '', providerMetadata: sourcesMetadata(this.#sources) };
+    const shown = { delta: '', providerMetadata: { sources: this.#sources } };
     if (this.#lastText === undefined)
       this.#sink.push({ type: 'thinking', id: 'sources', ...shown });
     else this.#sink.push({ type: 'text', id: this.#lastText, ...shown });

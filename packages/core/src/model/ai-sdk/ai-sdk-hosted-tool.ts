@@ -1,6 +1,5 @@
 import type { ContentBlock, Msg } from '../../message/msg.ts';
-import { hasEnded, hostedToolMetadata, hostedToolOf } from '../../message/provider-metadata.ts';
-import type { HostedTool } from '../../message/provider-metadata.ts';
+import { hasEnded, hostedToolOf, type HostedTool } from '../../message/provider-metadata.ts';
 import { isRecord, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { AiSdkPartOf } from './ai-sdk-part.ts';
 
@@ -56,7 +55,7 @@ export class AiSdkHostedTool {
     const aiSdkTool = Object.fromEntries(
       Object.entries(this.#sentBack).filter(([, value]) => value !== undefined),
     ) as JsonObject;
-    return { ...hostedToolMetadata(this.#tool), aiSdkTool };
+    return { hostedTool: this.#tool, aiSdkTool };
   }
 }
 

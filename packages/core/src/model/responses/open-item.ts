@@ -1,4 +1,3 @@
-import { hostedToolMetadata, sourcesMetadata } from '../../message/provider-metadata.ts';
 import type { HostedTool, Source } from '../../message/provider-metadata.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
@@ -166,7 +165,7 @@ export class OpenItem {
       if (!part.text) continue;
       const cited = content?.[part.index]?.annotations;
       const sources = toSources(cited?.length ? cited : part.annotations);
-      const providerMetadata = { ...responses, ...(sources.length && sourcesMetadata(sources)) };
+      const providerMetadata = { ...responses, ...(sources.length && { sources }) };
       this.#emit({ type: 'text', id: part.id, delta: '', providerMetadata });
     }
   }
@@ -208,7 +207,7 @@ export class OpenItem {
   /** Shows a built-in tool, as a block without text. */
   #showTool(tool: HostedTool | undefined, kept: JsonObject): void {
     if (!tool) return;
-    const providerMetadata = { ...kept, ...hostedToolMetadata(tool) };
+    const providerMetadata = { ...kept, hostedTool: tool };
     this.#emit({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata });
   }
 

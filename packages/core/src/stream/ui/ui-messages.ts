@@ -14,7 +14,6 @@ import {
   dataPartKey,
   dataPartsOf,
   hasEnded,
-  hostedToolMetadata,
   hostedToolOf,
 } from '../../message/provider-metadata.ts';
 import type { HostedTool } from '../../message/provider-metadata.ts';
@@ -29,9 +28,8 @@ import {
   shownOutput,
   sourceChunks,
   toFilePart,
-  type ShownOutput,
-  type UiFile,
 } from './ui-parts.ts';
+import type { ShownOutput, UiFile } from './ui-parts.ts';
 import type { UiSource } from './ui-chunk.ts';
 
 /** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
@@ -121,7 +119,7 @@ export function toUiMessages(
 function withoutOpenTool(block: ContentBlock): ContentBlock {
   const hosted = hostedToolOf(block);
   if (!hosted || hasEnded(hosted)) return block;
-  return { ...block, providerMetadata: hostedToolMetadata({ ...hosted, error: interruptedText }) };
+  return { ...block, providerMetadata: { hostedTool: { ...hosted, error: interruptedText } } };
 }
 
 /** Returns whether a UI message takes further replies. Each message of an operator stays alone. */

@@ -1,6 +1,6 @@
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
 import { outputText } from '../../message/msg.ts';
-import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../../message/msg.ts';
+import type { MediaBlock, ToolResult, Msg, MessageContent } from '../../message/msg.ts';
 import { hasEnded, sourcesOf, type HostedTool } from '../../message/provider-metadata.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { isMedia, toUrl } from '../../message/media.ts';
@@ -26,7 +26,7 @@ export function toFilePart({ type, source, name }: MediaBlock): UiFile {
 }
 
 /** Returns a file for each medium in a reply or in the output of a tool. */
-export function filesIn(content: string | readonly ContentBlock[]): readonly UiFile[] {
+export function filesIn(content: MessageContent): readonly UiFile[] {
   return typeof content === 'string' ? [] : content.filter(isMedia).map(toFilePart);
 }
 

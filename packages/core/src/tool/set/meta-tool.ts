@@ -1,6 +1,6 @@
 import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import { isRecord, type JsonObject } from '../../message/json.ts';
-import type { Validation } from '../../schema/schema.ts';
+import { objectInput, type Validation } from '../../schema/schema.ts';
 import { tool, type Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';
 import type { ToolGroup, Toolkit } from './toolkit.ts';
@@ -80,23 +80,11 @@ function toLine({ name, description }: ToolGroup): string {
 
 function parametersFor(groups: readonly ToolGroup[]): JsonObject {
   const names = groups.map(({ name }) => name);
-  return {
-    type: 'object',
-    properties: {
-      // JSON Schema does not allow an empty enum.
-      groups: {
-        type: 'array',
-        items: { type: 'string', ...(names.length && { enum: names }) },
-        description: 'The groups to switch on.',
-      },
-      exactly: {
-        type: 'boolean',
-        description: 'Whether to switch all other groups off. Default false.',
-      },
-    },
-    required: ['groups'],
-    additionalProperties: false,
-  };
+  // JSON Schema does not allow an empty enum.
+  const items = { type: 'string', ...(names.length && { enum: names }) };
+  const groupNames = { type: 'array', items, description: 'The groups to switch on.' };
+  const description = 'Whether to switch all other groups off. Default false.';
+  return objectInput({ groups: groupNames, exactly: { type: 'boolean', description } }, ['groups']);
 }
 
 function validate(value: unknown, known: readonly ToolGroup[]): Validation<MetaInput> {

@@ -4,6 +4,7 @@ import {
   invalidInput,
   checkFields,
   checkOptions,
+  type AgentErrorCode,
 } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
@@ -117,7 +118,8 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     const { name, description, active = true } = options;
     if (!name.trim()) throw misconfigured('A tool group needs a name.');
     if (this.#groups.has(name)) throw misconfigured(`Two tool groups are named "${name}".`);
-    this.#setGroups([{ name, description, active }]);
+    this.#groups.set(name, { name, description, active });
+    this.#schemas = undefined;
   }
 
   /** Returns all groups in the order they were created. */
@@ -135,17 +137,11 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
    */
   updateGroups(names: readonly string[], active: boolean): void {
     checkFields('updateGroups()', { active }, 'active:boolean', 'INVALID_INPUT');
-    this.#checkGroups(names);
-    this.#setGroups(
-      this.groups().map((group) => (names.includes(group.name) ? { ...group, active } : group)),
-    );
+    this.#activate(names, (group) => (names.includes(group.name) ? active : group.active));
   }
 
   setActiveGroups(names: readonly string[]): void {
-    this.#checkGroups(names);
-    this.#setGroups(
-      this.groups().map((group) => ({ ...group, active: names.includes(group.name) })),
-    );
+    this.#activate(names, ({ name }) => names.includes(name));
   }
 
   /**
@@ -165,12 +161,8 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
 
   fork(options: ForkOptions = {}): Toolkit {
     const { context } = this;
-    return new Toolkit(this.#tools.values(), {
-      ...this.#options,
-      ...options,
-      groups: this.groups(),
-      context,
-    });
+    const all = { ...this.#options, ...options, groups: this.groups(), context };
+    return new Toolkit(this.#tools.values(), all);
   }
 
   #get(name: string): Tool {
@@ -184,8 +176,10 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     this.#schemas = undefined;
   }
 
-  #setGroups(groups: readonly ToolGroup[]): void {
-    for (const group of groups) this.#groups.set(group.name, group);
+  #activate(names: readonly string[], isActive: (group: ToolGroup) => boolean): void {
+    this.#checkGroups(names);
+    for (const group of this.groups())
+      this.#groups.set(group.name, { ...group, active: isActive(group) });
     this.#schemas = undefined;
   }
 
@@ -193,10 +187,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     return !groups.length || groups.some((name) => this.#groups.get(name)?.active);
   }
 
-  #checkGroups(
-    names: readonly string[],
-    code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT',
-  ): void {
+  #checkGroups(names: readonly string[], code: AgentErrorCode = 'INVALID_INPUT'): void {
     checkFields('The tool groups', { names }, 'names:names', code);
     const unknown = names.find((name) => !this.#groups.has(name));
     if (unknown === undefined) return;
