@@ -20,12 +20,18 @@ export { moveSession, type MoveOptions } from './memory/move/move-session.ts';
 export type { OwnerChange, SessionCopy, SessionPlace } from './memory/move/session-place.ts';
 export { endpointHere, endpointPlace } from './memory/move/endpoint-place.ts';
 export type { EndpointPlaceOptions } from './memory/move/endpoint-place.ts';
-export { placeWith, storePlace, type StorePlaceOptions } from './memory/move/store-place.ts';
+export {
+  copyOfSession,
+  messagesOf,
+  placeWith,
+  storePlace,
+  viewOf,
+  type StorePlaceOptions,
+} from './memory/move/store-place.ts';
 export { checkHere, type SessionOwner } from './memory/log/stored-head.ts';
 export { isCutOff, messagesBefore, resumptionOf } from './memory/log/resumption.ts';
 export type { LogEnd, Resumption } from './memory/log/resumption.ts';
 export type { SessionView } from './memory/log/session-view.ts';
-export { copyOfSession, messagesOf, viewOf } from './memory/move/session-rules.ts';
 export { EchoSigner } from './memory/branch/session-echo.ts';
 export { digest } from './memory/branch/digest.ts';
 export type { RunEnd } from './memory/memory.ts';

@@ -308,18 +308,15 @@ export class SessionMemory implements Memory {
   async #flush(takesOver = false): Promise<void> {
     if (!this.#view && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
-    await this.#log.flush(this.#context(), takesOver);
-    this.#values.written();
-  }
-
-  #context(): FlushContext {
-    return {
+    const context: FlushContext = {
+      view: () => this.#view,
       onReread: (records) => {
         this.#show(records);
         this.#noteState();
       },
-      view: () => this.#view,
     };
+    await this.#log.flush(context, takesOver);
+    this.#values.written();
   }
 
   /**

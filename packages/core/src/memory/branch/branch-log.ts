@@ -1,9 +1,14 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { BatchCache } from './batch-cache.ts';
 import { containsTip, nameOf, coveredRefs, type Branch } from './branch.ts';
-import { mergeTurns } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts } from './branch-reader.ts';
-import { isOverruled, judge, type Fork, type Verdict, retryStale } from './echo-judge.ts';
+import {
+  isOverruled,
+  compareEcho,
+  type Fork,
+  type Comparison,
+  retryStale,
+} from './compare-echo.ts';
 import type { EchoMemoryOptions } from './echo-memory.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
@@ -11,7 +16,7 @@ import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import { checkHere, nextHead, type SessionOwner } from '../log/stored-head.ts';
-import { makeTurn } from './turn-write.ts';
+import { makeTurn, mergeTurns } from './turn-write.ts';
 import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
 
 /** Options of an `EchoMemory` with their defaults, except for those of a session without echoes. */
@@ -167,10 +172,7 @@ export class BranchLog implements Log {
     const { yours, theirs }: Fork = this.#refusal?.fork ?? { yours: this.#branch };
     this.#left = this.#left.filter(([id]) => !yours?.names.has(id) && !theirs?.names.has(id));
     for (const branch of [yours, theirs]) this.#reportDamage(branch);
-    const choose = async (
-      chosen: Branch | undefined,
-      other: Branch | undefined,
-    ): Promise<(Branch & { readonly echo: string }) | undefined> => {
+    const choose = async (chosen?: Branch, other?: Branch) => {
       if (!chosen) return undefined;
       const over = [...(other ? [other.tip] : []), ...this.#over].slice(0, maxListed);
       const echo = await this.#sign({ at: this.#options.now(), base: chosen.tip }, over);
@@ -199,11 +201,11 @@ export class BranchLog implements Log {
 
   async #begin(): Promise<void> {
     if (this.#options.withoutEcho === 'start') return this.#continue(undefined, undefined);
-    const verdict = await retryStale(this.#options, async () => {
+    const comparison = await retryStale(this.#options, async () => {
       const { text, branch } = await this.#reader.head();
       return branch?.missing ? { type: 'stale' } : { type: 'go', branch, seen: text, isOwn: false };
     });
-    return this.#applyVerdict(verdict, this.#options.now());
+    return this.#applyComparison(comparison, this.#options.now());
   }
 
   async #continueFromEcho(echo: Echo): Promise<void> {
@@ -214,41 +216,34 @@ export class BranchLog implements Log {
       .filter(([, at]) => now() - at < leftTimes * staleMs)
       .slice(0, maxListed);
     const [left, over] = [this.#left, this.#over];
-    const decide = (): Promise<Verdict> =>
-      judge(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs });
-    return this.#applyVerdict(await retryStale(this.#options, decide), echo.at);
+    const decide = (): Promise<Comparison> =>
+      compareEcho(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs });
+    return this.#applyComparison(await retryStale(this.#options, decide), echo.at);
   }
 
-  async #applyVerdict(verdict: Verdict, at: number): Promise<void> {
-    if (verdict.type === 'go') {
-      this.#reportDamage(verdict.branch);
-      return this.#continue(verdict.branch, verdict.seen, verdict.isOwn ? at : undefined);
+  async #applyComparison(comparison: Comparison, at: number): Promise<void> {
+    if (comparison.type === 'go') {
+      this.#reportDamage(comparison.branch);
+      return this.#continue(comparison.branch, comparison.seen, comparison.isOwn ? at : undefined);
+    }
+    if (comparison.type === 'fork') {
+      const message = 'The session was continued elsewhere from an earlier state';
+      const error = new AgentError('SESSION_CONFLICT', message);
+      this.#refusal = { error, fork: comparison.fork, until: Infinity };
+      throw error;
     }
     const { now, staleMs } = this.#options;
-    if (verdict.type === 'stale') {
-      const retryAfterMs = Math.min(Math.max(at + staleMs - now(), 1000), 10_000);
-      const message = 'The store still shows an older state of the session; try again';
-      throw this.#refuse('SESSION_STALE', message, {}, { retryAfterMs });
-    }
-    const message = 'The session was continued elsewhere from an earlier state';
-    throw this.#refuse('SESSION_CONFLICT', message, verdict.fork);
+    const retryAfterMs = Math.min(Math.max(at + staleMs - now(), 1000), 10_000);
+    const message = 'The store still shows an older state of the session; try again';
+    const details = { retryAfterMs };
+    const error = new AgentError('SESSION_STALE', message, { retryable: true, details });
+    this.#refusal = { error, fork: {}, until: now() + retryAfterMs };
+    throw error;
   }
 
   /** Reports the damaged batches of a branch. */
   #reportDamage(branch: Branch | undefined): void {
     for (const { error } of branch?.unread ?? []) this.#reader.report(error);
-  }
-
-  #refuse(
-    code: 'SESSION_STALE' | 'SESSION_CONFLICT',
-    message: string,
-    fork: Fork,
-    details?: { readonly retryAfterMs: number },
-  ): AgentError {
-    const error = new AgentError(code, message, { retryable: code === 'SESSION_STALE', details });
-    const until = details ? this.#options.now() + details.retryAfterMs : Infinity;
-    this.#refusal = { error, fork, until };
-    return error;
   }
 
   /** Continues from `branch`. `at`: time of the echo to sign. Default: now. */

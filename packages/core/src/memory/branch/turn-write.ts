@@ -1,11 +1,13 @@
+import type { LogRecord } from '../log/log-record.ts';
+import { levelWidth } from '../log/log-write.ts';
 import { seal } from '../log/seal.ts';
 import { makeRef } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
-import { formatVersion, type Batch } from '../log/stored-batch.ts';
-import { takeOver, type Head } from '../log/stored-head.ts';
+import type { LogFold } from '../log/session-view.ts';
+import { formatVersion, inOrder, type Batch } from '../log/stored-batch.ts';
+import { fullLevels, takeOver, type Head } from '../log/stored-head.ts';
 import type { Entry } from '../store/key-value-store.ts';
-import { makeBranch, type Branch } from './branch.ts';
-import type { Merged } from './branch-merge.ts';
+import { coveredRefs, makeBranch, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
 
 /** The write of one turn, and the branch after it. */
@@ -53,4 +55,75 @@ export async function makeTurn(
     head: [key, seal(head, key).text],
     branch: makeBranch(head, { batches, unread: before?.unread ?? [] }),
   };
+}
+
+/** Copies of earlier turns for the next batch, so that a reader needs fewer keys. */
+interface Merged {
+  /**
+   * The records of the earlier turns, then the pending records. In a snapshot, all these records
+   * are compacted.
+   */
+  readonly records: readonly LogRecord[];
+  /** Names of the batches whose records are copied. */
+  readonly replaces: readonly string[];
+  /** Names of batches that the copied batches named and that are not copied. */
+  readonly index: readonly string[];
+}
+
+/** Maximum number of characters of earlier turns in one batch. Longer turns are not copied. */
+const maxMerged = 1_000_000;
+
+/**
+ * Returns the records of the turn that is being written. If levels of the head are full (see
+ * `fullLevels`), copies of earlier turns come first: of the turns in these levels, or of all turns.
+ * Copies nothing if the turns are too long, or if a batch can't be read.
+ */
+export function mergeTurns(
+  before: Branch | undefined,
+  pending: readonly LogRecord[],
+  compactAfter: number,
+  view: LogFold | undefined,
+): Merged {
+  const index = before ? fullLevels(before.head.refs, mergeWidth(compactAfter)) : [];
+  const plain: Merged = { records: pending, replaces: [], index };
+  if (!before || index.length === 0 || before.unread.length > 0) return plain;
+  if (view && isLong(before, compactAfter))
+    return { records: view.records(), replaces: coveredRefs(before), index: [] };
+  // Includes every batch from the first one on, because writers without echoes may have added
+  // batches in between.
+  const [first = ''] = index.toSorted();
+  const part = new Map([...before.batches].filter(([ref]) => ref >= first));
+  const flushes = inOrder(part).map((ref) => part.get(ref)?.records ?? []);
+  if (isLongerThan(flushes, maxMerged)) return plain;
+  const named = [...part.values()].flatMap((batch) => batch.index ?? []);
+  return {
+    records: [...flushes.flat(), ...pending],
+    replaces: coveredRefs({ batches: part, unread: [] }),
+    index: named.filter((ref) => !part.has(ref)),
+  };
+}
+
+/** Returns the number of batches in a full level. A full level is merged. */
+function mergeWidth(compactAfter: number): number {
+  return Math.min(levelWidth, compactAfter || 1);
+}
+
+/**
+ * Returns whether to write a snapshot, which is a copy of the whole log. A snapshot deletes
+ * nothing, so it waits until the log has doubled. All snapshots together are then no longer than
+ * the log.
+ */
+function isLong({ batches, names }: Branch, compactAfter: number): boolean {
+  const [oldest = ''] = [...batches.keys()].toSorted();
+  const together = batches.get(oldest)?.replaces?.length ?? 0;
+  return names.size - together >= Math.max(compactAfter, together);
+}
+
+/** Measures one flush at a time, because the text of all flushes may not fit in memory. */
+function isLongerThan(flushes: readonly (readonly LogRecord[])[], limit: number): boolean {
+  let characters = 0;
+  return flushes.some((records) => {
+    characters += JSON.stringify(records).length;
+    return characters > limit;
+  });
 }

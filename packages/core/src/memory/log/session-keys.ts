@@ -15,17 +15,20 @@ const refPattern = /^\d{8}[-.][\w-]+(?:=\w+)?(?:~\d+)?$/;
 export class SessionKeys {
   readonly prefix: string;
   readonly head: string;
+  /** Start of the keys of all batches, without the batches of turns. */
+  readonly batches: string;
 
   constructor(sessionId: string) {
     const id = encodeForKey(sessionId, 'session id', maxEncodedId);
     this.prefix = `${keyPrefix.session}${id}:`;
     this.head = `${this.prefix}head`;
+    this.batches = `${this.prefix}r:`;
   }
 
   /** Returns the keys of a batch's values, the first one first. */
   batch(ref: string): readonly string[] {
     const turnId = turnOf(ref);
-    const first = turnId === undefined ? `${this.prefix}r:${ref}` : this.turn(turnId);
+    const first = turnId === undefined ? `${this.batches}${ref}` : this.turn(turnId);
     return valueKeys(first, Number(ref.split('~')[1] ?? 1));
   }
 
@@ -42,12 +45,9 @@ export class SessionKeys {
     return `${this.prefix}t:${turnId}`;
   }
 
-  /** Returns the refs of the batches among these keys, without the batches of turns. */
+  /** Returns the names of the batches whose first keys these are. Ignores other keys. */
   refs(keys: readonly string[]): readonly string[] {
-    const start = `${this.prefix}r:`;
-    return keys
-      .flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : []))
-      .filter((ref) => refPattern.test(ref));
+    return keys.map((key) => key.slice(this.batches.length)).filter((ref) => refPattern.test(ref));
   }
 }
 

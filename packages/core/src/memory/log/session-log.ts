@@ -8,7 +8,7 @@ import { makeWrite } from './log-write.ts';
 import { newestSnapshot, SessionStore } from './session-store.ts';
 import { RestartableReads } from './restartable-reads.ts';
 import type { LogFold } from './session-view.ts';
-import { flushesOf, inOrder, replacedBy, type Batch, type UnreadBatch } from './stored-batch.ts';
+import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
 import { checkHere, rejoin, type Head, type SessionOwner } from './stored-head.ts';
 import { UnsureWrites } from './unsure-writes.ts';
 
@@ -209,14 +209,7 @@ export class SessionLog {
       });
   }
 
-  async #read(): Promise<{
-    readonly text: string | undefined;
-    readonly head: Head | undefined;
-    readonly known: ReadonlyMap<string, Batch>;
-    readonly batches: Map<string, Batch>;
-    readonly unread: readonly UnreadBatch[];
-    readonly wantsSnapshot: boolean;
-  }> {
+  async #read() {
     for (let attempt = 1; ; attempt++) {
       const store = this.#store;
       const text = await store.head();

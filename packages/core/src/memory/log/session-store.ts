@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore } from '../store/key-value-store.ts';
 import { splitValue } from '../store/split-value.ts';
 import { seal } from './seal.ts';
-import { makeRef, SessionKeys, suffixOf, versionOf } from './session-keys.ts';
+import { SessionKeys, suffixOf, versionOf } from './session-keys.ts';
 import {
   formatVersion,
   isOtherFormat,
@@ -233,24 +233,22 @@ export class SessionStore {
 
   /** Returns the refs of the batches in the store's key list, in order. */
   async #listedRefs(): Promise<readonly string[]> {
-    return this.keys.refs(await this.values.keys(this.keys.prefix)).toSorted();
+    return this.keys.refs(await this.values.keys(this.keys.batches));
   }
 
   #parse(ref: string, values: readonly string[] | undefined): Batch | UnreadBatch {
     const [key = ''] = this.keys.batch(ref);
-    if (!values) return { ref, error: notFound(key, { retryable: true, details: { key, ref } }) };
+    if (!values) return { ref, error: notFound(key, { retryable: true, details: { key } }) };
     try {
       return parseBatch(this.keys, ref, values);
-    } catch (thrown) {
-      const { message, cause, details } = AgentError.from(thrown);
-      const about = { cause, details: { ...details, ref } };
-      return { ref, error: new AgentError('STORAGE_FAILED', message, about) };
+    } catch (error) {
+      return { ref, error: AgentError.from(error) };
     }
   }
 
   /**
    * Returns a head for the batches in the store, or `undefined` if there are none. The head also
-   * names batches that are missing before or between the others, so that readers report them.
+   * names a batch that is missing before another one, so that readers report it.
    * Batches that are missing at the end can't be detected, because they may never have been
    * written. If the last version has several batches, all but one belong to failed writes. The
    * function then returns `undefined`, or with `guesses` a head of all batches.
@@ -264,7 +262,11 @@ export class SessionStore {
     if (tips.length > 1 && !guesses) return undefined;
     const batches = new Map<string, Batch>();
     const unread = await this.#findBatches(tips, batches, []);
-    const found = [...batches.keys(), ...unread.map(({ ref }) => ref)].toSorted();
+    const found = new Set([...batches.keys(), ...unread.map(({ ref }) => ref)]);
+    for (const { prev, replaces } of batches.values()) {
+      // A snapshot replaces all earlier batches. The hash of a turn is no name.
+      if (!replaces && prev.includes('=')) found.add(prev);
+    }
     return {
       v: formatVersion,
       version,
@@ -272,7 +274,7 @@ export class SessionStore {
       // The same batches always give the same id of the log.
       chain: last,
       hash: last,
-      refs: [[...found, ...missingRefs(found, batches)].toSorted()],
+      refs: [[...found].toSorted()],
       createdAt: 0,
       updatedAt: 0,
       owner: batches.get(last)?.owner,
@@ -302,36 +304,4 @@ function unexpired(
 ): readonly UnreadBatch[] {
   const [oldest = ''] = [...found.keys()].toSorted();
   return unread.filter(({ ref, error }) => !error.retryable || ref >= oldest);
-}
-
-/**
- * Returns the names of missing batches, which leave gaps between the versions of the other batches.
- * If the names in a gap are unknown, one new name represents them all.
- */
-function missingRefs(
-  refs: readonly string[],
-  batches: ReadonlyMap<string, Batch>,
-): readonly string[] {
-  return refs.flatMap((ref, at) => {
-    const batch = batches.get(ref);
-    const before = refs[at - 1];
-    // A snapshot replaces all earlier batches, and an unreadable batch may be a snapshot.
-    if (before === undefined && (!batch || batch.replaces)) return [];
-    return refsBetween(before === undefined ? 0 : versionOf(before), versionOf(ref), batch);
-  });
-}
-
-function refsBetween(
-  before: number,
-  version: number,
-  behind: Batch | undefined,
-): readonly string[] {
-  if (version - before <= 1) return [];
-  const prev = behind?.prev ?? '';
-  // The hash of a turn is no name.
-  const isNamed = prev.includes('=') && versionOf(prev) === version - 1;
-  const named = isNamed ? [prev] : [];
-  const last = version - 1 - named.length;
-  const missing = makeRef(before + 1, `to-${makeRef(last, 'gone')}`);
-  return last > before ? [missing, ...named] : named;
 }

@@ -162,11 +162,6 @@ export class LogFold implements SessionView {
         if (!/suspended|error/.test(record.reason) && !this.calls.size) this.openRun = undefined;
         if (/interrupted|aborted/.test(record.reason)) this.stoppedRun = record.runId || undefined;
         break;
-      case 'call-started':
-      case 'decision':
-      case 'suspended':
-        takeNote(this.calls, record);
-        break;
       case 'summary':
         this.summary = record.count > 0 ? record : undefined;
         break;
@@ -178,6 +173,9 @@ export class LogFold implements SessionView {
           if (value === null) delete this.state[key];
           else this.state[key] = value;
         }
+        break;
+      default:
+        takeNote(this.calls, record);
     }
   }
 

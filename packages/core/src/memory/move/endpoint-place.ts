@@ -1,6 +1,5 @@
 import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { AgentErrorCode } from '../../error/agent-error.ts';
-import type { JsonObject } from '../../message/json.ts';
 import type { SessionCopy, SessionPlace } from './session-place.ts';
 
 /** How to send requests to an `endpointPlace()`: headers, credentials and `fetch`. */
@@ -34,10 +33,20 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
   const pathOf = (sessionId: string): string => `${name}/${encodeURIComponent(sessionId)}`;
   // An endpoint with KV says with an echo which state this place has seen.
   const echoes = new Map<string, string>();
+  const { headers, credentials, fetch: send = fetch } = options;
+  /** Rejects with the error of the endpoint. */
   const ask = async (url: string, init: RequestInit): Promise<Response> => {
     const echo = echoes.get(url);
-    const headers = echo === undefined ? {} : { [echoHeader]: echo };
-    const response = await request(options, url, { ...init, headers });
+    const response = await send(url, {
+      ...init,
+      headers: {
+        'content-type': 'application/json',
+        ...(typeof headers === 'function' ? headers() : headers),
+        ...(echo !== undefined && { [echoHeader]: echo }),
+      },
+      ...(credentials && { credentials }),
+    });
+    if (!response.ok) throw await errorIn(response, url);
     const next = response.headers.get(echoHeader);
     if (next !== null) echoes.set(url, next);
     return response;
@@ -70,22 +79,6 @@ function renamed<T extends { readonly owner: string }>(
   return record?.owner === from ? { ...record, owner: to } : record;
 }
 
-/** Sends a request. Rejects with the error of the endpoint, or with `SESSION_STALE` without one. */
-async function request(
-  { headers, credentials, fetch: send = fetch }: EndpointPlaceOptions,
-  url: string,
-  init: RequestInit,
-): Promise<Response> {
-  const given = typeof headers === 'function' ? headers() : headers;
-  const response = await send(url, {
-    ...init,
-    headers: { 'content-type': 'application/json', ...given, ...init.headers },
-    ...(credentials && { credentials }),
-  });
-  if (response.ok) return response;
-  throw await errorIn(response, url);
-}
-
 interface ErrorBody {
   readonly code: AgentErrorCode;
   readonly message: string;
@@ -96,7 +89,6 @@ async function errorIn(response: Response, url: string): Promise<AgentError> {
   const body = (await response.json().catch(() => ({}))) as { readonly error?: ErrorBody };
   const { error } = body;
   if (!error?.code) return new AgentError('INTERNAL', `${url} answered with ${response.status}.`);
-  const details: JsonObject | undefined =
-    error.movedTo === undefined ? undefined : { movedTo: error.movedTo };
-  return new AgentError(error.code, error.message, { details });
+  const { code, message, movedTo } = error;
+  return new AgentError(code, message, movedTo === undefined ? {} : { details: { movedTo } });
 }

@@ -1,5 +1,5 @@
 import { checkOptions } from '../../error/agent-error.ts';
-import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
+import type { Entry, KeyValueStore, StoreFeatures } from './key-value-store.ts';
 
 /** Keeps sessions in this process, for tests and demos. The values live as long as the object. */
 export class MemoryStore implements KeyValueStore {
@@ -21,19 +21,15 @@ export class MemoryStore implements KeyValueStore {
   }
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const found = new Map<string, string>();
-    for (const key of keys) {
-      const value = this.#values.get(key);
-      if (value !== undefined) found.set(key, value);
-    }
-    return found;
+    const entries = keys.map((key) => [key, this.#values.get(key)] as const);
+    return new Map(entries.filter((entry): entry is Entry => entry[1] !== undefined));
   }
 
   async set(key: string, value: string): Promise<void> {
     this.#values.set(key, value);
   }
 
-  async setMany(entries: readonly (readonly [key: string, value: string])[]): Promise<void> {
+  async setMany(entries: readonly Entry[]): Promise<void> {
     for (const [key, value] of entries) this.#values.set(key, value);
   }
 

@@ -1,6 +1,6 @@
 import type { Driver } from 'unstorage';
 import { AgentError, messageOf, checkFields, checkOptions } from '../../error/agent-error.ts';
-import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
+import type { Entry, KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import { textSum } from '../../message/text.ts';
 
 /** What a driver of `unstorage` guarantees. */
@@ -46,8 +46,13 @@ class UnstorageStore implements KeyValueStore {
     const { singleProcess = false, maxValueBytes = Number.MAX_SAFE_INTEGER } = options;
     this.#driver = driver;
     this.features = { atomic: false, compareAndSet: singleProcess, maxValueBytes };
-    if (singleProcess)
-      this.compareAndSet = (key, expected, value) => this.#replace(key, expected, value);
+    if (!singleProcess) return;
+    this.compareAndSet = (key, expected, value) =>
+      this.#alone(key, async () => {
+        if ((await this.#read(key)) !== expected) return false;
+        await this.#write(key, value);
+        return true;
+      });
   }
 
   get(key: string): Promise<string | undefined> {
@@ -55,20 +60,15 @@ class UnstorageStore implements KeyValueStore {
   }
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const values = await Promise.all(keys.map((key) => this.get(key)));
-    return new Map(
-      keys.flatMap((key, index) => {
-        const value = values[index];
-        return value === undefined ? [] : [[key, value] as const];
-      }),
-    );
+    const entries = await Promise.all(keys.map(async (key) => [key, await this.get(key)] as const));
+    return new Map(entries.filter((entry): entry is Entry => entry[1] !== undefined));
   }
 
   set(key: string, value: string): Promise<void> {
     return this.#alone(key, () => this.#write(key, value));
   }
 
-  async setMany(entries: readonly (readonly [key: string, value: string])[]): Promise<void> {
+  async setMany(entries: readonly Entry[]): Promise<void> {
     for (const [key, value] of entries) await this.set(key, value);
   }
 
@@ -89,21 +89,12 @@ class UnstorageStore implements KeyValueStore {
       .toSorted();
   }
 
-  /** Writes the value if the current one is `expected`. Returns whether it did. */
-  #replace(key: string, expected: string | undefined, value: string): Promise<boolean> {
-    return this.#alone(key, async () => {
-      if ((await this.#read(key)) !== expected) return false;
-      await this.#write(key, value);
-      return true;
-    });
-  }
-
   async #read(key: string): Promise<string | undefined> {
-    const text = await this.#item(toDriverKey(key));
+    const text: unknown = await this.#driver.getItem(toDriverKey(key), {});
     const value = unframe(text);
     if (value !== undefined || text == null) return value;
     // The process died while it overwrote the value. The copy was written before.
-    const copy = unframe(await this.#item(copyOf(key)));
+    const copy = unframe(await this.#driver.getItem(copyOf(key), {}));
     if (copy !== undefined) return copy;
     const isFirst = !(await this.#driver.hasItem(copyOf(key), {}));
     // The first value of the key was cut off, so nobody was told that it is stored.
@@ -118,17 +109,14 @@ class UnstorageStore implements KeyValueStore {
     await this.#driver.setItem!(toDriverKey(key), text, {});
   }
 
-  async #item(driverKey: string): Promise<unknown> {
-    return this.#driver.getItem(driverKey, {});
-  }
-
   /** Runs the operations on a key one after the other. */
   #alone<T>(key: string, operation: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const result = before.then(() => this.#do(operation));
-    const settled = result.then(ignore, ignore).then(() => {
+    const end = (): void => {
       if (this.#last.get(key) === settled) this.#last.delete(key);
-    });
+    };
+    const settled: Promise<void> = result.then(end, end);
     this.#last.set(key, settled);
     return result;
   }
@@ -154,8 +142,6 @@ function isFull(error: unknown): boolean {
   const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
   return code === 'ENOSPC' || code === 'EDQUOT' || name === 'QuotaExceededError';
 }
-
-function ignore(): void {}
 
 /**
  * Returns a value with a checksum. With it, the value is not JSON either, so that no driver parses

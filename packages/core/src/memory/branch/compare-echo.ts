@@ -18,7 +18,7 @@ export interface Fork {
  * Decision on how to continue, after a comparison of the client's echo with the store. `stale`: the
  * store shows a state that is too old. `fork`: the echo and the head are on different branches.
  */
-export type Verdict =
+export type Comparison =
   /**
    * Continue from `branch`. `seen`: text of the stored head. `isOwn`: whether the branch comes from
    * the client's echo and not from the stored head.
@@ -33,7 +33,7 @@ export type Verdict =
   | { readonly type: 'fork'; readonly fork: Fork; readonly mayBeStale: boolean };
 
 /** The content of the client's echo, and facts about its turns. */
-export interface Case extends Pick<Echo, 'at' | 'base' | 'turnId'> {
+export interface EchoFacts extends Pick<Echo, 'at' | 'base' | 'turnId'> {
   /** Turns whose outcome the client has not seen, the last one first. */
   readonly left: NonNullable<Echo['left']>;
   readonly over: readonly Tip[];
@@ -49,7 +49,7 @@ interface RetryStaleOptions {
 }
 
 /** Reads the store and decides how to continue the session. */
-export async function judge(reader: BranchReader, facts: Case): Promise<Verdict> {
+export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promise<Comparison> {
   const { at, base, left, over, isOld } = facts;
   // Without a base, the client's own turns began the session, so read only these turns.
   const begun = await readTurns(reader, base ? [] : left);
@@ -57,7 +57,7 @@ export async function judge(reader: BranchReader, facts: Case): Promise<Verdict>
 
   const { text: seen, branch: shown } = await reader.head();
   if (shown?.missing) return { type: 'stale' };
-  const proceed = (branch: Branch, isOwn: boolean): Verdict => ({
+  const proceed = (branch: Branch, isOwn: boolean): Comparison => ({
     type: 'go',
     branch,
     seen,
@@ -73,7 +73,7 @@ export async function judge(reader: BranchReader, facts: Case): Promise<Verdict>
   if (shown && mayHide(shown, base, found)) return proceed(shown, false);
 
   /** Decides between the client's branch and the branch of the stored head. */
-  const compare = async (own: Branch | undefined): Promise<Verdict> => {
+  const compare = async (own: Branch | undefined): Promise<Comparison> => {
     if (!own) return base ? withoutOwn(base, shown, isOld) : nothing;
     if (shown && containsTip(shown, own.tip)) return proceed(shown, false);
     // A turn that the client left may never have written its head. Every other head was written, so
@@ -93,23 +93,24 @@ export async function judge(reader: BranchReader, facts: Case): Promise<Verdict>
 const firstDelayMs = 250;
 
 /**
- * Calls `decide` again, with growing delays, while a late read may be the reason for the verdict.
- * Returns the last verdict.
+ * Calls `decide` again, with growing delays, while a late read may be the reason for the comparison.
+ * Returns the last comparison.
  */
 export async function retryStale(
   { now, sleep, waitMs }: RetryStaleOptions,
-  decide: () => Promise<Verdict>,
-): Promise<Verdict> {
+  decide: () => Promise<Comparison>,
+): Promise<Comparison> {
   const end = now() + waitMs;
   for (let delay = firstDelayMs; ; delay *= 2) {
-    const verdict = await decide();
-    const isFinal = verdict.type === 'go' || (verdict.type === 'fork' && !verdict.mayBeStale);
-    if (isFinal || now() + delay > end) return verdict;
+    const comparison = await decide();
+    const isFinal =
+      comparison.type === 'go' || (comparison.type === 'fork' && !comparison.mayBeStale);
+    if (isFinal || now() + delay > end) return comparison;
     await sleep(delay);
   }
 }
 
-const nothing: Verdict = { type: 'go', branch: undefined, seen: undefined, isOwn: false };
+const nothing: Comparison = { type: 'go', branch: undefined, seen: undefined, isOwn: false };
 
 /** Returns whether a branch has the state from which the client continued. */
 function hasStart(shown: Branch | undefined, base: Tip | undefined, turns: Turns): boolean {
@@ -126,8 +127,8 @@ async function follow(
   reader: BranchReader,
   start: Branch | undefined,
   turns: readonly Branch[],
-  { base, turnId, over }: Case,
-): Promise<Branch | Verdict | undefined> {
+  { base, turnId, over }: EchoFacts,
+): Promise<Branch | Comparison | undefined> {
   let own = start;
   for (const turn of turns) {
     if (containsTip(own, turn.tip)) continue;
@@ -176,7 +177,7 @@ export async function isOverruled(
  * Decides how to continue if the client's own branch can't be read. The branch was cleared, has
  * expired, is not in the store yet, or comes from a log without echoes.
  */
-function withoutOwn(base: Tip, shown: Branch | undefined, isOld: boolean): Verdict {
+function withoutOwn(base: Tip, shown: Branch | undefined, isOld: boolean): Comparison {
   const mayCome = turnOf(base.ref) !== undefined || !shown || shown.tip.ref <= base.ref;
   if (mayCome && !isOld) return { type: 'stale' };
   return { type: 'fork', fork: { theirs: shown }, mayBeStale: !isOld };
@@ -188,7 +189,7 @@ interface Turns {
   readonly damages: ReadonlyMap<string, AgentError>;
 }
 
-async function readTurns(reader: BranchReader, turns: Case['left']): Promise<Turns> {
+async function readTurns(reader: BranchReader, turns: EchoFacts['left']): Promise<Turns> {
   const found: Branch[] = [];
   const damages = new Map<string, AgentError>();
   for (const [id] of turns) {
