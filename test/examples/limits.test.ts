@@ -30,7 +30,7 @@ test('summarize() answers at the limit of iterations', async () => {
     name: 'assistant',
     model,
     tools,
-    limits: { iterations: 2 }, // rounds of reasoning and acting; default 10
+    limits: { iterations: 2 }, // requests to the model; default 10
     onLimit: summarize({ prompt: 'Say what you have found.' }), // one more request, without tools
   });
   const { reason, text } = await agent.call('Look for it.'); // 'max-iterations'

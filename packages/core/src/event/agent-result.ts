@@ -4,9 +4,10 @@ import type { Usage } from '../model/usage.ts';
 import type { PendingCall } from './pending-call.ts';
 
 /**
- * Reason why an agent call ended. `max-iterations`: the loop reached its limit and answered with a
- * summary. `limit`: the loop reached another limit. `return-direct`: tool results are the answer.
- * `rejected`: a guard or hook rejected the call. `aborted`: an `AbortSignal` was aborted.
+ * Reason why an agent call ended. `max-iterations`: the loop reached `limits.iterations`. `limit`: it
+ * reached another limit. `ReActAgent` then answers with a summary; the kernel's `Agent` has no
+ * answer. `return-direct`: tool results are the answer. `rejected`: a guard or hook rejected the
+ * call. `aborted`: an `AbortSignal` was aborted.
  */
 export type StopReason =
   | 'stop'
@@ -42,7 +43,10 @@ export interface AgentResult<T = unknown> {
   /** Last message of the agent call. The field `text` contains the text of this message. */
   readonly message: Msg;
   readonly reason: StopReason;
-  /** Tokens, summed over all model requests of the call. */
+  /**
+   * Tokens, summed over all model requests of the call. The child agents of `agentTool()` count their
+   * own: each child's `run-end` event has them.
+   */
   readonly usage: Usage;
   /**
    * Names of the tools that were called, without duplicates, in the order of their first call. Calls

@@ -603,3 +603,18 @@ test('a child without interrupt() finishes its run after an interrupt of the par
   expect((await stream.result).reason).toBe('interrupted');
   expect((await child.messages()).map(textOf)).toEqual(['a', 'one two']);
 });
+
+test('parent and child count their own tokens, and readers get both at the ends of the runs', async () => {
+  const { parent } = build(
+    [{ toolCalls: [call('Go')] }, 'Done.'],
+    [[{ text: 'I went.', usage: { inputTokens: 700, outputTokens: 30 } }]],
+  );
+  const used: unknown[] = [];
+  for await (const event of parent.stream('Go'))
+    if (event.type === 'run-end')
+      used.push([event.agentPath.join('/'), event.result.usage.inputTokens]);
+  expect(used).toEqual([
+    ['boss/helper', 700],
+    ['boss', 20],
+  ]);
+});

@@ -81,7 +81,8 @@ interface Child {
  * and an interrupt of the parent interrupts the child. If the child fails, the tool call gets an
  * error result. If the child suspends, the parent suspends, too. An approval or rejection of the
  * parent's tool call then applies to all pending tool calls of the child. A result applies to the
- * child's only pending tool call. Throws `CONFIGURATION` if the name has no ASCII letters or
+ * child's only pending tool call. The child counts its own usage: its limits and its `spendCap()`
+ * apply to it, those of the parent do not. Throws `CONFIGURATION` if the name has no ASCII letters or
  * digits.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {

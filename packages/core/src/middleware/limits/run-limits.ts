@@ -28,7 +28,7 @@ export interface RunLimits {
   /**
    * Maximum number of input and output tokens of one agent call, as the provider reports them.
    * Default: no limit. The loop checks the limit before each model request. At the limit, `onLimit`
-   * gives the answer.
+   * gives the answer. Child agents of `agentTool()` do not count: give them a limit of their own.
    */
   readonly tokens?: number;
 }
