@@ -1,3 +1,5 @@
+import { rewriteText, type RewrittenText } from './rewritten-text.ts';
+
 /** A text without disguised characters, in three forms. Each form is computed on first use. */
 export interface PlainText {
   /**
@@ -113,109 +115,41 @@ function readTag(char: string): string {
 }
 
 /** A text without its disguises, with the place of each character in the original text. */
-export interface Undisguised {
-  /** The text to search: its look-alike letters are Latin and have no marks. */
-  readonly text: string;
+export interface Undisguised extends RewrittenText {
   /** The same text with the letters as they were written, as long as `text`. */
   readonly written: string;
-  /** Index in the original text at which the character begins. */
-  start(index: number): number;
-  /** Index in the original text after the character. */
-  end(index: number): number;
 }
 
 /**
  * Removes disguises as `injection()` does, character by character: invisible characters, marks,
  * compatibility forms, special blanks and look-alike letters. Digits of all scripts become ASCII
  * digits, and dashes become hyphens. `readsTags` reads tag characters as ASCII instead of removing
- * them.
+ * them. In the new text, look-alike letters are Latin and have no marks.
  */
 export function withoutDisguise(raw: string, readsTags = false): Undisguised {
-  if (!disguise.test(raw))
-    return { text: raw, written: raw, start: (index) => index, end: (index) => index + 1 };
   const known = new Map<string, string>();
-  const pieces: string[] = [];
-  const changes: Change[] = [];
-  let length = 0;
-  let from = 0;
-  for (let at = 0; at < raw.length;) {
-    if (isPlain(raw.charCodeAt(at))) {
-      at += 1;
-      continue;
-    }
-    const char = String.fromCodePoint(raw.codePointAt(at)!);
-    const end = at + char.length;
+  const rewritten = rewriteText(raw, unusual, (char) => {
     const plain = known.get(char) ?? (readsTags && isTag(char) ? readTag(char) : plainForm(char));
     known.set(char, plain);
-    if (plain !== char) {
-      pieces.push(raw.slice(from, at), plain);
-      length += at - from + plain.length;
-      changes.push({ at, end, first: length - plain.length, next: length });
-      from = end;
-    }
-    at = end;
-  }
-  const written = pieces.join('') + raw.slice(from);
-  const place = (index: number) => {
-    const change = lastChange(changes, index);
-    if (!change) return { start: index, end: index + 1 };
-    if (index < change.next) return { start: change.at, end: change.end };
-    const start = change.end + index - change.next;
-    return { start, end: start + 1 };
-  };
-  return {
-    text: written.replace(withLatinForm, latinForm),
-    written,
-    start: (index) => place(index).start,
-    end: (index) => place(index).end,
-  };
+    return plain;
+  });
+  const { text: written } = rewritten;
+  return { ...rewritten, written, text: written.replace(withLatinForm, latinForm) };
 }
 
-/** A character that changed, with its place in the original text and in the plain text. */
-interface Change {
-  readonly at: number;
-  readonly end: number;
-  readonly first: number;
-  readonly next: number;
-}
-
-/** Returns the last change that begins at or before an index of the plain text. */
-export function lastChange<C extends Pick<Change, 'first'>>(
-  changes: readonly C[],
-  index: number,
-): C | undefined {
-  let low = 0;
-  let high = changes.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (changes[middle]!.first <= index) low = middle + 1;
-    else high = middle;
-  }
-  return changes[low - 1];
-}
-
-/** Returns whether a code unit is a usual character that never changes. */
-function isPlain(unit: number): boolean {
-  return (
-    (unit >= 0x20 && unit <= 0x7e) ||
-    (unit >= 0xac00 && unit <= 0xd7a3) ||
-    (unit >= 0x4e00 && unit <= 0x9fff) ||
-    (unit >= 0x3041 && unit <= 0x3096) ||
-    (unit >= 0x30a1 && unit <= 0x30fa)
-  );
-}
+/** Characters that may change. Usual letters of Latin, Korean, Chinese and Japanese do not. */
+const unusual = /[^ -~\uac00-\ud7a3\u4e00-\u9fff\u3041-\u3096\u30a1-\u30fa]/gu;
 
 /** Returns whether a character is invisible or a mark on the character before it. */
 export function isUnseen(char: string): boolean {
   return unseen.test(char);
 }
 
-const disguise = /[^\t-\r -~]/;
 const unseen =
   /^(?:[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Script=Inherited}\p{Me}]|[^\P{Cc}\s])$/u;
 
 function plainForm(char: string): string {
-  if (char <= '~' && !disguise.test(char)) return char;
+  if (/[\t-\r]/.test(char)) return char;
   if (unseen.test(char)) return '';
   // Arabic ligatures expand to up to 18 letters.
   if (/[\ufdf0-\ufdff]/.test(char)) return ' ';

@@ -35,32 +35,26 @@ export interface CheckedRule {
 /** Adds the checks to a rule. `report` gets exceptions, and errors about invalid results. */
 export function checkedRule(rule: OutputRule, report: Report): CheckedRule {
   const { name, releaseAtMost = Infinity } = rule;
-  const broken = (error: unknown): RuleRejection => {
+  const failed = (error: unknown): RuleRejection => {
     report(error, name);
     return new RuleRejection(name, { category: 'SYSTEM_ERROR' });
+  };
+  const checked = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw failed(error);
+    }
   };
   return {
     name,
     releaseAtMost,
     find:
-      rule.find &&
-      ((text) => {
-        try {
-          return checkedFindings([...rule.find!(text)], text.length);
-        } catch (error) {
-          throw broken(error);
-        }
-      }),
-    withheldFrom(text, lookahead) {
-      if (!rule.withheldFrom) return text.length - lookahead;
-      try {
-        const from = rule.withheldFrom(text, lookahead);
-        if (Number.isInteger(from) && from <= text.length) return from;
-        throw misconfigured('A rule returned an invalid index in withheldFrom.');
-      } catch (error) {
-        throw broken(error);
-      }
-    },
+      rule.find && ((text) => checked(() => checkedFindings([...rule.find!(text)], text.length))),
+    withheldFrom: (text, lookahead) =>
+      rule.withheldFrom
+        ? checked(() => checkedIndex(rule.withheldFrom!(text, lookahead), text.length))
+        : text.length - lookahead,
     review:
       rule.review &&
       (async (text, context) => {
@@ -68,7 +62,7 @@ export function checkedRule(rule: OutputRule, report: Report): CheckedRule {
         try {
           review = checkedReview(await rule.review!(text, context), context);
         } catch (error) {
-          throw broken(error);
+          throw failed(error);
         }
         if ('category' in review) throw new RuleRejection(name, review);
         return review;
@@ -96,6 +90,11 @@ function checkedFindings(findings: readonly Finding[], length: number): readonly
     from = end;
   }
   return findings;
+}
+
+function checkedIndex(index: number, length: number): number {
+  if (Number.isInteger(index) && index <= length) return index;
+  throw misconfigured('A rule returned an invalid index in withheldFrom.');
 }
 
 function checkedReview(review: unknown, { retries }: ReviewContext): Review {

@@ -1,6 +1,7 @@
 import { startOf } from '../../../message/text.ts';
 import type { JsonObject } from '../../../message/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
+import { attach, type Attached, type FinishDelta, type TextDelta } from '../../../model/deltas.ts';
 import { GuardedValue, type ToolInput, mapJson, unescaped } from './guarded-value.ts';
 import { throwRejected, type CheckedRule } from './checked-rule.ts';
 import {
@@ -21,9 +22,6 @@ export interface GuardedReplyOptions {
   readonly run?: RunInfo | undefined;
 }
 
-type Finish = Extract<ModelDelta, { type: 'finish' }>;
-type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
-
 /** One text block or thinking block of the reply, which the rules check. */
 interface GuardedText {
   readonly type: 'text' | 'thinking';
@@ -32,14 +30,13 @@ interface GuardedText {
   /** The text as the model wrote it. */
   raw: string;
   /** The end of `raw` that the rules have not checked yet. */
-  fresh: string;
+  unchecked: string;
   /** The text that has been released so far. */
-  out: string;
+  released: string;
   /** The whole text after the rules changed it. */
   final: string;
-  /** Signature from the provider. It is released with the last piece of the text. */
-  signature?: string;
-  providerMetadata?: JsonObject;
+  /** What the provider added to the text. It is released with the last piece of the text. */
+  readonly attached: Attached;
 }
 
 export interface ReplyEnding {
@@ -64,10 +61,12 @@ export class GuardedReply {
   /** Withheld tool calls, by their index in the reply. */
   #values: Map<number, GuardedValue> = new Map();
   #callsTools = false;
+  readonly #warnings: JsonObject[] = [];
+  /** Length of the released text. Infinite after `releaseAtMost`. */
   #released = 0;
   /** Whether any part of the reply was released. */
-  given = false;
-  finish: Finish | undefined;
+  isReleased = false;
+  finish: FinishDelta | undefined;
 
   constructor(options: GuardedReplyOptions) {
     this.#options = options;
@@ -75,17 +74,16 @@ export class GuardedReply {
   }
 
   /** Takes deltas from the model and returns the deltas that may be released. */
-  take(batch: readonly ModelDelta[]): ModelDelta[] {
+  take(batch: readonly ModelDelta[]): readonly ModelDelta[] {
     const out: ModelDelta[] = [];
     for (const delta of batch) {
       if (delta.type === 'finish') this.finish = delta;
-      else if (delta.type === 'reset') this.#begin(delta, out);
       else if (delta.type === 'text' || (delta.type === 'thinking' && this.#options.thinking))
         this.#addText(delta, out);
       else {
-        const passed = delta.type === 'tool-input' ? this.#hold(delta, out) : [delta];
+        const passed = delta.type === 'tool-input' ? this.#addToolInput(delta, out) : [delta];
         this.#kept.push(...passed);
-        this.given ||= passed.length > 0;
+        this.isReleased ||= passed.length > 0;
         out.push(...passed);
       }
     }
@@ -99,7 +97,6 @@ export class GuardedReply {
    */
   async end(retries: number): Promise<ReplyEnding> {
     const { rules, act, isValue, run } = this.#options;
-    const warnings: JsonObject[] = [];
     for (const text of this.#texts) text.final = text.raw;
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
     for (const rule of rules) {
@@ -108,53 +105,48 @@ export class GuardedReply {
         if (after !== before) did.add('changed');
         return after;
       };
-      const masked = (text: string): string => maskedBy(rule, text);
-      for (const text of this.#texts)
-        text.final = noted(text.final, isValue ? mapJson(text.final, masked) : masked(text.final));
-      for (const value of values) value.final = noted(value.final, mapJson(value.final, masked));
-      for (const { text, put, ...about } of rule.review ? this.#reviewed(values) : []) {
+      for (const part of [...this.#texts, ...values]) {
+        const isJson = isValue || part instanceof GuardedValue;
+        part.final = noted(part.final, maskedBy(rule, part.final, isJson));
+      }
+      // Reviews the values of tool calls, then the text of the reply.
+      for (const value of rule.review ? [...values, undefined] : []) {
+        const text = value ? value.final : this.#text();
+        const about = value ? aboutValue : this.#aboutText();
         const review = await rule.review!(text, { ...about, retries, run });
         if ('retry' in review) {
           act({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, question: review.retry };
         }
         if (review.warning) {
-          warnings.push(review.warning);
+          this.#addWarning(review.warning);
           did.add('warned');
         }
-        if (noted(text, review.text) !== text) put(review.text);
+        if (noted(text, review.text) === text) continue;
+        if (value) value.final = review.text;
+        else this.#replace(review.text);
       }
       for (const action of did) act({ rule: rule.name, action });
     }
-    if (warnings.length && this.finish)
-      this.finish = { ...this.finish, metadata: { ...this.finish.metadata, warnings } };
     return { deltas: this.#rest(), text: this.#text() };
   }
 
-  /** Returns the texts that a rule reviews: the values of tool calls, then the text of the reply. */
-  #reviewed(values: readonly GuardedValue[]): readonly Reviewed[] {
-    const isValue = this.#options.isValue && !this.#callsTools;
-    return [
-      ...values.map((value) => ({
-        text: value.final,
-        callsTools: false,
-        isValue: true,
-        put: (text: string): void => void (value.final = text),
-      })),
-      {
-        text: this.#text(),
-        callsTools: this.#callsTools,
-        isValue,
-        put: (text) => this.#replace(text),
-      },
-    ];
+  #addWarning(warning: JsonObject): void {
+    this.#warnings.push(warning);
+    const metadata = { ...this.finish?.metadata, warnings: this.#warnings };
+    if (this.finish) this.finish = { ...this.finish, metadata };
+  }
+
+  #aboutText(): Pick<ReviewContext, 'callsTools' | 'isValue'> {
+    const callsTools = this.#callsTools;
+    return { callsTools, isValue: this.#options.isValue && !callsTools };
   }
 
   /**
    * Releases a tool call when its name is known. If the arguments of the tool call are the answer,
    * holds the tool call back until the reply ends.
    */
-  #hold(delta: ToolInput, out: ModelDelta[]): readonly ModelDelta[] {
+  #addToolInput(delta: ToolInput, out: ModelDelta[]): readonly ModelDelta[] {
     // A reader must get the text in front of a tool call before the tool call.
     if (!this.#callsTools) this.#release(out, true);
     this.#callsTools = true;
@@ -165,19 +157,8 @@ export class GuardedReply {
     return value.name && !value.isAnswer ? value.release() : [];
   }
 
-  /** Discards the reply so far, because the model begins it again. */
-  #begin(reset: ModelDelta, out: ModelDelta[]): void {
-    this.#kept = [];
-    this.#texts = [];
-    this.#values = new Map();
-    this.#callsTools = false;
-    this.#released = 0;
-    this.given = false;
-    this.finish = undefined;
-    out.push(reset);
-  }
-
-  #addText({ type, id, delta, signature, providerMetadata }: TextDelta, out: ModelDelta[]): void {
+  #addText(delta: TextDelta, out: ModelDelta[]): void {
+    const { type, id } = delta;
     let text = this.#texts.find((other) => other.type === type && other.id === id);
     if (!text) {
       this.#release(out, true);
@@ -185,17 +166,17 @@ export class GuardedReply {
       // An empty delta keeps the block's place between blocks that are released at once.
       out.push({ type, id, delta: '' });
     }
-    text.raw += delta;
-    text.fresh += delta;
-    if (signature) text.signature = (text.signature ?? '') + signature;
-    if (providerMetadata) text.providerMetadata = { ...text.providerMetadata, ...providerMetadata };
+    text.raw += delta.delta;
+    text.unchecked += delta.delta;
+    attach(text.attached, delta);
   }
 
   #open(type: GuardedText['type'], id: string): GuardedText {
     const { rules, lookahead } = this.#options;
     const finders = rules.filter(({ find }) => find && lookahead !== 'all');
     const windows = finders.map((rule) => new RuleWindow(rule, lookahead as number));
-    const text: GuardedText = { type, id, windows, raw: '', fresh: '', out: '', final: '' };
+    const empty = { raw: '', unchecked: '', released: '', final: '' };
+    const text: GuardedText = { type, id, windows, ...empty, attached: {} };
     this.#texts.push(text);
     this.#kept.push(text);
     return text;
@@ -205,15 +186,15 @@ export class GuardedReply {
   #release(out: ModelDelta[], isEnd: boolean): void {
     if (this.#options.lookahead === 'all') return;
     for (const text of this.#texts) {
-      if (!text.fresh && !isEnd) continue;
-      let passed = text.fresh;
-      text.fresh = '';
+      if (!text.unchecked && !isEnd) continue;
+      let passed = text.unchecked;
+      text.unchecked = '';
       for (const window of text.windows) passed = window.push(passed, isEnd);
       passed = this.#withinLimit(passed);
       if (passed) {
-        text.out += passed;
+        text.released += passed;
         this.#released += passed.length;
-        this.given = true;
+        this.isReleased = true;
         out.push({ type: text.type, id: text.id, delta: passed });
       }
     }
@@ -245,50 +226,51 @@ export class GuardedReply {
    * reset and the whole reply.
    */
   #rest(): readonly ModelDelta[] {
-    const fits = this.#texts.every(({ out, final }) => final.startsWith(out));
     const values = [...this.#values.values()].flatMap((value) => value.release());
-    if (fits)
-      return [
-        ...this.#texts.flatMap((text) => lastOf(text, text.final.slice(text.out.length))),
-        ...values,
-      ];
-    const again = this.#kept.flatMap((kept) =>
-      'windows' in kept ? lastOf(kept, kept.final) : [kept],
-    );
-    return [{ type: 'reset', reason: 'guard' }, ...again, ...values];
+    if (this.#texts.every(({ released, final }) => final.startsWith(released)))
+      return [...this.#texts.flatMap((text) => restOf(text, text.released.length)), ...values];
+    const again = this.#kept.flatMap((kept) => ('windows' in kept ? restOf(kept, 0) : [kept]));
+    return [guardReset, ...again, ...values];
   }
 }
 
-/** A text that a rule reviews. `put` replaces it in the reply. */
-interface Reviewed extends Pick<ReviewContext, 'isValue' | 'callsTools'> {
-  readonly text: string;
-  readonly put: (text: string) => void;
-}
+const aboutValue = { callsTools: false, isValue: true } as const;
 
-/** Replaces what a rule finds in a text, also behind `\u` escapes. */
-function maskedBy(rule: CheckedRule, given: string): string {
+/**
+ * Replaces what a rule finds in a text, also behind `\u` escapes. Searches each string and number of
+ * JSON on its own.
+ */
+function maskedBy(rule: CheckedRule, given: string, isJson: boolean): string {
+  if (!rule.find) return given;
+  if (isJson) return mapJson(given, (text) => maskedBy(rule, text, false));
   const found = (text: string): readonly Finding[] => {
-    const findings = rule.find?.(text) ?? [];
+    const findings = rule.find!(text);
     for (const finding of findings) throwRejected(rule, finding);
     return findings;
   };
   const text = replaceFindings(given, found(given));
-  const read = rule.find && unescaped(text);
-  return read ? replaceFindings(text, found(read.text).map(read.place)) : text;
+  const read = unescaped(text);
+  if (read.text === text) return text;
+  const placed = found(read.text).map((finding) => ({
+    ...finding,
+    start: read.start(finding.start),
+    end: read.start(finding.end),
+  }));
+  return replaceFindings(text, placed);
 }
 
 /**
- * Returns the last delta of a text. If the rules changed the text, leaves out the signature and the
- * provider metadata: they are valid for the provider's own text only.
+ * Returns the last delta of a text, from an index. If the rules changed the text, leaves out what
+ * the provider added: it is valid for the provider's own text only.
  */
-function lastOf(
-  { type, id, raw, final, signature, providerMetadata }: GuardedText,
-  delta: string,
+function restOf(
+  { type, id, raw, final, attached }: GuardedText,
+  start: number,
 ): readonly ModelDelta[] {
-  const isItsOwn = raw === final;
-  const ties = {
-    ...(isItsOwn && signature && { signature }),
-    ...(isItsOwn && providerMetadata && { providerMetadata }),
-  };
-  return delta || Object.keys(ties).length ? [{ type, id, delta, ...ties }] : [];
+  const delta = final.slice(start);
+  const added = raw === final ? attached : {};
+  return delta || Object.keys(added).length ? [{ type, id, delta, ...added }] : [];
 }
+
+/** Tells readers to discard the reply so far. */
+export const guardReset: ModelDelta = { type: 'reset', reason: 'guard' };

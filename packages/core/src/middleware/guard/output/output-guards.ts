@@ -17,7 +17,7 @@ import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import { estimateUsage, saidIn } from '../estimate-usage.ts';
 import { guardFields, rejectionError, reporter, type GuardOptions } from '../rejection.ts';
-import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
+import { GuardedReply, guardReset, type GuardedReplyOptions } from './guarded-reply.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
 import { checkedRule, RuleRejection } from './checked-rule.ts';
 
@@ -138,15 +138,22 @@ async function* guard(
   context: ModelContext,
   guards: Guards,
 ): AsyncGenerator<readonly ModelDelta[]> {
+  const begin = (): GuardedReply =>
+    new GuardedReply({ ...guards, isValue: request.replyIs === 'value' });
   let asked = request;
   let spent: Usage | undefined;
   for (let retries = 0; ; retries++) {
-    const reply = new GuardedReply({ ...guards, isValue: request.replyIs === 'value' });
+    let reply = begin();
     let said = '';
     try {
       for await (const batch of next.stream(asked, context)) {
         said += saidIn(batch);
-        const deltas = reply.take(batch);
+        const start = batch.findLastIndex(({ type }) => type === 'reset') + 1;
+        if (start) {
+          reply = begin();
+          yield batch.slice(start - 1, start);
+        }
+        const deltas = reply.take(batch.slice(start));
         if (deltas.length) yield deltas;
       }
       const { question, deltas, text } = await reply.end(retries);
@@ -156,7 +163,7 @@ async function* guard(
         yield finish ? [...deltas, { ...finish, ...(spent && { usage: spent }) }] : deltas;
         return;
       }
-      if (reply.given) yield [reset];
+      if (reply.isReleased) yield [guardReset];
       asked = askedAgain(request, text, question);
     } catch (thrown) {
       // A failed or rejected reply also costs tokens, so its usage is reported.
@@ -172,16 +179,14 @@ async function* guard(
 /** Returns the deltas with which a failed reply ends. */
 function lastDeltas(
   thrown: unknown,
-  { given }: GuardedReply,
+  { isReleased }: GuardedReply,
   usage: Usage | undefined,
 ): readonly ModelDelta[] {
   const isRejection = thrown instanceof RuleRejection;
-  const deltas: ModelDelta[] = isRejection && given ? [reset] : [];
+  const deltas: ModelDelta[] = isRejection && isReleased ? [guardReset] : [];
   if (usage) deltas.push({ type: 'finish', reason: isRejection ? 'rejected' : 'error', usage });
   return deltas;
 }
-
-const reset: ModelDelta = { type: 'reset', reason: 'guard' };
 
 function askedAgain(request: ModelRequest, text: string, question: string): ModelRequest {
   const said = text ? [assistantMessage(text)] : [];

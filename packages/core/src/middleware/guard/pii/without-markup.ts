@@ -1,4 +1,5 @@
-import { lastChange, type Undisguised, withoutDisguise } from '../disguise.ts';
+import { withoutDisguise, type Undisguised } from '../disguise.ts';
+import { rewriteText } from '../rewritten-text.ts';
 
 /**
  * A tag within a word or number, such as `<b>`. Tags of table cells and paragraphs separate words, so
@@ -35,20 +36,11 @@ function lengthOf(pattern: RegExp, text: string, end: number): number {
 
 /** Returns a text without its inline tags and without its disguises. */
 export function withoutMarkup(raw: string): Undisguised {
-  /** Places after which the text is shorter, with the length of all tags until there. */
-  const cuts: { readonly first: number; readonly removed: number }[] = [];
-  let removed = 0;
-  const text = raw.replace(new RegExp(tag, 'gi'), (found: string, at: number) => {
-    cuts.push({ first: at - removed, removed: removed + found.length });
-    removed += found.length;
-    return '';
-  });
-  const place = (index: number): number => index + (lastChange(cuts, index)?.removed ?? 0);
-  const inner = withoutDisguise(text);
+  const untagged = rewriteText(raw, new RegExp(tag, 'gi'), () => '');
+  const plain = withoutDisguise(untagged.text);
   return {
-    text: inner.text,
-    written: inner.written,
-    start: (index) => place(inner.start(index)),
-    end: (index) => place(inner.end(index) - 1) + 1,
+    ...plain,
+    start: (index) => untagged.start(plain.start(index)),
+    end: (index) => untagged.end(plain.end(index) - 1),
   };
 }
