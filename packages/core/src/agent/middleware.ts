@@ -24,7 +24,10 @@ export type OuterStep<Given, Made> = (
   steps: Steps,
 ) => Promise<Made>;
 
-/** Wraps one step of the loop. */
+/**
+ * Wraps one step of the loop. The outer function runs again for each step, with a `next` of its own.
+ * A variable in it lives for one step: keep what belongs to a run in `perRun()`.
+ */
 export type Wrap<Given, Made> = (next: InnerStep<Given, Made>) => OuterStep<Given, Made>;
 
 /** The next model request while `wrapRequest` of the middleware prepares it. */
@@ -155,7 +158,7 @@ export interface Middleware extends AgentHook {
   /**
    * Wraps what turns the log into the next model request. Change the draft before `next` to leave
    * out messages or to add some that are not stored. Change the request after `next` for changes
-   * that hooks must not see. Return an `Ending` to ask no model.
+   * that hooks must not see. Return a `Next`, such as an `Ending`, to ask no model.
    */
   readonly wrapRequest?: Wrap<RequestDraft, ModelRequest | Next>;
   /**

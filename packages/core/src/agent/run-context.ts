@@ -32,7 +32,10 @@ export interface RunContext extends RunInfo {
   readonly stopped: Stopped | undefined;
   /** Milliseconds since 1970, by the agent's clock. */
   now(): number;
-  /** Number of model requests so far, without those of `steps.ask()`. */
+  /**
+   * Number of model requests of the loop so far, including requests that a hook canceled. Requests of
+   * `steps.ask()` do not count.
+   */
   readonly iteration: number;
   /** Tokens that the run has used so far. */
   readonly usage: Usage;
@@ -60,7 +63,10 @@ export interface RunContext extends RunInfo {
   readonly agentPrompt: string;
   /** Values that the agent call and the agent provide for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
-  /** The conversation in the log so far, without the system prompt. */
+  /**
+   * The conversation so far, without the system prompt: the messages in the log, and those that
+   * `steps.include(messages, 'last')` added, which are not stored.
+   */
   readonly messages: readonly Msg[];
   /**
    * Messages of the next model request before `wrapRequest` changes it: the system prompt, the
