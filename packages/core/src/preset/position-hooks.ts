@@ -1,6 +1,6 @@
 import { misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
-import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
+import type { HookArgs, HookControl, HookHandler } from '../event/hook.ts';
 import type { AgentHook, Middleware } from '../agent/middleware.ts';
 import type { RunContext } from '../agent/run-context.ts';
 import { nestedHooks } from '../agent/nested.ts';
@@ -66,8 +66,9 @@ export function positionHooks(
     on: {
       'pre-call': {
         priority,
-        handle(event, control, context) {
-          if (!context.resumes) return runAt('beforeAgent', inward, { event, control, context });
+        handle(...args) {
+          const [, , context] = args;
+          if (!context.resumes) return runAt('beforeAgent', inward, args);
           stateOf(context).lastId = context.messages.at(-1)?.id;
           return undefined;
         },
@@ -78,20 +79,16 @@ export function positionHooks(
           const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
             if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
           };
-          const leaving = { ...control, jumpTo };
-          return runAt('beforeModel', inward, { event, control: leaving, context });
+          return runAt('beforeModel', inward, [event, { ...control, jumpTo }, context]);
         },
       },
-      'post-reasoning': {
-        priority,
-        handle: (event, control, context) =>
-          runAt('afterModel', outward, { event, control, context }),
-      },
+      'post-reasoning': { priority, handle: (...args) => runAt('afterModel', outward, args) },
       'post-call': {
         priority,
-        handle(event, control, context) {
-          const isOver = endsCall(stateOf(context), context, event.message);
-          return isOver ? runAt('afterAgent', outward, { event, control, context }) : undefined;
+        handle(...args) {
+          const [{ message }, , context] = args;
+          const isOver = endsCall(stateOf(context), context, message);
+          return isOver ? runAt('afterAgent', outward, args) : undefined;
         },
       },
       suspended(_event, _control, context) {
@@ -139,36 +136,22 @@ const positions = 'beforeAgent,beforeModel,afterModel,afterAgent';
 
 const hookFields = `name:string priority:number|? onError:fail|ignore|? ${positions}:function|?`;
 
-type PositionEvent = 'pre-call' | 'pre-reasoning' | 'post-reasoning' | 'post-call';
-
-interface At<K extends PositionEvent> {
-  readonly event: EventOf<K>;
-  readonly control: ControlOf<K>;
-  readonly context: RunContext;
-}
-
-async function runAt<K extends PositionEvent>(
+async function runAt<K extends 'pre-call' | 'pre-reasoning' | 'post-reasoning' | 'post-call'>(
   position: Position,
   hooks: readonly PositionHook[],
-  { event, control, context }: At<K>,
+  [event, control, context]: HookArgs<K, RunContext>,
 ): Promise<EventOf<K>> {
-  let hasLeft = false;
-  const leaving = Object.fromEntries(
-    Object.entries(control as Partial<HookControl>).map(([name, ask]) => [
-      name,
-      (...given: never[]) => {
-        hasLeft = true;
-        (ask as (...given: never[]) => void)(...given);
-      },
-    ]),
-  ) as ControlOf<K>;
+  const leaving: Record<string, unknown> & { isOver?: boolean } = {};
+  for (const [name, ask] of Object.entries(control as Partial<HookControl>))
+    leaving[name] = (...given: never[]) => {
+      leaving.isOver = true;
+      (ask as (...given: never[]) => void)(...given);
+    };
   const { type }: AgentEvent = event;
   const here = hooks.flatMap((hook): AgentHook[] => {
     const { name, onError, [position]: handler } = hook;
-    if (!handler) return [];
-    const handle = (handler as HookHandler<K, RunContext>).bind(hook);
-    const run: HookHandler<K, RunContext> = (...given) => (hasLeft ? undefined : handle(...given));
-    return [{ name, ...(onError && { onError }), on: { [type]: run } }];
+    const handle = (handler as HookHandler<K, RunContext> | undefined)?.bind(hook);
+    return handle ? [{ name, ...(onError && { onError }), on: { [type]: handle } }] : [];
   });
   return nestedHooks(context, here).modify<K>(event, leaving);
 }

@@ -8,6 +8,7 @@ import type {
   KernelLimits,
   KernelOptions,
 } from '../agent/kernel-options.ts';
+import { presetOf } from '../agent/use-list.ts';
 import type { Middleware, UseList } from '../agent/middleware.ts';
 import { AgentError, missingPart } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
@@ -15,17 +16,20 @@ import { checkDecision, type Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { isMessage } from '../message/is-message.ts';
 import type { Msg } from '../message/msg.ts';
-import { directAnswersFields, type ReturnDirect } from '../middleware/answer/direct-answers.ts';
+import {
+  directAnswers,
+  directAnswersFields,
+  type ReturnDirect,
+} from '../middleware/answer/direct-answers.ts';
 import { approvalsFields } from '../middleware/approval/approvals.ts';
-import { decideBeside } from '../middleware/approval/basic-approvals.ts';
+import { basicApprovals, decideBeside } from '../middleware/approval/basic-approvals.ts';
 import { type Claim, claimed, instructions } from '../middleware/guard/claims.ts';
-import { lastAnswerFields } from '../middleware/limits/last-answer.ts';
-import { runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
+import { lastAnswer, lastAnswerFields } from '../middleware/limits/last-answer.ts';
+import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
 import { retrievalFields } from '../middleware/recall/retrieval/retrieval.ts';
 import type { GivenTools } from '../tool/tool.ts';
-import { pauseNext, steeringFields } from '../middleware/steering/steering.ts';
-import { servingParts, standard } from './standard.ts';
+import { pauseNext, steering, steeringFields } from '../middleware/steering/steering.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;
@@ -57,12 +61,12 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
   readonly decisions?: readonly Decision[] | undefined;
   /**
    * Messages to place after the system prompt in all model requests of this agent call. The guards
-   * judge them with the input. They are never stored.
+   * get them with the input. They are never stored.
    */
   readonly instructions?: readonly Msg[];
   /**
    * More texts of a client that the model will read, such as the schemas of the client's tools. The
-   * guards judge them with the input. For hosts.
+   * guards get them with the input. For hosts.
    */
   readonly claims?: readonly Claim[];
   /** Output mode that gives the result a typed value. Example: `structured(schema)`. */
@@ -79,6 +83,25 @@ const fields: OptionFields = {
     `${kernelFields.call} claims,decisions,instructions:array|? output:flat()|? ` +
     directAnswersFields,
 };
+
+/** The part of `standard()` that serves each option. */
+const servingParts: Readonly<Record<string, string>> = {
+  pauseWhenIdle: 'steering',
+  returnDirect: 'directAnswers',
+  onLimit: 'lastAnswer',
+  tokens: 'runLimits',
+  toolCalls: 'runLimits',
+};
+
+/**
+ * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They
+ * carry out decisions, steer a run, and take results of tools as answers. They also give a last
+ * answer at a limit, and count tokens and tool calls. A later part of the same name replaces one, so
+ * `{ name: 'steering' }` removes it.
+ */
+export function standard(): readonly Middleware[] {
+  return presetOf([basicApprovals(), steering(), directAnswers(), lastAnswer(), runLimits()]);
+}
 
 /**
  * An agent that reasons, acts and observes until it has an answer. It is the kernel's `Agent` with
@@ -126,7 +149,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
   protected override kernelOptions(options: CallOptions): KernelCallOptions {
     checkServed(this.use, options);
     const { claims, decisions, instructions: added, output, ...rest } = options;
-    // What a client sent comes first, so that all guards judge it. Claims are no new messages.
+    // What a client sent comes first, so that all guards get it. Claims are no new messages.
     const use: (Middleware | UseList)[] = [];
     decisions?.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
     if (decisions?.length) use.push(decideBeside(decisions));

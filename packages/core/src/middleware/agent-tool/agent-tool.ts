@@ -4,7 +4,7 @@ import { isRecord } from '../../message/json.ts';
 import { metadataOf } from '../../message/metadata.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
-import { objectInput, type StandardSchema } from '../../schema/schema.ts';
+import { objectInput, type Validation } from '../../schema/schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../../tool/tool.ts';
 import type { AgentInput } from '../../event/call-input.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
@@ -95,18 +95,20 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     throw misconfigured(message);
   }
   const children = new Map<string, Child>();
-  if (typeof agent !== 'function') keep(children, agent.sessionId, agent);
+  if (typeof agent !== 'function') keepChild(children, agent.sessionId, agent);
   const declared = tool({
     ...rest,
     name: toolName,
     description,
-    input: childInput,
-    async execute({ message, session_id: asked }, context) {
+    input: objectInput(childProperties, ['message']),
+    async execute(input, context) {
+      const { message, session_id: asked } = input as ChildInput;
       const { toolUseId } = context;
       const id = asked || (typeof agent === 'function' ? toolUseId : agent.sessionId);
       const known = children.get(id);
-      const child = known ?? keep(children, id, await make(agent, toolName, id, context));
-      const answer = child.turn.then(() => ask(child, message, context));
+      const child =
+        known ?? keepChild(children, id, await createChild(agent, toolName, id, context));
+      const answer = child.turn.then(() => takeTurn(child, message, context));
       child.turn = answer.catch(() => {});
       return answer;
     },
@@ -114,6 +116,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
   const { execute } = declared;
   return {
     ...declared,
+    input: { ...declared.input, validate: validateInput },
     takesDecisions: true,
     ...(isLocal(agent) && { mayAskApproval: () => mayAskApproval(agent) }),
     // A fork opens its own children.
@@ -136,7 +139,7 @@ function isLocal(
 }
 
 /** Keeps a child, unless another tool call kept one for the session meanwhile. */
-function keep(children: Map<string, Child>, id: string, agent: ChildAgent): Child {
+function keepChild(children: Map<string, Child>, id: string, agent: ChildAgent): Child {
   const child = children.get(id) ?? { id, agent, turn: Promise.resolve() };
   children.set(id, child);
   return child;
@@ -146,7 +149,7 @@ function keep(children: Map<string, Child>, id: string, agent: ChildAgent): Chil
  * Creates the child of a session: a new one, or one that another process began. The id of an
  * earlier session is that of an earlier call of this tool.
  */
-async function make(
+async function createChild(
   factory: ChildAgent | ChildFactory,
   toolName: string,
   id: string,
@@ -154,11 +157,11 @@ async function make(
 ): Promise<ChildAgent> {
   const isNew = id === toolUseId;
   const isKnown = isNew || messages.some((message) => hasCall(message, id, toolName));
-  let made: ChildAgent | undefined;
-  if (typeof factory === 'function' && isKnown)
-    made = await factory({ sessionId: `${sessionId}:${encodeURIComponent(id)}` });
-  if (made) checkFields(`${toolName}: the value from its factory`, made, childFields);
-  if (made && (isNew || (await made.messages()).length)) return made;
+  if (typeof factory === 'function' && isKnown) {
+    const made = await factory({ sessionId: `${sessionId}:${encodeURIComponent(id)}` });
+    checkFields(`${toolName}: the value from its factory`, made, childFields);
+    if (isNew || (await made.messages()).length) return made;
+  }
   const message = `There is no session "${id}" of ${toolName}.`;
   throw new Error(`${message} Leave session_id out to begin a new one.`);
 }
@@ -171,7 +174,11 @@ function hasCall(message: Msg, id: string, name: string): boolean {
 /**
  * Runs one turn of the child: a new turn, or the rest of a turn that this tool call began earlier.
  */
-async function ask({ id, agent }: Child, message: string, context: ToolContext): Promise<string> {
+async function takeTurn(
+  { id, agent }: Child,
+  message: string,
+  context: ToolContext,
+): Promise<string> {
   const { signal, idempotencyKey, interruptSignal } = context;
   signal.throwIfAborted();
   if (interruptSignal?.aborted)
@@ -182,10 +189,10 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
   // If somebody interrupted the child, this tool call must not continue its turn.
   if (begun && (type === 'nothing' || type === 'interrupted'))
     return answerOf(id, textOf(log.at(-1)!));
-  const input = begun ? decide(log, context) : userMessage(message, { id: idempotencyKey });
+  const input = begun ? decisionsIn(log, context) : userMessage(message, { id: idempotencyKey });
   const failed = (why: unknown, cause?: unknown): Error =>
     new Error(`${agent.name} failed: ${String(why)} (session_id: ${id})`, { cause });
-  const result = await run(agent, input, context).catch((error: unknown) => {
+  const result = await runChild(agent, input, context).catch((error: unknown) => {
     throw failed(messageOf(error), error);
   });
   if (result.reason === 'suspended') throw suspension(agent, result.pending);
@@ -196,7 +203,10 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
 /**
  * Returns the decision about the parent's tool call as decisions about the child's open tool calls.
  */
-function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentInput | undefined {
+function decisionsIn(
+  log: readonly Msg[],
+  { decision, suspend }: ToolContext,
+): AgentInput | undefined {
   const open = openCalls(log);
   if (!decision || !open.length) return undefined;
   if (decision.type === 'edit')
@@ -206,7 +216,7 @@ function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentI
   return open.map(({ id: toolUseId, name }) => ({ ...decision, toolUseId, name }));
 }
 
-async function run(
+async function runChild(
   agent: ChildAgent,
   input: AgentInput | undefined,
   context: ToolContext,
@@ -251,30 +261,17 @@ function toText({ kind, name, reason }: PendingCall): string {
 
 const sessionHint = 'The session_id of an earlier answer, to continue that conversation.';
 
-const childInput: StandardSchema<ChildInput> = {
-  '~standard': {
-    version: 1,
-    vendor: 'isoloop',
-    jsonSchema: {
-      input: () =>
-        objectInput(
-          {
-            message: { type: 'string', description: 'What to tell the agent.' },
-            session_id: {
-              type: 'string',
-              description: `${sessionHint} Omit it to begin a new one.`,
-            },
-          },
-          ['message'],
-        ),
-    },
-    validate(value) {
-      const { message, session_id } = isRecord(value) ? value : {};
-      if (typeof message !== 'string' || !message.trim())
-        return { issues: [{ path: ['message'], message: 'a string that is not blank' }] };
-      if (typeof (session_id ?? '') !== 'string')
-        return { issues: [{ path: ['session_id'], message: 'a text' }] };
-      return { value: value as ChildInput };
-    },
-  },
+/** What the model fills in, as JSON Schema. */
+const childProperties = {
+  message: { type: 'string', description: 'What to tell the agent.' },
+  session_id: { type: 'string', description: `${sessionHint} Omit it to begin a new one.` },
 };
+
+function validateInput(value: unknown): Validation<unknown> {
+  const { message, session_id: id = null } = isRecord(value) ? value : {};
+  const issues: string[] = [];
+  const isBlank = typeof message !== 'string' || !message.trim();
+  if (isBlank) issues.push('message: a string that is not blank');
+  if (id !== null && typeof id !== 'string') issues.push('session_id: a text');
+  return issues.length ? { ok: false, issues } : { ok: true, value };
+}

@@ -1,11 +1,12 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
+import type { Steps } from '../../agent/steps.ts';
 import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { NewCall } from '../../agent/run/inbox.ts';
 import { checkOptions } from '../../error/agent-error.ts';
+import { checkNew, type CallInput } from '../../event/call-input.ts';
 import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
-import { SteeredRun } from './steered-run.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { abortable } from '../../wait/wait.ts';
 import type { Agent } from '../../agent/agent.ts';
@@ -60,7 +61,7 @@ export function steering(options: SteeringOptions = {}): Middleware {
       });
       return next(input);
     },
-    // Guards judge the messages of others only after the run has accepted its own input.
+    // Guards get the messages of others only after the run has accepted its own input.
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
       const run = steeredRun(context);
@@ -105,7 +106,7 @@ function beforeModel(run: SteeredRun, next: Next): Next | Promise<Next> {
 async function afterAnswer(run: SteeredRun, answer: Answer): Promise<Next> {
   const { context, steps } = run;
   if (!run.hasMessages) return answer;
-  await run.judged(context.stopSignal);
+  await run.waitForGuards(context.stopSignal);
   if (context.stopped) return steps.endStopped(answer.message);
   if (!run.hasMessages) return answer;
   await steps.edit({ append: [answer.message] });
@@ -155,4 +156,89 @@ export function pauseNext(agent: Agent, request: string | Msg | InterruptRequest
     },
   });
   return true;
+}
+
+/** Messages that came in together during a run. */
+interface Injection {
+  /** The messages before the guards. */
+  readonly given: readonly Msg[];
+  /** Resolves with the messages after the guards. Rejects if a guard rejects them. */
+  readonly admitted: Promise<CallInput>;
+  /**
+   * The messages after the guards. `undefined` until the guards have decided. Empty if a guard
+   * rejected the messages or their sender withdrew them.
+   */
+  messages?: readonly Msg[];
+  /** Whether the run has taken the messages into the log. */
+  isTaken: boolean;
+}
+
+/** A run with the messages that came in and are not in the log yet, in order of arrival. */
+class SteeredRun {
+  readonly context: RunContext;
+  readonly steps: Steps;
+  readonly #injections: Injection[] = [];
+
+  constructor(context: RunContext, steps: Steps) {
+    this.context = context;
+    this.steps = steps;
+  }
+
+  /** Whether messages have come in, also before the guards have decided. */
+  get hasMessages(): boolean {
+    return this.#injections.some(({ messages }) => messages?.length !== 0);
+  }
+
+  /**
+   * Adds messages. `admit` passes them through the guards. If the run ends before the model gets
+   * them, they only become part of the log. Throws `INVALID_INPUT` if an id is not new.
+   */
+  add(given: readonly Msg[], admit: () => Promise<CallInput>): Injection {
+    const waiting = this.#injections.flatMap((earlier) => earlier.given);
+    checkNew(given, [...this.context.messages, ...waiting]);
+    const admitted = admit();
+    const injection: Injection = { given, admitted, isTaken: false };
+    const settle = (messages: readonly Msg[]): void => void (injection.messages ??= messages);
+    admitted.then(
+      ({ messages }) => settle(messages),
+      () => settle([]),
+    );
+    this.#injections.push(injection);
+    this.steps.beforeEnd(({ signal }) => this.#takeLast(signal));
+    return injection;
+  }
+
+  /** Waits until the guards have decided about all messages, or until the signal aborts. */
+  async waitForGuards(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const next = this.#injections.find(({ messages }) => !messages);
+      if (!next || signal.aborted) return;
+      await abortable(next.admitted, signal).catch(() => {});
+    }
+  }
+
+  /**
+   * Appends the messages in order, up to the first one about which the guards have not decided.
+   * Waits one turn of the event loop, which is enough for guards without I/O.
+   */
+  async take(): Promise<void> {
+    const oneTurn = new Promise((resolve) => setTimeout(resolve));
+    await Promise.race([this.waitForGuards(this.context.stopSignal), oneTurn]);
+    const open = this.#injections.findIndex(({ messages }) => !messages);
+    await this.#append(this.#injections.splice(0, open < 0 ? Infinity : open));
+  }
+
+  /**
+   * Appends the remaining messages at the end of the run. Waits until the guards have decided, or
+   * the signal aborts.
+   */
+  async #takeLast(signal: AbortSignal): Promise<void> {
+    await this.waitForGuards(signal);
+    await this.#append(this.#injections.splice(0).filter(({ messages }) => messages));
+  }
+
+  async #append(injections: readonly Injection[]): Promise<void> {
+    for (const injection of injections) injection.isTaken = true;
+    await this.steps.edit({ append: injections.flatMap(({ messages = [] }) => messages) });
+  }
 }
