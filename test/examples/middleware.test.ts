@@ -10,7 +10,7 @@ import { Agent } from '@isoloop/core/kernel';
 import { approvals, steering } from '@isoloop/core/middleware';
 // #endregion
 // #region tool-failures
-import { closeOpenCalls, toolError } from '@isoloop/core/middleware';
+import { closeOpenCalls, rewordToolErrors } from '@isoloop/core/middleware';
 // #endregion
 // #region tool-emulation
 import { emulateTools } from '@isoloop/core/middleware';
@@ -87,7 +87,7 @@ test('the kernel alone takes the parts that it needs', async () => {
   );
 });
 
-test('toolError() and closeOpenCalls() set the result texts of failed and open tool calls', async () => {
+test('rewordToolErrors() and closeOpenCalls() set the result texts of failed and open tool calls', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'print' }] },
     'Off.',
@@ -113,7 +113,7 @@ test('toolError() and closeOpenCalls() set the result texts of failed and open t
     model,
     tools: [print, buy],
     use: [
-      toolError({
+      rewordToolErrors({
         format: (error, { name }) =>
           `${name} is not available now (${String(error)}). Try something else.`,
         rethrow: isFatal, // these errors end the call with TOOL_ERROR

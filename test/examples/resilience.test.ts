@@ -8,8 +8,8 @@ import { circuitBreaker, fallback, modelTimeout, retry } from '@isoloop/core/mid
 // #region resilience-model
 import { wrapModel } from '@isoloop/core/middleware';
 // #endregion
-// #region response-cache
-import { responseCache } from '@isoloop/core/middleware';
+// #region reply-cache
+import { replyCache } from '@isoloop/core/middleware';
 // #endregion
 // #region concurrency
 import { concurrency, Semaphore } from '@isoloop/core/middleware';
@@ -80,12 +80,12 @@ test('fallback(), circuitBreaker(), retry() and modelTimeout() protect a model',
   expect(sturdy.modelId).toBe('scripted');
 });
 
-test('responseCache() repeats an earlier answer', async () => {
+test('replyCache() repeats an earlier answer', async () => {
   const model = new ScriptedModel(['Paris.']);
   const log = vi.spyOn(console, 'log').mockReturnValue();
 
-  // #region response-cache
-  const cache = responseCache({
+  // #region reply-cache
+  const cache = replyCache({
     ttlMs: 600_000,
     scope: (run) => run?.userId, // a reply is only reused for the same user; without a user the cache is off
     onLookup: ({ found, run }) => console.log(found, run?.sessionId), // 'nothing', 'exact' or 'semantic'

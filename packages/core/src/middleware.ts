@@ -93,12 +93,12 @@ export type {
   CircuitState,
 } from './middleware/resilience/circuit-breaker.ts';
 export { fallback, type Fallback, type FallbackOptions } from './middleware/resilience/fallback.ts';
-export { modelErrors } from './middleware/resilience/model-errors.ts';
+export { classifyModelErrors } from './middleware/resilience/classify-model-errors.ts';
 export { modelTimeout, type ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
-export { responseCache } from './middleware/resilience/response-cache.ts';
-export type { CacheLookup, ResponseCacheOptions } from './middleware/resilience/response-cache.ts';
-export { memoryResponses, storedResponses } from './middleware/resilience/response-cache.ts';
-export type { CachedReply, ResponseStore } from './middleware/resilience/response-cache.ts';
+export { replyCache } from './middleware/resilience/reply-cache.ts';
+export type { CacheLookup, ReplyCacheOptions } from './middleware/resilience/reply-cache.ts';
+export { memoryReplies, storedReplies } from './middleware/resilience/reply-cache.ts';
+export type { CachedReply, ReplyCacheStore } from './middleware/resilience/reply-cache.ts';
 export { retry, toolRetry } from './middleware/resilience/retry.ts';
 export type {
   BackoffOptions,
@@ -110,8 +110,11 @@ export { reuseCalls, type ReuseCallsOptions } from './middleware/results/reuse-c
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
 export { emulateTools, type EmulateToolsOptions } from './middleware/results/emulate-tools.ts';
-export { toolError } from './middleware/resilience/tool-error.ts';
-export type { FailedTool, ToolErrorOptions } from './middleware/resilience/tool-error.ts';
+export { rewordToolErrors } from './middleware/resilience/reword-tool-errors.ts';
+export type {
+  FailedTool,
+  RewordToolErrorsOptions,
+} from './middleware/resilience/reword-tool-errors.ts';
 export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';

@@ -167,13 +167,13 @@ const entries: Readonly<Record<string, Entry>> = {
         middleware.handOff(
           given({ to: [{ name: 'b', description: '', systemPrompt: '' }] }, wrong),
         ),
-      memoryResponses: (wrong) => middleware.memoryResponses(wrong),
+      memoryReplies: (wrong) => middleware.memoryReplies(wrong),
       modelRequestLimit: (wrong) => middleware.modelRequestLimit(given({ run: 1 }, wrong)),
       modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),
       operatorMessage: (wrong) => middleware.operatorMessage('', given({ name: 'Ann' }, wrong)),
       closeOpenCalls: (wrong) => middleware.closeOpenCalls(wrong),
       reflexion: (wrong) => middleware.reflexion(wrong),
-      responseCache: (wrong) => middleware.responseCache(wrong),
+      replyCache: (wrong) => middleware.replyCache(wrong),
       retry: (wrong) => middleware.retry(wrong),
       runLimits: (wrong) => middleware.runLimits(wrong),
       reuseCalls: (wrong) => middleware.reuseCalls(wrong),
@@ -181,17 +181,17 @@ const entries: Readonly<Record<string, Entry>> = {
       summaryFallback: (wrong) => middleware.summaryFallback(wrong),
       lastAnswer: (wrong) => middleware.lastAnswer(wrong),
       steering: (wrong) => middleware.steering(wrong),
-      storedResponses: (wrong) => middleware.storedResponses(store, wrong),
+      storedReplies: (wrong) => middleware.storedReplies(store, wrong),
       todoList: (wrong) => middleware.todoList(wrong),
       toolCallLimit: (wrong) => middleware.toolCallLimit(given({ tool: 'a', run: 1 }, wrong)),
       emulateTools: (wrong) => middleware.emulateTools(given({ model }, wrong)),
-      toolError: (wrong) => middleware.toolError(wrong),
+      rewordToolErrors: (wrong) => middleware.rewordToolErrors(wrong),
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
     others:
       'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
       'errorHints errorResult ' +
-      'isEnding isNewAnswer isNext isResult modelErrors nestedHooks ' +
+      'isEnding isNewAnswer isNext isResult classifyModelErrors nestedHooks ' +
       'nestedWraps operator partsOf ' +
       'boundedModel perRun runInfo presetOf todosOf showToolMedia withExecute withStream wrapModel',
   },

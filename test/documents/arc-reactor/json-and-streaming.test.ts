@@ -1,5 +1,5 @@
 import { tool, type AgentResult } from '@isoloop/core';
-import { responseCache } from '@isoloop/core/middleware';
+import { replyCache } from '@isoloop/core/middleware';
 import { jsonMode } from '@isoloop/core/output';
 import { textStream } from '@isoloop/core/stream';
 import { describe, expect, test, vi } from 'vitest';
@@ -71,7 +71,7 @@ describe('streaming', () => {
   test('reads stored replies as it reads others, only for a temperature of 0', async () => {
     const { agent, model } = make(['One.', 'Two.', 'Three.'], {
       use: [
-        responseCache(),
+        replyCache(),
         { name: 'successfulTurns' },
         { name: 'lastTurns' },
         {

@@ -7,7 +7,7 @@ import { spendCap } from '../middleware/guard/input/spend-cap.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
-import { responseCache } from '../middleware/resilience/response-cache.ts';
+import { replyCache } from '../middleware/resilience/reply-cache.ts';
 import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
@@ -213,7 +213,7 @@ const cases: readonly Case[] = [
     name: 'the store of the response cache',
     options: (hang) => ({
       generate: { temperature: 0 },
-      use: [responseCache({ store: { get: () => hang(), set: () => hang() } })],
+      use: [replyCache({ store: { get: () => hang(), set: () => hang() } })],
     }),
   },
   {

@@ -9,7 +9,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { textOf, toolResultsOf } from '../message/msg.ts';
 import { circuitBreaker } from './resilience/circuit-breaker.ts';
 import { modelTimeout } from './resilience/model-timeout.ts';
-import { responseCache } from './resilience/response-cache.ts';
+import { replyCache } from './resilience/reply-cache.ts';
 import { retry, toolRetry } from './resilience/retry.ts';
 import { jsonlTrace } from './observe/jsonl-trace.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
@@ -28,7 +28,7 @@ import { closeOpenCalls } from './approval/close-open-calls.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { todoList, todosOf } from './results/todo-list.ts';
 import { emulateTools } from './results/emulate-tools.ts';
-import { toolError } from './resilience/tool-error.ts';
+import { rewordToolErrors } from './resilience/reword-tool-errors.ts';
 import { toolSourcing } from './selection/tool-sourcing.ts';
 
 const mail = 'ann@example.test';
@@ -91,7 +91,9 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
   const small = new ScriptedModel(Array.from({ length: 99 }, () => helpful));
   const model = new ScriptedModel(replies);
   const all: readonly Middleware[] = [
-    toolError({ format: (error) => `It failed: ${error instanceof Error ? error.message : ''}` }),
+    rewordToolErrors({
+      format: (error) => `It failed: ${error instanceof Error ? error.message : ''}`,
+    }),
     toolRetry({ sleep }),
     emulateTools({ model: small, tools: ['guess'] }),
     todoList(),
@@ -110,7 +112,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     piiGuard({ output: true, toolResults: true }),
     retry({ sleep, afterFirstDelta: true }),
     circuitBreaker(),
-    responseCache({ maxTemperature: Infinity }),
+    replyCache({ maxTemperature: Infinity }),
     modelTimeout({ silenceMs: 60_000 }),
     metrics({}),
     jsonlTrace(new WritableStream<Uint8Array>()),

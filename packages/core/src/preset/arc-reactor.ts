@@ -3,7 +3,7 @@ import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/h
 import { injection } from '../middleware/guard/input/injection.ts';
 import { inputLength } from '../middleware/guard/input/input-length.ts';
 import { rateLimit } from '../middleware/guard/input/rate-limit.ts';
-import { modelErrors } from '../middleware/resilience/model-errors.ts';
+import { classifyModelErrors } from '../middleware/resilience/classify-model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { checkOptions } from '../error/agent-error.ts';
 import { arc } from '../tokens/arc-profile.ts';
@@ -49,7 +49,7 @@ export function arcReactor(options: Readonly<Record<string, never>> = {}): reado
     injection(),
     selectTools({ maxTools: 20 }),
     finalWithoutTools(),
-    modelErrors(),
+    classifyModelErrors(),
     retry(),
     defaultToolTimeout(15_000),
     successfulTurns(),

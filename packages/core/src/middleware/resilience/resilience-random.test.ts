@@ -9,7 +9,7 @@ import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
 import { circuitBreaker } from './circuit-breaker.ts';
 import { fallback } from './fallback.ts';
 import { modelTimeout } from './model-timeout.ts';
-import { responseCache } from './response-cache.ts';
+import { replyCache } from './reply-cache.ts';
 import { retry, toolRetry } from './retry.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
@@ -135,7 +135,7 @@ function world(seed: number) {
     tracer: tracerOf(spans),
   });
   const watching = chance(0.5) ? [observed, traced] : [traced, observed];
-  const cache = responseCache({ maxTemperature: Infinity, now: () => 0 });
+  const cache = replyCache({ maxTemperature: Infinity, now: () => 0 });
   const middle = [cache, ...around].filter(() => chance(0.7));
   const extensions = [...watching, concurrency(semaphore), ...middle, toolRetry({ sleep, random })];
   const agents = [0, 1].map(

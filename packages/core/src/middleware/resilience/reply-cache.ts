@@ -14,13 +14,13 @@ import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
 import { RecentMap } from '../../state/recent-map.ts';
 
-/** Where `responseCache()` keeps replies, for how long, and which ones. */
-export interface ResponseCacheOptions {
+/** Where `replyCache()` keeps replies, for how long, and which ones. */
+export interface ReplyCacheOptions {
   /**
    * Store for the replies. Default: keeps 1000 replies in memory and removes the least recently
    * used reply first.
    */
-  readonly store?: ResponseStore;
+  readonly store?: ReplyCacheStore;
   /** Time that a stored reply is used, in milliseconds. Default: one hour. */
   readonly ttlMs?: number;
   /**
@@ -47,7 +47,7 @@ export interface ResponseCacheOptions {
   readonly now?: () => number;
 }
 
-/** Whether `responseCache()` had a reply to a request. */
+/** Whether `replyCache()` had a reply to a request. */
 export interface CacheLookup {
   /**
    * `exact`: the reply to the same request. `semantic`: the reply to a request that the store
@@ -75,21 +75,21 @@ export interface CacheLookup {
  * guards check each stored reply when it is used. Throws `CONFIGURATION` for an option of the wrong
  * kind.
  */
-export function responseCache(options: ResponseCacheOptions = {}): ModelMiddleware {
-  const where = 'responseCache()';
+export function replyCache(options: ReplyCacheOptions = {}): ModelMiddleware {
+  const where = 'replyCache()';
   const fields = 'store:object|? ttlMs,maxTemperature:count|? toolCalls:boolean|?';
   checkOptions(where, options, `${fields} scope,onLookup,onError,now:function|?`);
-  const { store = memoryResponses() } = options;
+  const { store = memoryReplies() } = options;
   checkFields(`${where}: store`, store, 'get:function set:function');
   return {
-    name: 'responseCache',
+    name: 'replyCache',
     wrapModel: (model) => withStream(model, cachedStream(model, { ...options, store })),
   };
 }
 
 function cachedStream(
   model: ChatModel,
-  cache: ResponseCacheOptions & { readonly store: ResponseStore },
+  cache: ReplyCacheOptions & { readonly store: ReplyCacheStore },
 ): ChatModel['stream'] {
   const { store, ttlMs = 3_600_000, toolCalls = false, onLookup, onError, now = Date.now } = cache;
   const { provider, modelId } = model;
@@ -143,7 +143,7 @@ async function keyOf(
   { provider, modelId }: ChatModel,
   request: ModelRequest,
   run: RunInfo | undefined,
-  { scope = () => '', maxTemperature = 0 }: ResponseCacheOptions,
+  { scope = () => '', maxTemperature = 0 }: ReplyCacheOptions,
 ): Promise<string | undefined> {
   const { messages, tools, ...options } = request;
   if ((options.temperature ?? Infinity) > maxTemperature) return undefined;
@@ -224,7 +224,7 @@ export interface CachedReply {
  * a store can find by similarity. The `key` of such a reply differs from the requested key (Arc
  * Reactor: a semantic hit). If a method throws, the cache's `onError` gets the error.
  */
-export interface ResponseStore {
+export interface ReplyCacheStore {
   get(key: string, request: ModelRequest): Awaitable<CachedReply | undefined>;
   set(reply: CachedReply, request: ModelRequest): Awaitable<void>;
 }
@@ -233,8 +233,8 @@ export interface ResponseStore {
  * Stores replies in this process. If there are more than `maxEntries` replies (default 1000), the
  * least recently used reply is removed. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function memoryResponses(options: { readonly maxEntries?: number } = {}): ResponseStore {
-  checkOptions('memoryResponses()', options, 'maxEntries:count|?');
+export function memoryReplies(options: { readonly maxEntries?: number } = {}): ReplyCacheStore {
+  checkOptions('memoryReplies()', options, 'maxEntries:count|?');
   const { maxEntries = 1000 } = options;
   const replies = new RecentMap<string, CachedReply>(maxEntries);
   return {
@@ -247,12 +247,12 @@ export function memoryResponses(options: { readonly maxEntries?: number } = {}):
  * Stores replies in a key-value store that several processes can share. Expired replies stay in the
  * store until they are overwritten. Throws `CONFIGURATION` for an argument of the wrong kind.
  */
-export function storedResponses(
+export function storedReplies(
   store: KeyValueStore,
   options: { readonly prefix?: string } = {},
-): ResponseStore {
-  checkFields('storedResponses(): the store', store, 'get:function set:function');
-  checkOptions('storedResponses()', options, 'prefix:string|?');
+): ReplyCacheStore {
+  checkFields('storedReplies(): the store', store, 'get:function set:function');
+  checkOptions('storedReplies()', options, 'prefix:string|?');
   const { prefix = 'reply:' } = options;
   return {
     async get(key) {

@@ -6,9 +6,9 @@ import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
  * Adds codes to the errors of a custom model, as `classifyError` does (Arc Reactor). Without this
  * middleware, an error that is not an `AgentError` ends the agent call with `INTERNAL`.
  */
-export function modelErrors(): ModelMiddleware {
+export function classifyModelErrors(): ModelMiddleware {
   return {
-    name: 'modelErrors',
+    name: 'classifyModelErrors',
     wrapModel: (model) =>
       withStream(model, async function* (request, context) {
         try {

@@ -14,7 +14,7 @@ export interface FailedTool {
 }
 
 /** What the model reads after a failure of a tool, and which errors end the agent call. */
-export interface ToolErrorOptions {
+export interface RewordToolErrorsOptions {
   /** Names of the tools whose failures are handled. Default: all tools. */
   readonly tools?: readonly string[];
   /**
@@ -42,11 +42,11 @@ export interface ToolErrorOptions {
  * this middleware, only the last try counts. Throws `CONFIGURATION` for an option of the wrong
  * kind.
  */
-export function toolError(options: ToolErrorOptions = {}): Middleware {
-  checkOptions('toolError()', options, 'tools:names|? format,rethrow,onError:function|?');
+export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middleware {
+  checkOptions('rewordToolErrors()', options, 'tools:names|? format,rethrow,onError:function|?');
   const { tools, format = usual, rethrow, onError } = options;
   return {
-    name: 'toolError',
+    name: 'rewordToolErrors',
     wrapTool: (next) => async (call) => {
       const { name } = call.tool;
       if (name === outputToolName || (tools && !tools.includes(name))) return next(call);
@@ -72,7 +72,7 @@ export function toolError(options: ToolErrorOptions = {}): Middleware {
       try {
         if (!rethrow?.(error, failed)) {
           output = format(error, failed);
-          checkFields('toolError(): the result of format', { output }, 'output:string');
+          checkFields('rewordToolErrors(): the result of format', { output }, 'output:string');
         }
       } catch (failure) {
         const message = 'The text for a tool’s error could not be made:';

@@ -18,12 +18,12 @@ import { fallback } from './fallback.ts';
 import {
   type CacheLookup,
   type CachedReply,
-  type ResponseCacheOptions,
-  type ResponseStore,
-  memoryResponses,
-  responseCache,
-  storedResponses,
-} from './response-cache.ts';
+  type ReplyCacheOptions,
+  type ReplyCacheStore,
+  memoryReplies,
+  replyCache,
+  storedReplies,
+} from './reply-cache.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
 const ask = (text = 'Hi', more: Partial<ModelRequest> = {}): ModelRequest => ({
@@ -33,12 +33,12 @@ const ask = (text = 'Hi', more: Partial<ModelRequest> = {}): ModelRequest => ({
   ...more,
 });
 
-function setUp(replies: readonly ScriptedReply[], options: ResponseCacheOptions = {}) {
+function setUp(replies: readonly ScriptedReply[], options: ReplyCacheOptions = {}) {
   const scripted = new ScriptedModel(replies);
   const found: CacheLookup['found'][] = [];
   const model = wrapModel(
     scripted,
-    responseCache({ onLookup: (lookup) => found.push(lookup.found), ...options }),
+    replyCache({ onLookup: (lookup) => found.push(lookup.found), ...options }),
   );
   const read = async (
     request: ModelRequest,
@@ -76,7 +76,7 @@ test('the second equal request gets the cached reply with a usage of zero', asyn
 test('agents share cached replies but keep their own data', async () => {
   const model = new ScriptedModel(['Hello.']);
   const cache = vi.fn<(lookup: CacheLookup) => void>();
-  const extensions = [responseCache({ onLookup: cache })];
+  const extensions = [replyCache({ onLookup: cache })];
   const agents = ['s1', 's2'].map(
     (sessionId) =>
       new ReActAgent({
@@ -111,7 +111,7 @@ test('agents share cached replies but keep their own data', async () => {
   model.assertDone();
 });
 
-test('responseCache() caches the answer after tool calls with any ids, but not the tool calls', async () => {
+test('replyCache() caches the answer after tool calls with any ids, but not the tool calls', async () => {
   const look = vi.fn(() => 'sunny');
   const weather = tool({
     name: 'weather',
@@ -121,7 +121,7 @@ test('responseCache() caches the answer after tool calls with any ids, but not t
   });
   const call = (id: string): ScriptedReply => ({ toolCalls: [{ name: 'weather', id }] });
   const model = new ScriptedModel([call('c1'), 'It is sunny.', call('c2')]);
-  const extensions = [responseCache()];
+  const extensions = [replyCache()];
   for (let n = 0; n < 2; n += 1) {
     const agent = new ReActAgent({
       name: 'a',
@@ -147,7 +147,7 @@ test('with `toolCalls: true`, tool calls are cached too, and get a new id if the
     execute: () => 'ok',
   });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'step', id: 'c1' }] }, 'done']);
-  const extensions = [responseCache({ toolCalls: true })];
+  const extensions = [replyCache({ toolCalls: true })];
   for (let n = 0; n < 2; n += 1) {
     const agent = new ReActAgent({
       name: 'a',
@@ -246,7 +246,7 @@ test('requests with swapped results of two tool calls are different', async () =
 });
 
 test('each model has its own cache entries', async () => {
-  const cache = responseCache();
+  const cache = replyCache();
   const read = async (provider: ScriptedModel) => {
     const texts: string[] = [];
     for await (const deltas of wrapModel(provider, cache).stream(ask(), {
@@ -268,7 +268,7 @@ test.each<[temperature: number | undefined, max: number | undefined, isLookedUp:
   [undefined, 2, false],
   [undefined, Infinity, true],
 ])(
-  'responseCache() applies only up to `maxTemperature`: temperature %s, maximum %s',
+  'replyCache() applies only up to `maxTemperature`: temperature %s, maximum %s',
   async (temperature, maxTemperature, isLookedUp) => {
     const { say, found } = setUp(
       ['one', 'two'],
@@ -333,7 +333,7 @@ test('the answer of a fallback model is not cached for the model that failed', a
     modelId: 'first',
   });
   const second = new ScriptedModel(['Theirs.'], { modelId: 'second' });
-  const model = wrapModel(first, responseCache(), fallback([second]));
+  const model = wrapModel(first, replyCache(), fallback([second]));
   const texts: string[] = [];
   for (let n = 0; n < 3; n += 1) {
     let said = '';
@@ -347,7 +347,7 @@ test('the answer of a fallback model is not cached for the model that failed', a
 
 test('rejected replies are not cached, and replies that a guard changed are cached as changed', async () => {
   const kept: CachedReply[] = [];
-  const store: ResponseStore = {
+  const store: ReplyCacheStore = {
     get: (key) => kept.find((reply) => reply.key === key),
     set: (reply) => void kept.push(reply),
   };
@@ -357,7 +357,7 @@ test('rejected replies are not cached, and replies that a guard changed are cach
       /bad/.test(said) ? ({ category: 'OFF_TOPIC' } as const) : { text: said },
   };
   const model = new ScriptedModel(['bad', 'Write to ann@example.com.']);
-  const extensions = [responseCache({ store }), outputGuards([no, maskPii()])];
+  const extensions = [replyCache({ store }), outputGuards([no, maskPii()])];
   const call = () =>
     new ReActAgent({ name: 'a', model, use: [...extensions], generate: { temperature: 0 } }).call(
       'Hi',
@@ -383,7 +383,7 @@ test('a cached reply is used until it expires by the given clock', async () => {
 });
 
 test('above `maxEntries`, the entry that was not used for the longest time is removed', async () => {
-  const { say } = setUp(['a1', 'b1', 'c1', 'b2'], { store: memoryResponses({ maxEntries: 2 }) });
+  const { say } = setUp(['a1', 'b1', 'c1', 'b2'], { store: memoryReplies({ maxEntries: 2 }) });
   expect([
     await say(ask('a')),
     await say(ask('b')),
@@ -395,17 +395,17 @@ test('above `maxEntries`, the entry that was not used for the longest time is re
 });
 
 test('nothing is cached with `maxEntries: 0` or `ttlMs: 0`', async () => {
-  for (const options of [{ store: memoryResponses({ maxEntries: 0 }) }, { ttlMs: 0 }]) {
+  for (const options of [{ store: memoryReplies({ maxEntries: 0 }) }, { ttlMs: 0 }]) {
     const { say } = setUp(['one', 'two'], options);
     await say(ask());
     expect(await say(ask())).toBe('two');
   }
 });
 
-test('storedResponses() can keep replies in a key-value store without expiry', async () => {
+test('storedReplies() can keep replies in a key-value store without expiry', async () => {
   const values = new MemoryStore();
   for (const replies of [['one'], []]) {
-    const { say } = setUp(replies, { store: storedResponses(values), ttlMs: Infinity });
+    const { say } = setUp(replies, { store: storedReplies(values), ttlMs: Infinity });
     expect(await say(ask())).toBe('one');
   }
   expect((await values.keys('reply:')).every((key) => /^reply:[\da-f]{64}$/.test(key))).toBe(true);
@@ -413,7 +413,7 @@ test('storedResponses() can keep replies in a key-value store without expiry', a
 
 test('a custom store may return the reply to a similar request', async () => {
   let kept: CachedReply | undefined;
-  const store: ResponseStore = { get: () => kept, set: (reply) => void (kept = reply) };
+  const store: ReplyCacheStore = { get: () => kept, set: (reply) => void (kept = reply) };
   const { say, found } = setUp(['Hello.'], { store });
   await say(ask('Hi!'));
   expect(await say(ask('Hi'))).toBe('Hello.');
@@ -438,7 +438,7 @@ test('`scope` separates users, and a request without a scope is not cached', asy
 
 const whole: CachedReply = { key: 'k', expiresAt: Infinity, deltas: [text('old'), finish('stop')] };
 
-test.each<[what: string, store: ResponseStore]>([
+test.each<[what: string, store: ReplyCacheStore]>([
   [
     'throws',
     { get: () => Promise.reject(new Error('lost')), set: () => Promise.reject(new Error('full')) },
@@ -466,7 +466,7 @@ test.each<[what: string, store: ResponseStore]>([
   ['returns an empty reply', { get: () => ({ ...whole, deltas: [] }), set: () => {} }],
   [
     'holds no JSON',
-    storedResponses({ ...new MemoryStore(), get: async () => '{', set: async () => {} } as never),
+    storedReplies({ ...new MemoryStore(), get: async () => '{', set: async () => {} } as never),
   ],
 ])('a store that %s does not fail a request', async (_what, store) => {
   const errors: unknown[] = [];
@@ -502,7 +502,7 @@ test('an abort ends the wait for a cache store that hangs', async () => {
   expect(scripted.requests).toEqual([]);
 });
 
-test('responseCache() works without crypto.subtle, as on a page without HTTPS', async () => {
+test('replyCache() works without crypto.subtle, as on a page without HTTPS', async () => {
   vi.stubGlobal('crypto', { randomUUID: () => 'id' });
   try {
     const { say } = setUp(['one', 'two']);
@@ -529,16 +529,16 @@ test.each([
   { onLookup: 1 },
   { onError: 1 },
   { now: 0 },
-])('responseCache() rejects the options %j', (options) => {
-  expect(() => responseCache(options as never)).toThrow(
+])('replyCache() rejects the options %j', (options) => {
+  expect(() => replyCache(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
 
 test.each([
-  () => memoryResponses({ maxEntries: -1 }),
-  () => storedResponses({} as never),
-  () => storedResponses(new MemoryStore(), { prefix: 1 as never }),
-])('memoryResponses() and storedResponses() reject invalid options', (make) => {
+  () => memoryReplies({ maxEntries: -1 }),
+  () => storedReplies({} as never),
+  () => storedReplies(new MemoryStore(), { prefix: 1 as never }),
+])('memoryReplies() and storedReplies() reject invalid options', (make) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

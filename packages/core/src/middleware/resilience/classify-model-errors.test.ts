@@ -4,7 +4,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
-import { modelErrors } from './model-errors.ts';
+import { classifyModelErrors } from './classify-model-errors.ts';
 import { retry } from './retry.ts';
 
 const withFields = (message: string, fields: object): Error =>
@@ -35,7 +35,7 @@ test.each<[string, unknown, string, boolean]>([
   ['an AgentError', new AgentError('MODEL_AUTH', 'no key'), 'MODEL_AUTH', false],
   ['anything else', new TypeError('x is undefined'), 'INTERNAL', false],
 ])('an error of a custom model gets a code: %s', async (_what, error, code, retryable) => {
-  for (const use of [[modelErrors()], [arcReactor(), now]]) {
+  for (const use of [[classifyModelErrors()], [arcReactor(), now]]) {
     const model = new ScriptedModel(Array.from({ length: 3 }, () => ({ error })));
     const agent = new ReActAgent({ name: 'a', model, use });
     expect(await agent.call('Hi', { throwOnError: false })).toMatchObject({
@@ -52,7 +52,7 @@ test('the error keeps its message, its cause and the retry time that the server 
   });
   const error = new Error('Busy', { cause: inner });
   const model = new ScriptedModel([{ error }]);
-  const agent = new ReActAgent({ name: 'a', model, use: [modelErrors()] });
+  const agent = new ReActAgent({ name: 'a', model, use: [classifyModelErrors()] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'MODEL_RATE_LIMITED',
     message: 'Busy',
@@ -61,7 +61,7 @@ test('the error keeps its message, its cause and the retry time that the server 
   });
 });
 
-test('modelErrors() handles a model that throws in stream(), after a delta, or at its first read', async () => {
+test('classifyModelErrors() handles a model that throws in stream(), after a delta, or at its first read', async () => {
   const { provider, modelId, features } = new ScriptedModel([]);
   const throwing: ChatModel = {
     provider,
@@ -77,12 +77,12 @@ test('modelErrors() handles a model that throws in stream(), after a delta, or a
     new ScriptedModel([{ error: new Error('HTTP 503') }]),
   ];
   for (const model of models) {
-    const agent = new ReActAgent({ name: 'a', model, use: [modelErrors()] });
+    const agent = new ReActAgent({ name: 'a', model, use: [classifyModelErrors()] });
     await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
   }
 });
 
-test('modelErrors() does not change an abort', async () => {
+test('classifyModelErrors() does not change an abort', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ hang: true }]),

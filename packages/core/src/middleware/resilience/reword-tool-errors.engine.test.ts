@@ -6,12 +6,12 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool, type ToolContext } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/structured.ts';
-import { toolError, type ToolErrorOptions } from './tool-error.ts';
+import { rewordToolErrors, type RewordToolErrorsOptions } from './reword-tool-errors.ts';
 import { toolRetry } from './retry.ts';
 
 function setUp(
   work: (context: ToolContext) => unknown,
-  options: ToolErrorOptions = {},
+  options: RewordToolErrorsOptions = {},
   {
     replies,
     timeoutMs,
@@ -31,7 +31,7 @@ function setUp(
     name: 'a',
     model,
     tools: [step],
-    use: [toolError(options)],
+    use: [rewordToolErrors(options)],
   });
   const outcome = async (): Promise<unknown> => {
     const { text } = await agent.call('Go');
@@ -55,7 +55,7 @@ test('by default the model gets the failure of a tool and its reason', async () 
   expect(await setUp(throwing('a text')).outcome()).toEqual([['error', 'Tool failed: a text']]);
 });
 
-test('toolError() does not change successful results', async () => {
+test('rewordToolErrors() does not change successful results', async () => {
   expect(await setUp(() => 'Error: but only in words').outcome()).toEqual([
     ['success', 'Error: but only in words'],
   ]);
@@ -63,7 +63,7 @@ test('toolError() does not change successful results', async () => {
 
 test('`format` can write the text from the error and the tool call', async () => {
   const error = new TypeError('fetch failed');
-  const format = vi.fn<NonNullable<ToolErrorOptions['format']>>(
+  const format = vi.fn<NonNullable<RewordToolErrorsOptions['format']>>(
     () => 'The printer is off. Ask for another one.',
   );
   expect(await setUp(throwing(error), { format }).outcome()).toEqual([
@@ -131,12 +131,12 @@ test('if `format` or `rethrow` fails, the usual text is kept, and `onError` gets
   ]);
   expect(onError.mock.calls.map(([{ message }]) => message)).toEqual([
     'no words',
-    'toolError(): the result of format: output must be a string; got 5.',
+    'rewordToolErrors(): the result of format: output must be a string; got 5.',
     'no words',
   ]);
 });
 
-test('toolError() applies only to the named tools', async () => {
+test('rewordToolErrors() applies only to the named tools', async () => {
   expect(await setUp(throwing(new Error('no')), { tools: ['other'] }).outcome()).toEqual([
     ['error', 'Error: no'],
   ]);
@@ -146,7 +146,7 @@ test.each(['first', 'last'])(
   'with retries, only the text of the last attempt counts, if toolRetry() is the %s middleware',
   async (place) => {
     const busy = new AgentError('INTERNAL', 'busy', { retryable: true });
-    const extensions = [toolRetry({ sleep: async () => {} }), toolError()];
+    const extensions = [toolRetry({ sleep: async () => {} }), rewordToolErrors()];
     const outcomeOf = async (failures: number): Promise<unknown> => {
       let tries = 0;
       const execute = (): string => ((tries += 1) <= failures ? throwing(busy)() : 'fine');
@@ -193,7 +193,7 @@ test('an abort and a suspension are not failures of a tool', async () => {
   expect(format).not.toHaveBeenCalled();
 });
 
-test('toolError() does not apply to the output tool of structured()', async () => {
+test('rewordToolErrors() does not apply to the output tool of structured()', async () => {
   const schema = {
     type: 'object',
     properties: { n: { type: 'number' } },
@@ -205,7 +205,7 @@ test('toolError() does not apply to the output tool of structured()', async () =
   const agent = new ReActAgent({
     name: 'a',
     model,
-    use: [toolError({ format: () => 'words' })],
+    use: [rewordToolErrors({ format: () => 'words' })],
   });
   expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({
     output: { n: 1 },
@@ -219,8 +219,8 @@ test.each([
   { rethrow: true },
   { onError: 1 },
   null,
-])('toolError() rejects the options %o', (options) => {
-  expect(() => toolError(options as never)).toThrow(
+])('rewordToolErrors() rejects the options %o', (options) => {
+  expect(() => rewordToolErrors(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
