@@ -22,7 +22,7 @@ const ownParts = [
   ['wrappers and their waits', /wrapped-step|waits|per-run|use-list|\/middleware\//],
   ['checks of options and values', /check|schema|required-parts|is-message/],
   ['reading the reply', /read-reply|reply-assembler|bounded-model|reply-length|pace|abortable/],
-  ['tool calls', /round|admit-calls|conclude|open-calls|\/tool\/|json-form/],
+  ['tool calls', /round|close-calls|open-calls|\/tool\/|json-form/],
   ['messages and memory', /conversation|session|\/message\/|\/memory\//],
   ['loop and run', /\/agent\//],
   ['model', /\/model\//],

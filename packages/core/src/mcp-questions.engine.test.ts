@@ -256,7 +256,8 @@ test('changed tools of a server of the current revision reach the agent', async 
 });
 
 test('a worker falls back to an older revision if the server’s CORS rules refuse the new headers', async () => {
-  if (!('location' in globalThis)) vi.stubGlobal('location', {});
+  // Other test files share this global, and `@cfworker/json-schema` reads its origin at import.
+  if (!('location' in globalThis)) vi.stubGlobal('location', { origin: 'null' });
   const server = newServer();
   const strict = (async (url: string, init: RequestInit) => {
     if (new Headers(init.headers).has('mcp-method')) throw new TypeError('Failed to fetch');

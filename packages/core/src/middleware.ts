@@ -44,10 +44,10 @@ export type { SummaryFallbackOptions } from './middleware/limits/summary-fallbac
 export { steering, type SteeringOptions } from './middleware/steering/steering.ts';
 export { checkNew, type CallInput } from './event/call-input.ts';
 export type { CheckedRequest } from './event/interrupt-request.ts';
-export type { Revised } from './agent/step/reason.ts';
+export type { Revised } from './agent/step/jump.ts';
 export type { Edit, Steps } from './agent/steps.ts';
 export type { EventData } from './event/agent-event.ts';
-export type { NewCall, Taker } from './agent/run/inbox.ts';
+export type { NewCall, InboxHandler } from './agent/run/inbox.ts';
 export type {
   InnerStep,
   OpenCall,
@@ -59,7 +59,7 @@ export type {
   Wrap,
 } from './agent/middleware.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
-export type { Answer, Ending, LimitReason, Next, ToldReason } from './agent/next.ts';
+export type { Answer, Ending, LimitReason, Next, CustomReason } from './agent/next.ts';
 export { nestedHooks, nestedWraps, type NestedHooks } from './agent/nested.ts';
 export { perRun } from './agent/per-run.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';

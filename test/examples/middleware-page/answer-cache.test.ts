@@ -21,7 +21,7 @@ export function answerCache(answers: Map<string, string> = new Map()): Middlewar
       stateOf(context).question = question;
       const known = answers.get(question);
       if (known === undefined) return first;
-      return { kind: 'told', reason: 'stop', message: steps.message('assistant', known) };
+      return { kind: 'custom', reason: 'stop', message: steps.message('assistant', known) };
     },
     wrapReply: (next) => async (reply, context) => {
       const made = await next(reply);

@@ -2,41 +2,33 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
-import { textOf, toolUsesOf, type Msg } from '../message/msg.ts';
+import { textOf, toolUsesOf } from '../message/msg.ts';
 import { setFields } from '../message/json.ts';
 import { loop } from './loop.ts';
-import type { EndBase } from './next.ts';
-import { endStopped, finish } from './step/finish.ts';
+import { endStopped, finish, type RunEnd } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
 import type { Run } from './run/run.ts';
 import { closeLog, restore } from './run/session.ts';
 import { runWrapped } from './run/wrapped-step.ts';
-
-/** The input of an agent call. */
-export interface InputOfCall {
-  readonly input: CallInput;
-  /** The input after `wrapInput`, if that began before the turn of the agent call. */
-  readonly admitted?: Promise<CallInput>;
-}
+import type { RunInput } from './step/settle.ts';
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
- * Sends `error` before `run-end` if the agent call fails. `call` is absent if the agent call was
- * refused, or aborted before its turn. Nothing is stored then.
+ * Sends `error` before `run-end` if the agent call fails. Without `running` as its stage, the run
+ * gets no turn: it sends its events, and stores nothing.
  */
-export async function runAgentCall(run: Run, call?: InputOfCall): Promise<AgentResult> {
-  if (call) run.status.runs += 1;
+export async function runAgentCall(run: Run, given: RunInput): Promise<AgentResult> {
   run.timeout.start();
   try {
-    return await tellEnd(run, await runToResult(run, call), false);
+    return await sendEnd(run, await runToResult(run, given), false);
   } catch (thrown) {
     const failure = AgentError.from(thrown);
     const error = failure.toJSON();
     await closeLog(run, 'error').catch(() => {});
     run.moveTo('over');
-    await tellLast(run, run.outbox.event('error', { error }), true);
+    await sendLast(run, run.outbox.event('error', { error }), true);
     const result = resultOf(run, { reason: 'error', error, message: run.failureMessage });
-    const shown = await tellEnd(run, result, true);
+    const shown = await sendEnd(run, result, true);
     if (run.callOptions.throwOnError === false) return shown;
     throw failure;
   } finally {
@@ -45,24 +37,29 @@ export async function runAgentCall(run: Run, call?: InputOfCall): Promise<AgentR
 }
 
 /** Runs the loop inside `wrapRun`. Whoever ends the run, the log then has its end. */
-async function runToResult(run: Run, call?: InputOfCall): Promise<AgentResult> {
-  run.resumes = await resumedRun(run, call?.input);
+async function runToResult(run: Run, given: RunInput): Promise<AgentResult> {
+  const hasTurn = run.stage === 'running';
+  if (hasTurn) {
+    run.status.runs += 1;
+    run.resumes = await resumedRun(run, given.input);
+  }
   await run.outbox.emit('run-start', setFields({ resumes: run.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
-  if (!call || 'error' in run.halt || run.waits.abandoned)
+  if (!hasTurn || 'error' in run.halt || run.waits.abandoned)
     return endWith(run, await finish(run, await endStopped(run)));
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
-  const inner = async (given: CallInput): Promise<AgentResult> =>
-    endWith(run, await loop(run, { ...call, input: given }));
-  const result = await runWrapped(run, 'wrapRun', call.input, inner, recover).catch(recover);
+  // If a wrapper changes the input, `wrapInput` has to see the change.
+  const inner = async (input: CallInput): Promise<AgentResult> =>
+    endWith(run, await loop(run, input === given.input ? given : { input }));
+  const result = await runWrapped(run, 'wrapRun', given.input, inner, recover);
   // A wrapper may have answered without `next`.
   await closeLog(run, result.reason);
   return result;
 }
 
 /** Returns the id of the run that the agent call resumes, if any. */
-async function resumedRun(run: Run, input: CallInput | undefined): Promise<string | undefined> {
-  if (!input?.messages.every(({ role }) => role === 'tool')) return undefined;
+async function resumedRun(run: Run, input: CallInput): Promise<string | undefined> {
+  if (!input.messages.every(({ role }) => role === 'tool')) return undefined;
   const { status } = run;
   // Another process may have begun the run, so the state comes from the log. If this read fails,
   // the loop reports the failure.
@@ -71,7 +68,7 @@ async function resumedRun(run: Run, input: CallInput | undefined): Promise<strin
 }
 
 /** Writes the end of the run to the log, and returns the result. */
-async function endWith(run: Run, end: End): Promise<AgentResult> {
+async function endWith(run: Run, end: RunEnd): Promise<AgentResult> {
   await closeLog(run, end.reason);
   return resultOf(run, end);
 }
@@ -90,10 +87,10 @@ async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
   return result;
 }
 
-/** How a run ended, and its last message. */
-type End = EndBase & { readonly message?: Msg | undefined };
-
-function resultOf(run: Run, { message = run.message('assistant', []), ...end }: End): AgentResult {
+function resultOf(
+  run: Run,
+  { message = run.message('assistant', []), ...end }: RunEnd,
+): AgentResult {
   const { usage, warnings } = run;
   const { reason, output, error, stoppedAt } = end;
   return {
@@ -120,7 +117,7 @@ function toolsUsedBy({ toolsUsed, messages }: Run): readonly string[] {
  * Sends one of the last events to hooks and readers. Returns the event that readers see.
  * `isFailure`: a hook or `mapEvent` that fails must not hide the failure that the event reports.
  */
-async function tellLast(run: Run, event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
+async function sendLast(run: Run, event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
   let shown = event;
   try {
     await run.outbox.notify(event);
@@ -137,8 +134,8 @@ async function tellLast(run: Run, event: AgentEvent, isFailure: boolean): Promis
 }
 
 /** Sends `run-end`. Returns the result that readers see. */
-async function tellEnd(run: Run, result: AgentResult, isFailure: boolean): Promise<AgentResult> {
-  const shown = await tellLast(run, run.outbox.event('run-end', { result }), isFailure);
+async function sendEnd(run: Run, result: AgentResult, isFailure: boolean): Promise<AgentResult> {
+  const shown = await sendLast(run, run.outbox.event('run-end', { result }), isFailure);
   keepEnd(run, result);
   return shown.type === 'run-end' ? shown.result : result;
 }

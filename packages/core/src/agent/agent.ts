@@ -1,5 +1,5 @@
 import { Run } from './run/run.ts';
-import { checkFields, type AgentError } from '../error/agent-error.ts';
+import { checkFields, checkOptions, type AgentError } from '../error/agent-error.ts';
 import { decisionsRequire } from '../event/pending-call.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkHook } from '../event/check-hook.ts';
@@ -15,7 +15,6 @@ import { ToolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/tool.ts';
 import { CallLine } from './call-line.ts';
 import {
-  checkCallOptions,
   checkUse,
   completedOptions,
   kernelFields,
@@ -197,14 +196,13 @@ export class Agent<const G extends GivenTools = GivenTools> {
     givenOptions: KernelCallOptions,
     streamed = false,
   ): RunDriver<T> {
-    checkCallOptions(givenOptions, this.#fields);
+    checkOptions('call()', givenOptions, this.#fields.call, 'INVALID_INPUT');
     const options = this.kernelOptions(givenOptions);
     const setup = this.#setupFor(options);
     const hooks = (): readonly AgentHook[] =>
       [...setup.use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
-    const run = new Run(setup, options, hooks, (events) => driver.push(events), stepsOf);
+    const run = new Run(setup, options, hooks, stepsOf);
     const input = this.#checkedInput(given, run);
-    const onTurn = (): void => void (streamed && keepDriver(this, driver));
     const driver: RunDriver = new RunDriver({
       runId: run.runId,
       detached: options.detached,
@@ -212,6 +210,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
       run: () => this.#line.runInTurn({ run, input, driver }, onTurn),
       abort: () => run.abort(),
     });
+    const onTurn = (): void => {
+      if (streamed) keepDriver(this, driver);
+    };
     // The end of an aborted run does not wait for a reader.
     run.signal.addEventListener('abort', () => queueMicrotask(() => driver.release()));
     if (streamed && options.detached) driver.start();

@@ -3,13 +3,13 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { RunDriver } from '../event/readers/run-driver.ts';
 import { abortable } from '../wait/wait.ts';
-import { runAgentCall, type InputOfCall } from './agent-call.ts';
+import { runAgentCall } from './agent-call.ts';
 import type { AgentSettings } from './kernel-options.ts';
 import type { Run } from './run/run.ts';
-import { admitInput } from './step/settle.ts';
+import { admitInput, type RunInput } from './step/settle.ts';
 
 /** An agent call that runs or waits for its turn. */
-export interface BegunCall extends InputOfCall {
+export interface BegunCall extends RunInput {
   readonly run: Run;
   readonly driver: RunDriver;
   admitted?: Promise<CallInput>;
@@ -54,12 +54,12 @@ export class CallLine {
    */
   async runInTurn(call: BegunCall, onTurn: () => void): Promise<AgentResult> {
     const { run, driver } = call;
-    run.begin();
+    run.begin((events) => driver.push(events));
     try {
       if (this.refusal) run.refuse(this.refusal);
       const { failure } = run;
       if (failure && run.callOptions.throwOnError !== false) throw failure;
-      if (failure) return await runAgentCall(run);
+      if (failure) return await this.#runWithoutTurn(call);
       const earlier = this.isBusy && this.ended();
       this.#results.add(driver.result);
       const early = earlier && (await this.#waitForTurn(call, earlier));
@@ -96,7 +96,13 @@ export class CallLine {
       return undefined;
     } catch (error) {
       if (!run.aborted) run.refuse(AgentError.from(error));
-      return runAgentCall(run);
+      return this.#runWithoutTurn(call);
     }
+  }
+
+  /** Ends a call that was refused, or aborted while it waited. */
+  #runWithoutTurn(call: BegunCall): Promise<AgentResult> {
+    call.run.moveTo('ending');
+    return runAgentCall(call.run, call);
   }
 }

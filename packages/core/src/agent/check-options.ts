@@ -120,11 +120,3 @@ function checkPart(part: Middleware): void {
 const partFields =
   `${hookFields} defaults:object|? tools:array|? mapEvent,wrapRun,wrapInput,wrapSettle,` +
   'wrapRequest,wrapModel,wrapReply,wrapRound,wrapTool:function|?';
-
-/**
- * Throws `INVALID_INPUT` for an option of the wrong type, and for an option that an agent call does
- * not have.
- */
-export function checkCallOptions(options: KernelCallOptions, fields: OptionFields): void {
-  checkOptions('call()', options, fields.call, 'INVALID_INPUT');
-}

@@ -17,6 +17,7 @@ import { historyFaults, requestFaults } from '../../test-support/history-faults.
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
+import type { Middleware } from './middleware.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
@@ -797,4 +798,91 @@ test('injected messages never make a request invalid: unmatched results are omit
   ]);
   expect((await agent.call('again')).text).toBe('four');
   expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
+});
+
+const forever = new Promise<never>(() => {});
+
+/** Aborts the agent call of `controller` while the caller hangs. */
+async function abortedIn(controller: AbortController): Promise<never> {
+  controller.abort();
+  return forever;
+}
+
+/** Runs a call that a part aborts while a wrapper hangs. Returns the texts of the log. */
+async function logAfter(
+  replies: readonly ScriptedReply[],
+  partsFor: (controller: AbortController) => readonly Middleware[],
+): Promise<readonly string[]> {
+  const controller = new AbortController();
+  const { agent } = setUp(replies, { use: partsFor(controller) });
+  const { reason } = await agent.call('go', { signal: controller.signal });
+  expect(reason).toBe('aborted');
+  return (await agent.messages()).map(textOf);
+}
+
+test('an abort stores the reply that readers have, not the reply to a hidden extra request', async () => {
+  const texts = await logAfter(['the answer', 'hidden verdict'], (controller) => [
+    {
+      wrapReply: () => async (reply, _context, steps) => {
+        await steps.ask(reply.request!, () => undefined);
+        return abortedIn(controller);
+      },
+    },
+  ]);
+  expect(texts).toEqual(['go', 'the answer']);
+});
+
+test('an abort during a hidden extra request stores nothing of its reply', async () => {
+  const controller = new AbortController();
+  const hidden = [{ text: 'hidden ' }, { wait: forever }, { text: 'verdict' }];
+  const { agent } = setUp(['the answer', hidden], {
+    use: [
+      {
+        wrapReply: () => async (reply, _context, steps) => {
+          const made = await steps.ask(reply.request!, () => {
+            controller.abort();
+            return undefined;
+          });
+          return steps.endStopped(made.message);
+        },
+      },
+    ],
+  });
+  await agent.call('go', { signal: controller.signal });
+  expect((await agent.messages()).map(textOf)).not.toContain('hidden ');
+});
+
+test('an abort stores a reply as the hooks left it', async () => {
+  const redact: Middleware = {
+    on: {
+      'post-reasoning': ({ message: given, ...event }) => ({
+        ...event,
+        message: { ...given, content: [{ type: 'text', text: 'redacted' }] },
+      }),
+    },
+  };
+  const hang = (controller: AbortController): Middleware => ({
+    wrapReply: (next) => async (reply) => {
+      await next(reply);
+      return abortedIn(controller);
+    },
+  });
+  const texts = await logAfter(['my secret'], (controller) => [hang(controller), redact]);
+  expect(texts).toEqual(['go', 'redacted']);
+});
+
+test('an abort does not store a reply that a wrapper took back', async () => {
+  const texts = await logAfter(['bad reply', 'good'], (controller) => [
+    {
+      wrapRequest:
+        (next) =>
+        async (draft, { iteration }) =>
+          iteration === 0 ? next(draft) : abortedIn(controller),
+      wrapReply: () => async (_reply, _context, steps) => {
+        await steps.emit('step-reset', { reason: 'dropped' });
+        return { to: 'model' };
+      },
+    },
+  ]);
+  expect(texts).toEqual(['go']);
 });

@@ -368,16 +368,16 @@ test('an end of a run takes only the reasons of its kind', () => {
   const endings: readonly Ending[] = [
     { kind: 'answer', reason: 'limit', message },
     { kind: 'stored', reason: 'stop', message },
-    { kind: 'told', reason: 'rejected', message },
-    { kind: 'stopped', reason: 'suspended' },
+    { kind: 'custom', reason: 'rejected', message },
+    { kind: 'unanswered', reason: 'suspended' },
     // @ts-expect-error: an aborted run has no answer.
     { kind: 'answer', reason: 'aborted', message },
     // @ts-expect-error: a limit refuses a request, and the run has not suspended.
-    { kind: 'refused', reason: 'suspended', draft: {} as RequestDraft },
+    { kind: 'limit', reason: 'suspended', draft: {} as RequestDraft },
     // @ts-expect-error: an interrupted run has an answer.
-    { kind: 'stopped', reason: 'interrupted' },
+    { kind: 'unanswered', reason: 'interrupted' },
     // @ts-expect-error: a failure has no ending.
-    { kind: 'told', reason: 'error', message },
+    { kind: 'custom', reason: 'error', message },
   ];
   expect(endings.every(isEnding)).toBe(true);
 });

@@ -1,20 +1,19 @@
-import type { InputOfCall } from './agent-call.ts';
 import { isEnding, isNext, type Next } from './next.ts';
 import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
-import { endingOf, endStopped, finish, type Finished } from './step/finish.ts';
+import { endingOf, endStopped, finish, type RunEnd } from './step/finish.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
 import { afterReply, nextRequest } from './step/reason.ts';
 import { runRound } from './step/round.ts';
-import { settle } from './step/settle.ts';
+import { settle, type RunInput } from './step/settle.ts';
 
 /** Number of ticks of `run.pace` that a step of the loop counts for. */
 const ticksOfStep = 25;
 
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
-export async function loop(run: Run, call: InputOfCall): Promise<Finished> {
+export async function loop(run: Run, given: RunInput): Promise<RunEnd> {
   // A rejection of the input changes nothing, so open tool calls stay open.
-  let next = await settle(run, call).catch((thrown: unknown) => rescue(run, thrown, endingOf));
+  let next = await settle(run, given).catch((thrown: unknown) => rescue(run, thrown, endingOf));
   while (!isEnding(next)) {
     const pause = run.pace.tick(run.now(), ticksOfStep);
     if (pause) await pause;
@@ -53,14 +52,14 @@ async function act(run: Run): Promise<Next> {
 }
 
 /** Ends a run that a guard or a hook rejected. */
-type EndRefused = typeof endingOf | typeof endStopped;
+type EndRejected = typeof endingOf | typeof endStopped;
 
 /**
  * Returns how the run ends after an exception. Rethrows an exception that makes the agent call fail.
  */
-async function rescue(run: Run, thrown: unknown, refused: EndRefused): Promise<Next> {
-  if (run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run, run.lastReply));
+async function rescue(run: Run, thrown: unknown, end: EndRejected): Promise<Next> {
+  if (run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run));
   if (!isRejection(thrown)) throw thrown;
   run.refuse(thrown);
-  return refused(run);
+  return end(run);
 }

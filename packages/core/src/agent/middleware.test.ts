@@ -412,7 +412,7 @@ test('a wrapper that ends the run leaves no tool call open, even as a rejection'
     wrapReply: (next) => async (reply, context, steps) => {
       const made = await next(reply);
       if (!('to' in made)) return made;
-      return { kind: 'told', reason: 'rejected', message: steps.message('assistant', 'No.') };
+      return { kind: 'custom', reason: 'rejected', message: steps.message('assistant', 'No.') };
     },
   };
   const asks = { toolCalls: [{ name: 'look_up' }] };

@@ -8,7 +8,7 @@ import type { ToolCall, ToolOutcome } from '../tool/tool-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { CallInput } from '../event/call-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
-import type { LimitReason, Next, ToldReason } from './next.ts';
+import type { LimitReason, Next, CustomReason } from './next.ts';
 import type { RunContext } from './run-context.ts';
 import type { Steps } from './steps.ts';
 
@@ -86,7 +86,7 @@ interface ModelAnswer {
 interface InsteadOfReply {
   readonly message: Msg;
   /** Reason with which the agent call ends. */
-  readonly reason: ToldReason;
+  readonly reason: CustomReason;
   readonly request?: undefined;
   readonly isFinal?: undefined;
 }

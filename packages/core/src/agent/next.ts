@@ -18,7 +18,7 @@ export type Next =
 export type LimitReason = 'limit' | 'max-iterations';
 
 /** Reason of a run that ends with a message that no model wrote. */
-export type ToldReason = JumpReason | 'interrupted' | 'rejected';
+export type CustomReason = JumpReason | 'interrupted' | 'rejected';
 
 /** Fields of every end of a run. `R`: the reasons that it may have. */
 export interface EndBase<R extends StopReason = StopReason> {
@@ -45,21 +45,21 @@ export interface StoredAnswer extends EndBase<'stop'> {
  * reasons. The reason `error` has no ending: throw the error.
  * - `answer`: a reply of the model. Wrappers may still judge it.
  * - `stored`: an answer that an earlier run stored, after its hooks.
- * - `told`: a message that no model wrote. The loop sends its text to the readers.
- * - `refused`: a limit refused the request `draft`. A wrapper may ask for a last answer with it.
- * - `stopped`: the run ends without an answer. `message` is the last reply, or a part of it.
+ * - `custom`: a message that no model wrote. The loop sends its text to the readers.
+ * - `limit`: the request `draft` would exceed a limit. A wrapper may ask for a last answer.
+ * - `unanswered`: a pause, an abort or a hook ended the run. `message` is the last reply, or a part of it.
  */
 export type Ending =
   | Answer
   | StoredAnswer
-  | (EndBase<ToldReason> & { readonly kind: 'told'; readonly message: Msg })
+  | (EndBase<CustomReason> & { readonly kind: 'custom'; readonly message: Msg })
   | (EndBase<LimitReason> & {
-      readonly kind: 'refused';
+      readonly kind: 'limit';
       readonly draft: RequestDraft;
       readonly message?: undefined;
     })
   | (EndBase<JumpReason | 'aborted' | 'suspended'> & {
-      readonly kind: 'stopped';
+      readonly kind: 'unanswered';
       readonly message?: Msg | undefined;
     });
 

@@ -21,7 +21,7 @@ function setUp(replies: readonly ScriptedReply[], part: Middleware) {
 const sharing: Middleware = {
   wrapSettle: (next) => async (input, _context, steps) => {
     const made = await next(input);
-    steps.onRequest({
+    steps.handleInbox({
       call: (call) =>
         call.input.messages.some((message) => textOf(message) === 'wait')
           ? undefined
@@ -51,7 +51,7 @@ test('middleware refuses a new agent call with an exception, and the running one
   const { open, wait } = gate();
   const refusing: Middleware = {
     wrapSettle: (next) => async (input, _context, steps) => {
-      steps.onRequest({
+      steps.handleInbox({
         call: async () => {
           throw new AgentError('GUARD_REJECTED', 'Not now.');
         },
@@ -77,4 +77,36 @@ test('an aborted call does not wait for the middleware of the running one', asyn
   expect((await second).reason).toBe('aborted');
   open();
   expect((await first).text).toBe('one');
+});
+
+test('a call that waited gets the input of its `wrapRun`, even if `wrapInput` admitted the first one early', async () => {
+  const admitted: string[] = [];
+  const { open, wait } = gate();
+  const loud: Middleware = {
+    wrapRun: (next) => (input) => {
+      const messages = input.messages.map((message) => ({
+        ...message,
+        content: [{ type: 'text' as const, text: `${textOf(message)}!` }],
+      }));
+      return next({ ...input, messages });
+    },
+    wrapInput: (next) => (input) => {
+      admitted.push(...input.messages.map(textOf));
+      return next(input);
+    },
+    wrapSettle: (next) => async (input, _context, steps) => {
+      const made = await next(input);
+      // It looks at the input of the new call, and lets the call wait.
+      steps.handleInbox({ call: (call) => call.admit().then(() => undefined) });
+      return made;
+    },
+  };
+  const { agent } = setUp([[{ wait, text: 'one' }], 'two'], loud);
+  const first = agent.call('first');
+  const second = agent.call('second');
+  await expect.poll(() => admitted).toEqual(['first!', 'second']);
+  open();
+  await Promise.all([first, second]);
+  expect(admitted).toEqual(['first!', 'second', 'second!']);
+  expect((await agent.messages()).map(textOf)).toEqual(['first!', 'one', 'second!', 'two']);
 });

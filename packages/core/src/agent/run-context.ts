@@ -2,7 +2,7 @@ import type { AgentError } from '../error/agent-error.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
+import type { ChatModel, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
@@ -43,11 +43,6 @@ export interface RunContext extends RunInfo {
   readonly options: CompletedOptions;
   /** The agent's model, inside the `wrapModel` of all middleware. */
   readonly model: ChatModel;
-  /**
-   * Settings of the run's model requests. Settings of the agent call override settings of the
-   * agent.
-   */
-  readonly generate: GenerateOptions;
   /** The tools of this run. */
   readonly tools: ToolSet;
   /**

@@ -6,15 +6,16 @@ import type { ToolResult, ToolUse, Msg, Role, MessageContent } from '../message/
 import type { JsonObject } from '../message/json.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { CallInput } from '../event/call-input.ts';
-import type { Taker } from './run/inbox.ts';
+import type { InboxHandler } from './run/inbox.ts';
 import { endStopped } from './step/finish.ts';
-import type { Ending, Next, ToldReason } from './next.ts';
+import type { Ending, Next, CustomReason } from './next.ts';
 import { readReply, type ModelReply, type ToEvent } from './step/read-reply.ts';
-import { conclude } from './step/conclude.ts';
+import { closeCall } from './step/close-calls.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
 import { edit, note } from './run/session.ts';
-import { afterReply, revise, type Revised } from './step/reason.ts';
+import { reviseOrJump, type Revised } from './step/jump.ts';
+import { afterReply } from './step/reason.ts';
 import { admitInput } from './step/settle.ts';
 
 /** A change of the conversation. Messages are replaced first, and appended last. */
@@ -57,13 +58,13 @@ export interface Steps {
    */
   ask(request: ModelRequest, toEvent: ToEvent): Promise<ModelReply>;
   /** Passes a message that no model wrote through `wrapReply`, as if it were a reply. */
-  reply(message: Msg, reason: ToldReason): Promise<Next>;
+  reply(message: Msg, reason: CustomReason): Promise<Next>;
   /** Passes more input through `wrapInput`. */
   admit(input: CallInput): Promise<CallInput>;
   /** Adds notes about tool calls to the log. With `now`, stores them before the promise resolves. */
   note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
   /** Ends an open tool call with this result, after the `post-acting` hooks. */
-  conclude(toolUse: ToolUse, result: ToolResult): Promise<void>;
+  closeCall(toolUse: ToolUse, result: ToolResult): Promise<void>;
   /** Sends an event to the hooks, then to the readers. `to: 'readers'` leaves out the hooks. */
   emit<K extends AgentEvent['type']>(
     type: K,
@@ -87,7 +88,7 @@ export interface Steps {
    */
   endStopped(partial?: Msg): Promise<Ending>;
   /** Lets middleware handle what others ask of this run, until the run has its ending. */
-  onRequest(taker: Taker): void;
+  handleInbox(handler: InboxHandler): void;
   /** Runs `work` before the log gets the end of the run. */
   beforeEnd(work: (context: RunContext) => Promise<void>): void;
   /**
@@ -114,17 +115,17 @@ export function stepsOf(run: Run): Steps {
     reply: (message, reason) => step(() => afterReply(run, { message, reason })),
     admit: (input) => step(() => admitInput(run, input)),
     note: (notes, options) => step(() => note(run, notes, options)),
-    conclude: (toolUse, result) => step(() => conclude(run, toolUse, result)),
+    closeCall: (toolUse, result) => step(() => closeCall(run, toolUse, result)),
     emit: (type, data, { to } = {}) =>
       step(() =>
         to ? run.outbox.push([run.outbox.event(type, data)]) : run.outbox.emit(type, data),
       ),
-    revise: (type, data) => step(() => revise(run, type, data)),
+    revise: (type, data) => step(() => reviseOrJump(run, type, data)),
     wait: (work) => run.waits.code(work),
     untimed: async (work) => run.alive().timeout.untimed(work),
     pause: () => run.alive().stopWith({ how: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),
-    onRequest: (taker) => run.alive().inbox.add(taker),
+    handleInbox: (handler) => run.alive().inbox.add(handler),
     beforeEnd: (work) => void run.alive().log.lastWork.push(work),
     addToResult: ({ warning, failureMessage }) => {
       run.alive().failureMessage ??= failureMessage;

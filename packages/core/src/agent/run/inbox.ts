@@ -17,7 +17,7 @@ export interface NewCall {
 }
 
 /** What middleware does with what others ask of a running agent call. */
-export interface Taker {
+export interface InboxHandler {
   /** Handles a request of `interrupt()`. Returns `undefined` to leave it to others. */
   interrupt?(request: CheckedRequest): boolean | undefined;
   /**
@@ -27,27 +27,27 @@ export interface Taker {
   call?(call: NewCall): Promise<AgentResult | undefined> | undefined;
 }
 
-/** Asks one taker. Returns `undefined` if the taker leaves it to others. */
-type Ask<T> = (taker: Taker) => T | undefined;
+/** Asks one handler. Returns `undefined` if the handler leaves it to others. */
+type Ask<T> = (handler: InboxHandler) => T | undefined;
 
 /** What others ask of a run: requests of `interrupt()`, and new agent calls. */
 export class Inbox {
-  readonly #takers: Taker[] = [];
+  readonly #handlers: InboxHandler[] = [];
   /** What nobody has taken yet. */
   readonly #kept: Set<Ask<unknown>> = new Set();
 
-  /** Adds a taker, which also gets what others have left. */
-  add(taker: Taker): void {
-    this.#takers.push(taker);
+  /** Adds a handler, which also gets what others have left. */
+  add(handler: InboxHandler): void {
+    this.#handlers.push(handler);
     for (const ask of this.#kept) {
-      if (ask(taker) !== undefined) this.#kept.delete(ask);
+      if (ask(handler) !== undefined) this.#kept.delete(ask);
     }
   }
 
   /** Asks the takers, in their order, until one does not leave it to others. */
   ask<T>(ask: Ask<T>): T | undefined {
-    for (const taker of this.#takers) {
-      const answer = ask(taker);
+    for (const handler of this.#handlers) {
+      const answer = ask(handler);
       if (answer !== undefined) return answer;
     }
     return undefined;
@@ -64,8 +64,8 @@ export class Inbox {
    */
   join(call: NewCall, turn: Promise<unknown>): Promise<AgentResult | undefined> {
     const joined = new Promise<AgentResult | undefined>((resolve) => {
-      const ask: Ask<unknown> = (taker) => {
-        const taken = taker.call?.(call);
+      const ask: Ask<unknown> = (handler) => {
+        const taken = handler.call?.(call);
         if (taken) resolve(taken);
         return taken;
       };

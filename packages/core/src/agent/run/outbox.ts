@@ -25,16 +25,17 @@ export type SendEvents = (events: EventBatch) => Promise<void>;
  */
 export class Outbox {
   readonly #run: Run;
-  readonly #send: SendEvents;
   #seq = 0;
   /** Sequence number of the last event that was sent to the readers. */
   #sentSeq = 0;
   /** What hooks asked for: the first `stop`, or else the first jump. */
   #jump: Jump | undefined;
 
-  constructor(run: Run, send: SendEvents) {
+  /** Passes events to the readers, from the begin of the run on. */
+  deliver!: SendEvents;
+
+  constructor(run: Run) {
     this.#run = run;
-    this.#send = send;
   }
 
   event<K extends EventType>(type: K, data: EventData<K>): EventOf<K> {
@@ -62,9 +63,10 @@ export class Outbox {
 
   /** Sends a notification to the hooks, then to the readers. */
   async emit<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
-    const event = this.event(type, data);
-    const told = this.notify(event);
-    if (told instanceof Promise) await told;
+    const event: AgentEvent = this.event(type, data);
+    if (event.type === 'step-reset') this.#run.unstored = event.replacement;
+    const notified = this.notify(event);
+    if (notified instanceof Promise) await notified;
     await this.push([event]);
   }
 
@@ -151,7 +153,7 @@ export class Outbox {
   send(events: EventBatch): Promise<void> {
     const sent = events[0]!.seq > this.#sentSeq ? events : this.adopt(events);
     this.#sentSeq = sent.at(-1)!.seq;
-    return this.#send(sent);
+    return this.deliver(sent);
   }
 
   /** Returns the events that readers get, after the `mapEvent` of all middleware. */

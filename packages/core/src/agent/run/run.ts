@@ -10,20 +10,14 @@ import {
 import { createMessage, type Msg } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { CallTimeout } from '../../wait/call-timeout.ts';
-import {
-  runInfo,
-  type ChatModel,
-  type GenerateOptions,
-  type RunInfo,
-  type ToolSchema,
-} from '../../model/chat-model.ts';
+import { runInfo, type ChatModel, type RunInfo, type ToolSchema } from '../../model/chat-model.ts';
 import { Pace } from '../../wait/pace.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { Waits } from '../../wait/waits.ts';
 import { allowTools, ToolList, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import { Haltable } from '../../wait/halt.ts';
-import { Inbox, type Taker } from './inbox.ts';
+import { Inbox, type InboxHandler } from './inbox.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook, OpenCall } from '../middleware.ts';
 import { requirePart, runOptions } from '../check-options.ts';
@@ -32,7 +26,7 @@ import { openCallsOf } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
-import { restore, storeState, type LogProgress } from './session.ts';
+import { restore, type LogProgress } from './session.ts';
 import type { Steps } from '../steps.ts';
 
 /**
@@ -46,9 +40,8 @@ export class Run extends Haltable implements RunContext {
   readonly setup: RunSetup;
   readonly callOptions: KernelCallOptions;
   readonly options: AgentSettings;
-  readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
-  readonly outbox: Outbox;
+  readonly outbox: Outbox = new Outbox(this);
   readonly startedAt: number;
   /** Values for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
@@ -80,8 +73,8 @@ export class Run extends Haltable implements RunContext {
   resumes: string | undefined;
   /** Id of the newest user message when the agent call began. */
   promptId: string | undefined;
-  /** The model's last reply. After an abort, the loop stores the text of this reply. */
-  lastReply: Msg | undefined;
+  /** The last message that readers have and the log may not have yet. An abort stores it. */
+  unstored: Msg | undefined;
   /** Messages between system prompt and conversation in each model request. Never stored. */
   readonly prepended: Msg[] = [];
   /** What wrappers may do to the run. */
@@ -93,7 +86,6 @@ export class Run extends Haltable implements RunContext {
     setup: RunSetup,
     callOptions: KernelCallOptions,
     hooks: () => readonly AgentHook[],
-    send: SendEvents,
     // A parameter, because a run knows no step of the loop.
     stepsOf: (run: Run) => Steps,
   ) {
@@ -107,12 +99,10 @@ export class Run extends Haltable implements RunContext {
     this.now = options.now;
     this.startedAt = this.now();
     this.options = runOptions(options, callOptions);
-    this.generate = this.options.generate;
     this.runId = options.generateId();
     this.sessionId = setup.sessionId;
     this.userId = options.userId;
     this.agentPath = [options.name];
-    this.outbox = new Outbox(this, send);
     this.pace = new Pace(this.startedAt);
     this.timeout = new CallTimeout({
       timeoutMs: options.limits.timeoutMs,
@@ -136,10 +126,11 @@ export class Run extends Haltable implements RunContext {
   }
 
   /**
-   * Starts to listen to the caller's signal. The constructor does not listen, because the run may
-   * never start.
+   * Connects the run with its readers and the caller's signal. The constructor does not, because the
+   * run may never start.
    */
-  begin(): void {
+  begin(send: SendEvents): void {
+    this.outbox.deliver = send;
     const { signal } = this.callOptions;
     if (signal?.aborted) this.#onAbort();
     signal?.addEventListener('abort', this.#onAbort);
@@ -162,7 +153,7 @@ export class Run extends Haltable implements RunContext {
   readonly interrupt = (given: string | Msg | InterruptRequest = {}): boolean => {
     const request = checkInterrupt(given, this.options);
     if (this.stage !== 'running') return false;
-    const ask = (taker: Taker): boolean | undefined => taker.interrupt?.(request);
+    const ask = (handler: InboxHandler): boolean | undefined => handler.interrupt?.(request);
     const isTaken = this.inbox.ask(ask);
     if (isTaken !== undefined) return isTaken;
     if (request.mode === 'stop') {
@@ -245,7 +236,7 @@ export class Run extends Haltable implements RunContext {
   }
 
   async storeState(): Promise<void> {
-    return storeState(this.alive());
+    await this.alive().setup.memory.flush?.();
   }
 
   /**

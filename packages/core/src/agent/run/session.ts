@@ -85,11 +85,6 @@ export async function edit(
   takeCalls(run, added);
 }
 
-/** Stores the session's values, with all that waits for the next write. */
-export async function storeState({ setup }: Run): Promise<void> {
-  await setup.memory.flush?.();
-}
-
 /** Adds notes to the log and applies them to the states of the open tool calls. */
 export function note(
   run: Run,
@@ -98,11 +93,6 @@ export function note(
 ): Promise<void> {
   takeNotes(run, notes);
   return run.waits.write(run.setup.memory.note?.(notes, options));
-}
-
-/** Stores that a tool is about to start. The caller then decides whether it may still start. */
-export function storeStart({ waits, setup }: Run, start: RunNote): Promise<void> {
-  return waits.write(setup.memory.note?.([start], { now: true }));
 }
 
 /** Writes the end of the run to the log, once. */

@@ -8,7 +8,7 @@ import {
 } from '../../tool/tool-call.ts';
 import type { ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
 import type { InnerStep, Middleware, Wrap } from '../middleware.ts';
-import { isEnding, isNext } from '../next.ts';
+import { isNext } from '../next.ts';
 import { callState } from './open-calls.ts';
 import type { Run } from './run.ts';
 import { partsWith } from './run-setup.ts';
@@ -30,7 +30,7 @@ type Wrappers = { readonly [K in WrapperKey]?: Wrap<Wrapped[K]['given'], Wrapped
 
 /**
  * Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the outermost.
- * `recover`: returns what a wrapper makes if it fails.
+ * `recover`: returns what a wrapper or the step makes if it fails.
  */
 export function runWrapped<K extends StepKey>(
   run: Run,
@@ -40,16 +40,18 @@ export function runWrapped<K extends StepKey>(
   recover?: (thrown: unknown) => Promise<Wrapped[K]['made']>,
 ): Promise<Wrapped[K]['made']> {
   const parts = partsWith(run.setup, key);
-  if (!parts.length) return inner(given);
+  const recovered = (made: Promise<Wrapped[K]['made']>): Promise<Wrapped[K]['made']> =>
+    recover ? made.catch(recover) : made;
+  if (!parts.length) return recovered(inner(given));
   const innermost: Step<K> = async (value) => run.alive().waits.inner(() => inner(value));
   const wrap = (next: Step<K>, part: Middleware): Step<K> => {
     return (value) => {
       // If a wrapper hangs after an abort, the outer wrappers still end.
       const made = run.waits.wrapper(
-        () => takePlace(run, part, key, once(next, key, part))(value),
+        () => callWrapper(run, part, key, once(next, key, part))(value),
         (result) => checkMade(run, key, result),
       );
-      return recover ? made.catch(recover) : made;
+      return recovered(made);
     };
   };
   return parts.reduceRight(wrap, innermost)(given);
@@ -62,13 +64,14 @@ export function runWrappedTool(
   inner: Step<'wrapTool'>,
 ): Promise<ToolOutcome> {
   const wrap = (next: Step<'wrapTool'>, part: Middleware): Step<'wrapTool'> => {
-    return (given) => boundedTool(run, given, () => takePlace(run, part, 'wrapTool', next)(given));
+    return (given) =>
+      boundedTool(run, given, () => callWrapper(run, part, 'wrapTool', next)(given));
   };
   return partsWith(run.setup, 'wrapTool').reduceRight(wrap, inner)(call);
 }
 
 /** Returns what a middleware puts in the place of the step `next`. */
-function takePlace<K extends WrapperKey>(
+function callWrapper<K extends WrapperKey>(
   run: Run,
   part: Middleware,
   key: K,
@@ -115,21 +118,23 @@ async function boundedTool(
   }
 }
 
-/** Fields of what a wrapper makes, for `checkFields`. The others make a `Next`. */
+/** Fields of what wrappers make, for `checkFields`. The other wrappers make a `Next`. */
 const madeFields: { readonly [K in StepKey]?: string } = {
   wrapRun: 'reason,text:string message:object',
   wrapInput: 'messages,decisions:array',
   wrapRequest: 'messages,tools:array',
 };
 
-const endingFields = 'kind:answer|stored|told|refused|stopped reason:string';
+const nextFields = 'to:model|tools';
+const endingFields = 'kind:answer|stored|custom|limit|unanswered reason:string';
 
 /** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
 function checkMade(run: Run, key: StepKey, made: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
   const given: object = Object(made);
-  const next = isNext(given) && !isEnding(given) ? 'to:model|tools' : endingFields;
-  const fields = key === 'wrapRequest' && isNext(given) ? next : (madeFields[key] ?? next);
-  checkFields(`The result of ${key}()`, made, fields);
+  const next = 'to' in given ? nextFields : endingFields;
+  // `wrapRequest` may make a `Next` in place of a request.
+  const isInstead = key === 'wrapRequest' && isNext(given);
+  checkFields(`The result of ${key}()`, made, isInstead ? next : (madeFields[key] ?? next));
 }

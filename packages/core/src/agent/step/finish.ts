@@ -1,10 +1,8 @@
-import { toCallInput } from '../../event/call-input.ts';
-import type { Jump, JumpReason } from '../../event/hook.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
-import { interruptOpenCalls } from './conclude.ts';
-import type { EndBase, Ending, Next, ToldReason } from '../next.ts';
+import { interruptOpenCalls } from './close-calls.ts';
+import type { CustomReason, EndBase, Ending } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
@@ -37,21 +35,21 @@ export function endingOf(run: Run, partial?: Msg): Ending {
     case 'rejected': {
       const { error } = halt;
       const message = run.message('assistant', error.message);
-      return told(run, message, { reason: 'rejected', error: error.toJSON() });
+      return customEnding(run, message, { reason: 'rejected', error: error.toJSON() });
     }
     case 'suspended': {
       const last = run.messages.findLast(({ role }) => role !== 'tool');
       const message = last?.role === 'assistant' ? last : undefined;
-      return { kind: 'stopped', reason: 'suspended', message };
+      return { kind: 'unanswered', reason: 'suspended', message };
     }
     case 'interrupted': {
       const { message = run.message('assistant', run.options.recoveryMessage) } = halt;
       const isUsed = run.conversation.has(message.id);
       const given = isUsed ? { ...message, id: run.options.generateId() } : message;
-      return told(run, given, { reason: 'interrupted' });
+      return customEnding(run, given, { reason: 'interrupted' });
     }
     default:
-      return { kind: 'stopped', reason: 'aborted', message: partial };
+      return { kind: 'unanswered', reason: 'aborted', message: partial };
   }
 }
 
@@ -60,9 +58,9 @@ export function endingOf(run: Run, partial?: Msg): Ending {
  * readers. If this function sent it, an abort in a waiting wrapper could drop an answer that readers
  * have seen.
  */
-export function told(run: Run, given: Msg, end: EndBase<ToldReason>): Ending {
+export function customEnding(run: Run, given: Msg, end: EndBase<CustomReason>): Ending {
   const message = withMetadata(run.asReply(given), { reason: end.reason });
-  return { ...end, kind: 'told', message };
+  return { ...end, kind: 'custom', message };
 }
 
 /** Reasons of agent calls that leave tool calls open. The next agent call continues with them. */
@@ -72,72 +70,51 @@ const keepingCalls: readonly StopReason[] = ['suspended', 'stopped-by-hook'];
 const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
 
 /** How a run has ended, with its last message. */
-export type Finished = EndBase & { readonly message: Msg };
+export type RunEnd = EndBase & { readonly message?: Msg | undefined };
 
 /** Carries out an ending. If the run is aborted meanwhile, ends it as aborted. */
-export async function finish(run: Run, ending: Ending): Promise<Finished> {
+export async function finish(run: Run, ending: Ending): Promise<RunEnd> {
   try {
     return await storeAnswer(run, ending);
   } catch (thrown) {
     if (!run.waits.isAbort(thrown)) throw thrown;
-    // Readers may have the answer already, so the log keeps it.
-    const part = ending.reason === 'rejected' ? undefined : releasedPart(run, ending.message);
+    const part = ending.reason === 'rejected' ? undefined : releasedPart(run);
     return storeAnswer(run, await endStopped(run, part));
   }
 }
 
-/** Passes the answer through the hooks, and stores it. */
-async function storeAnswer(run: Run, ending: Ending): Promise<Finished> {
+async function storeAnswer(run: Run, ending: Ending): Promise<RunEnd> {
   const keepsCalls = keepingCalls.includes(ending.reason);
   // A rejection of the input changes nothing.
   if (!keepsCalls && run.halt.how !== 'rejected') await interruptOpenCalls(run);
   run.moveTo('ending');
-  let { message = run.message('assistant', []) } = ending;
-  if (ending.kind === 'told') await tellText(run, message);
-  if (ending.reason === 'suspended')
-    await run.outbox.emit('suspended', { pending: pendingCallsOf(run) });
-  // An earlier run passed a stored answer through the hooks.
-  if (ending.kind === 'stored') await run.outbox.emit('post-call', { message });
-  else if (!withoutAnswer.includes(ending.reason))
-    ({ message } = await run.outbox.revise('post-call', { message }));
+  const message = await reviewAnswer(run, ending);
   // If the agent call was aborted before its answer, the message is empty.
-  const isInLog = run.conversation.has(message.id);
-  if (message.content.length && ending.reason !== 'rejected' && !isInLog) {
+  const isNew = message.content.length > 0 && !run.conversation.has(message.id);
+  if (isNew && ending.reason !== 'rejected') {
     // `closeLog` writes the answer together with the end of the run, unless it has to wait before.
     await append(run, [message], { later: !run.log.lastWork.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
-    if (toolUsesOf(message).length && !keepsCalls) await interruptOpenCalls(run);
+    if (!keepsCalls && toolUsesOf(message).length) await interruptOpenCalls(run);
   }
   return { ...ending, message };
 }
 
-/** Sends the text of a message that no model streams to the readers. */
-export function tellText(run: Run, message: Msg): Promise<void> {
-  const blockId = `${message.id}:0`;
-  return run.outbox.emit('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
+/** Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it. */
+async function reviewAnswer(run: Run, ending: Ending): Promise<Msg> {
+  const { kind, reason, message = run.message('assistant', []) } = ending;
+  const { outbox } = run;
+  if (kind === 'custom') await sendText(run, message);
+  if (reason === 'suspended') await outbox.emit('suspended', { pending: pendingCallsOf(run) });
+  // An earlier run passed a stored answer through the hooks.
+  if (kind === 'stored') await outbox.emit('post-call', { message });
+  if (kind === 'stored' || withoutAnswer.includes(reason)) return message;
+  return (await outbox.revise('post-call', { message })).message;
 }
 
-/** Carries out a hook's jump. `message`: the model's last reply, which the log may not have yet. */
-export async function carryOut(
-  run: Run,
-  { at, to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
-  message?: Msg,
-): Promise<Next> {
-  const end: EndBase<JumpReason> = {
-    reason: why,
-    ...(why === 'stopped-by-hook' && { stoppedAt: at }),
-  };
-  if (to === 'stop') return { ...end, kind: 'stopped', message };
-  const messages = [...toCallInput(given, run.options).messages];
-  const last = to === 'end' ? messages.pop() : undefined;
-  if (message && !run.conversation.has(message.id)) messages.unshift(message);
-  // Do not store an empty reply.
-  await append(
-    run,
-    messages.filter(({ content }) => content.length),
-  );
-  if (to === 'model') return { to, mustAnswer: true };
-  if (to === 'tools') return { to };
-  await interruptOpenCalls(run);
-  return last ? told(run, last, end) : { ...end, kind: 'stopped', message };
+/** Sends the text of a message that no model streams to the readers. */
+export function sendText(run: Run, message: Msg): Promise<void> {
+  run.unstored = message;
+  const blockId = `${message.id}:0`;
+  return run.outbox.emit('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
 }

@@ -13,7 +13,7 @@ import type { Run } from '../run/run.ts';
  */
 export type ModelReply =
   | { readonly type: 'complete'; readonly message: Msg }
-  | { readonly type: 'incomplete'; readonly message?: Msg };
+  | { readonly type: 'incomplete'; readonly message?: Msg | undefined };
 
 /** Returns the event for a piece of a reply, or nothing if readers do not get the piece. */
 export type ToEvent = (piece: ReplyPiece) => { readonly type: AgentEvent['type'] } | undefined;
@@ -35,8 +35,12 @@ export async function readReply(
     toolUseId: (given) => run.conversation.toolUseId(given, generateId),
   });
   const signal = run.requestSignal();
+  let isShown = false;
+  const incomplete = (): ModelReply => {
+    return { type: 'incomplete', message: isShown ? partOf(run, reply, messageId) : undefined };
+  };
   try {
-    if (run.stopped) return incomplete(run, reply, messageId);
+    if (run.stopped) return incomplete();
     const context = { signal, run, replyLength, kept: keptReply(run) };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
@@ -50,19 +54,23 @@ export async function readReply(
         if (run.hooks.handlers(event.type).length) await run.hooks.notify(event);
         events.push(event);
       }
-      if (events.length) await run.outbox.push(events);
-      if (run.stopped) return incomplete(run, reply, messageId);
+      if (events.length) {
+        isShown = true;
+        await run.outbox.push(events);
+      }
+      if (run.stopped) return incomplete();
     }
     if (reply.isIncomplete)
       throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
   } catch (error) {
-    if (run.stopped) return incomplete(run, reply, messageId);
+    if (run.stopped) return incomplete();
     throw AgentError.from(error);
   } finally {
     run.addUsage(reply.usage);
   }
-  run.lastReply = complete(run, reply, messageId);
-  return { type: 'complete', message: run.lastReply };
+  const message = complete(run, reply, messageId);
+  if (isShown) run.unstored = message;
+  return { type: 'complete', message };
 }
 
 /** Returns the place for the state of the next reply, if the memory stores such states. */
@@ -78,20 +86,19 @@ function complete(run: Run, reply: ReplyAssembler, id: string): Msg {
   return run.message('assistant', reply.content({ partial: false }), { id, metadata: about });
 }
 
-function incomplete(run: Run, reply: ReplyAssembler, id: string): ModelReply {
+function partOf(run: Run, reply: ReplyAssembler, id: string): Msg | undefined {
   const content = reply.content({ partial: true });
-  if (!content.length) return { type: 'incomplete' };
   const metadata = { partial: run.stopped! };
-  return { type: 'incomplete', message: run.message('assistant', content, { id, metadata }) };
+  return content.length ? run.message('assistant', content, { id, metadata }) : undefined;
 }
 
 /**
- * Returns the part of a reply to store after an abort: everything except the tool calls. Returns
- * nothing if the log has the reply already.
+ * Returns what an abort has to store: the message that readers have and the log has not, without its
+ * tool calls.
  */
-export function releasedPart(run: Run, reply: Msg | undefined): Msg | undefined {
-  if (!reply || run.conversation.has(reply.id)) return undefined;
-  const content = reply.content.filter(({ type }) => type !== 'tool_use');
+export function releasedPart({ unstored, conversation }: Run): Msg | undefined {
+  if (!unstored || conversation.has(unstored.id)) return undefined;
+  const content = unstored.content.filter(({ type }) => type !== 'tool_use');
   if (!content.length) return undefined;
-  return withMetadata({ ...reply, content }, { partial: 'aborted' });
+  return withMetadata({ ...unstored, content }, { partial: 'aborted' });
 }

@@ -1,6 +1,4 @@
 import { checkRequest } from '../../event/check-event.ts';
-import type { EventData, EventOf } from '../../event/agent-event.ts';
-import type { ModifiableEvent } from '../../event/hook.ts';
 import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
@@ -9,8 +7,9 @@ import type { Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
-import { interruptOpenCalls } from './conclude.ts';
-import { carryOut, told } from './finish.ts';
+import { interruptOpenCalls } from './close-calls.ts';
+import { customEnding } from './finish.ts';
+import { reviseOrJump } from './jump.ts';
 
 /**
  * Makes the next model request from the log, and passes it through `wrapRequest`. Closes open tool
@@ -26,7 +25,7 @@ export async function nextRequest(run: Run, mustAnswer: boolean): Promise<ModelR
     messages,
     headLength: messages.length - run.messages.length,
     tools: run.toolSchemas,
-    options: run.generate,
+    options: run.options.generate,
     mustAnswer,
     addedLater: [],
     limit: run.iteration >= iterations ? 'max-iterations' : undefined,
@@ -44,12 +43,12 @@ async function innerRequest(
   log: readonly Msg[],
 ): Promise<ModelRequest | Next> {
   const { messages, tools, options, limit } = given;
-  if (limit) return { kind: 'refused', reason: limit, draft: given };
+  if (limit) return { kind: 'limit', reason: limit, draft: given };
   run.iteration += 1;
   try {
     // To check the log again would be slow.
     if (messages !== log) checkRequest(messages);
-    const { event, next } = await revise(run, 'pre-reasoning', { messages, tools, options });
+    const { event, next } = await reviseOrJump(run, 'pre-reasoning', { messages, tools, options });
     return next ?? { ...event.options, messages: event.messages, tools: event.tools };
   } catch (thrown) {
     // The iteration does not count, because readers have seen none of its events.
@@ -65,32 +64,11 @@ export function afterReply(run: Run, reply: Reply): Promise<Next> {
 
 /** Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. */
 async function innerReply(run: Run, given: Reply): Promise<Next> {
-  if (!given.request) return told(run, given.message, { reason: given.reason });
-  const { event, next } = await revise(run, 'post-reasoning', { message: given.message });
+  if (!given.request) return customEnding(run, given.message, { reason: given.reason });
+  const { event, next } = await reviseOrJump(run, 'post-reasoning', { message: given.message });
   if (next) return next;
   const { message } = event;
   if (!toolUsesOf(message).length) return { kind: 'answer', reason: 'stop', message };
   await append(run, [message]);
   return { to: 'tools' };
-}
-
-/** An event after its hooks, and what they asked for. */
-export interface Revised<K extends ModifiableEvent> {
-  readonly event: EventOf<K>;
-  readonly next?: Next;
-}
-
-/**
- * Passes an event through the hooks, then to the readers. Carries out what the hooks asked for.
- */
-export async function revise<K extends ModifiableEvent>(
-  run: Run,
-  type: K,
-  data: EventData<K>,
-): Promise<Revised<K>> {
-  const event = await run.outbox.revise(type, data);
-  const jump = run.outbox.takeJump();
-  if (!jump) return { event };
-  const { message } = event as { readonly message?: Msg };
-  return { event, next: await carryOut(run, jump, message) };
 }

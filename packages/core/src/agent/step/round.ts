@@ -19,10 +19,10 @@ import type { OpenCall, Round } from '../middleware.ts';
 import type { Next } from '../next.ts';
 import { callState, markReady, pendingCallsOf, takeNotes } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
-import { storeStart } from '../run/session.ts';
 import { runWrapped, runWrappedTool } from '../run/wrapped-step.ts';
-import { takeOutcome, failCall } from './conclude.ts';
-import { carryOut, endStopped } from './finish.ts';
+import { takeOutcome, failCall } from './close-calls.ts';
+import { endStopped } from './finish.ts';
+import { jump } from './jump.ts';
 
 /** Runs the open tool calls inside `wrapRound`, and says what follows. */
 export function runRound(run: Run): Promise<Next> {
@@ -48,11 +48,11 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');
-  const jump = run.outbox.takeJump();
-  if (jump) return carryOut(run, jump, message);
+  const asked = run.outbox.takeJump();
+  if (asked) return jump(run, asked, message);
   if (run.stopped) return endStopped(run);
   if (!pendingCallsOf(run).length) return { to: 'model' };
-  return { kind: 'stopped', reason: 'suspended', message };
+  return { kind: 'unanswered', reason: 'suspended', message };
 }
 
 /** A tool call that passed the hooks. If it cannot run, `checked` has the problem. */
@@ -136,10 +136,10 @@ function afterStart({ toolUse, state }: OpenCall, checked: Prepared): ToolOutcom
  * gets the problem of the changed one.
  */
 async function review(run: Run, first: Prepared): Promise<Prepared | ToolOutcome> {
-  let refusal: ToolResult | undefined;
+  let rejection: ToolResult | undefined;
   let checked = first;
   const reject = (reason: string): void => {
-    refusal ??= deniedResult(first.toolUse, reason);
+    rejection ??= deniedResult(first.toolUse, reason);
   };
   const renew = async (given: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
     if (given.toolUse === checked.toolUse) return given;
@@ -157,7 +157,7 @@ async function review(run: Run, first: Prepared): Promise<Prepared | ToolOutcome
     return failCall(run, first.toolUse, error, 'A hook failed before this call began.');
   }
   await run.outbox.push([event]);
-  return run.outbox.isStopAsked ? notStarted : (refusal ?? checked);
+  return run.outbox.isStopAsked ? notStarted : (rejection ?? checked);
 }
 
 function shownAs({ toolUse, ...checked }: Prepared): EventData<'pre-acting'> {
@@ -231,7 +231,7 @@ async function runTool(
 async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<boolean> {
   if (callState(run, toolUse)?.started) return mayStart(run);
   const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
-  await storeStart(run, note);
+  await run.waits.write(run.setup.memory.note?.([note], { now: true }));
   if (!mayStart(run)) return false;
   takeNotes(run, [note]);
   run.toolsUsed.set(ready.toolUse.id, ready.tool.name);

@@ -4,18 +4,24 @@ import { checkNew, type CallInput } from '../../event/call-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
-import { carryOut, endStopped, tellText } from './finish.ts';
-import type { InputOfCall } from '../agent-call.ts';
+import { endStopped, sendText } from './finish.ts';
+import { jump } from './jump.ts';
 import type { OpenCall, SettledInput } from '../middleware.ts';
 import type { Ending, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append, edit, note, openLog } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
+/** The input of a run. `admitted`: what `wrapInput` made of it, if that began before its turn. */
+export interface RunInput {
+  readonly input: CallInput;
+  readonly admitted?: Promise<CallInput> | undefined;
+}
+
 /** Admits the input, adds it to the log and says what comes first. */
-export async function settle(run: Run, call: InputOfCall): Promise<Next> {
+export async function settle(run: Run, given: RunInput): Promise<Next> {
   if (run.failure) return endStopped(run);
-  const input = await (call.admitted ?? admitInput(run, call.input));
+  const input = await (given.admitted ?? admitInput(run, given.input));
   await openLog(run);
   const messages = await preCall(run, input.messages);
   const settled: SettledInput = { ...input, messages, jump: run.outbox.takeJump() };
@@ -46,7 +52,7 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   // results of open calls before this message.
   await append(run, messages);
   run.promptId = run.messages.findLast(isQuestion)?.id;
-  if (input.jump) return carryOut(run, input.jump);
+  if (input.jump) return jump(run, input.jump);
   if (left?.answer) return storedAnswer(run, left.answer);
   const isActing = decisions[0] || left?.type === 'open-calls';
   return { to: isActing ? 'tools' : 'model' };
@@ -115,6 +121,6 @@ async function removeLeftovers(run: Run, { removed }: Resumption): Promise<void>
 /** Ends with an answer that an earlier run stored. Readers get it again. */
 async function storedAnswer(run: Run, message: Msg): Promise<Ending> {
   await run.outbox.emit('step-reset', { reason: 'resume' });
-  await tellText(run, message);
+  await sendText(run, message);
   return { kind: 'stored', reason: 'stop', message };
 }

@@ -31,7 +31,7 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
         if (decided.has(toolUse.id)) continue;
         const state = call.isNoted ? call.state : undefined;
         const output = textFor(words, toolUse, mayHaveStarted(state));
-        await steps.conclude(toolUse, { ...interruptedResult(toolUse, state), output });
+        await steps.closeCall(toolUse, { ...interruptedResult(toolUse, state), output });
       }
       return next(input);
     },

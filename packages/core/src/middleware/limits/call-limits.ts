@@ -84,7 +84,7 @@ function countIn({ runId, resumes, state }: RunContext, name: string): Count {
 /** Returns the end of an agent call at a limit. */
 function endAt(words: string, steps: Steps): Ending {
   const message = steps.message('assistant', words, { metadata: { reason: 'limit' } });
-  return { kind: 'told', reason: 'limit', message };
+  return { kind: 'custom', reason: 'limit', message };
 }
 
 /**
@@ -150,7 +150,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
         const result = mayHaveStarted(state)
           ? interruptedResult(toolUse, state)
           : toolResult(toolUse, `It did not run. ${words}`, 'interrupted');
-        await steps.conclude(toolUse, result);
+        await steps.closeCall(toolUse, result);
       }
       return endAt(words, steps);
     },

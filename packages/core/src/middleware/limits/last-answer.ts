@@ -29,7 +29,7 @@ export type LimitReply =
       readonly output?: unknown;
       readonly error?: AgentErrorData;
     }
-  | { readonly type: 'incomplete'; readonly message?: Msg };
+  | { readonly type: 'incomplete'; readonly message?: Msg | undefined };
 
 type CompleteReply = Extract<LimitReply, { readonly type: 'complete' }>;
 
@@ -73,14 +73,14 @@ export function lastAnswer(options: LastAnswerOptions = {}): Middleware {
     name: 'lastAnswer',
     wrapRequest: (next) => async (draft, context, steps) => {
       const made = await next(draft);
-      if (!isEnding(made) || made.kind !== 'refused') return made;
+      if (!isEnding(made) || made.kind !== 'limit') return made;
       return answerAt(made, options.answer ?? usualAnswer(context), context, steps);
     },
   };
 }
 
 async function answerAt(
-  { reason, draft: refused }: Extract<Ending, { readonly kind: 'refused' }>,
+  { reason, draft: refused }: Extract<Ending, { readonly kind: 'limit' }>,
   answer: OnLimit,
   context: RunContext,
   steps: Steps,
@@ -93,7 +93,7 @@ async function answerAt(
       const { event, next } = await steps.revise('pre-summary', { messages });
       stopped = next;
       if (next) return { type: 'incomplete' };
-      const { toolChoice: _toolChoice, ...generate } = context.generate;
+      const { toolChoice: _toolChoice, ...generate } = context.options.generate;
       const request = adapt({ ...generate, messages: event.messages, tools: [], isLast: true });
       return steps.ask(request, toSummaryChunk);
     },

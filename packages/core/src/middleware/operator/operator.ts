@@ -69,7 +69,7 @@ export function operator(): Middleware {
   };
 }
 
-const silent: Ending = { kind: 'stopped', reason: 'suspended' };
+const silent: Ending = { kind: 'unanswered', reason: 'suspended' };
 
 /** Returns whether the user wrote something after the last answer. Messages of `leave` do not count. */
 function isUnanswered(messages: readonly Msg[]): boolean {

@@ -113,8 +113,8 @@ class PromptRenderer {
     // is the tools of a text protocol.
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
     const variables = { ...given, ...(own as TemplateVariables) };
-    const { generate, toolSchemas: tools } = context;
-    const prompt = this.#fill({ template, variables }, generate, tools);
+    const { options, toolSchemas: tools } = context;
+    const prompt = this.#fill({ template, variables }, options.generate, tools);
     const rest = whole.slice(template.length);
     context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
     return toolsVariable && prompt.trim() ? { template, variables, prompt } : undefined;

@@ -156,7 +156,7 @@ async function selectIn(
       reportFailure(message, onError, AgentError.from(error));
     }
   }
-  const { toolChoice } = context.generate;
+  const { toolChoice } = context.options.generate;
   const wanted = typeof toolChoice === 'object' ? [toolChoice.name] : [];
   const best = new Set([...wanted, ...local.map(({ name }) => name), ...chosen]);
   const names = [...best].slice(0, maxTools);

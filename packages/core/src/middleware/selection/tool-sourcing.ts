@@ -177,10 +177,11 @@ class SourcedTools {
   #hits = 0;
 
   constructor(
-    { generate: { toolChoice }, tools, addedTools }: RunContext,
+    { options, tools, addedTools }: RunContext,
     isIncluded: (name: string) => boolean,
     childAgents: boolean,
   ) {
+    const { toolChoice } = options.generate;
     const fixed = new Set(addedTools.map(({ name }) => name));
     if (typeof toolChoice === 'object') fixed.add(toolChoice.name);
     const isAgent = (name: string): boolean => toolOf(tools, name)?.takesDecisions === true;

@@ -52,7 +52,7 @@ export function steering(options: SteeringOptions = {}): Middleware {
     name: 'steering',
     defaults: options,
     wrapRun: (next) => (input, context, steps) => {
-      steps.onRequest({
+      steps.handleInbox({
         interrupt({ mode }) {
           if (mode !== 'pause') return undefined;
           steps.pause();
@@ -65,7 +65,7 @@ export function steering(options: SteeringOptions = {}): Middleware {
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
       const run = steeredRun(context);
-      steps.onRequest({
+      steps.handleInbox({
         interrupt: (request) => inject(request, run),
         call: (call) => (mayJoin(call, context) ? joinCall(run, call) : undefined),
       });

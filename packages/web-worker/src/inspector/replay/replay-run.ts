@@ -10,7 +10,7 @@ import type {
   Tool,
 } from '@isoloop/core';
 import { metadataOf } from '@isoloop/core/adapter';
-import type { Ending, ToldReason, ToolOutcome } from '@isoloop/core/middleware';
+import type { Ending, CustomReason, ToolOutcome } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { deltasOf, decisionsOf, type ReplayScript } from '../steps/replay-script.ts';
 
@@ -91,9 +91,9 @@ function replayed(
 
 /** Where the log ends without a reply: with the words of an interrupt, or with nothing. */
 function endOf({ ending }: ReplayScript): Ending {
-  if (!ending) return { kind: 'stopped', reason: 'aborted' };
-  const reason = metadataOf(ending).reason as ToldReason;
-  return { kind: 'told', reason, message: ending };
+  if (!ending) return { kind: 'unanswered', reason: 'aborted' };
+  const reason = metadataOf(ending).reason as CustomReason;
+  return { kind: 'custom', reason, message: ending };
 }
 
 const notInLog: ToolOutcome = { suspended: 'The log has no result of this call.' };

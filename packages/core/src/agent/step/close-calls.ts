@@ -18,13 +18,13 @@ export async function takeOutcome(
   options?: WriteOptions,
 ): Promise<void> {
   if (isSuspension(outcome)) suspendCall(run, toolUse, outcome);
-  else if (isResult(outcome)) await conclude(run, toolUse, outcome, options);
+  else if (isResult(outcome)) await closeCall(run, toolUse, outcome, options);
 }
 
 /**
  * Ends a tool call: passes its result through the `post-acting` hooks, and appends it to the log.
  */
-export async function conclude(
+export async function closeCall(
   run: Run,
   toolUse: ToolUse,
   result: ToolResult,
@@ -90,7 +90,7 @@ export async function interruptOpenCalls(run: Run): Promise<void> {
   for (const toolUse of run.conversation.openCalls()) {
     const state = callState(run, toolUse);
     if (keepsPending && state?.pending) continue;
-    await conclude(run, toolUse, interruptedResult(toolUse, state)).catch((error: unknown) => {
+    await closeCall(run, toolUse, interruptedResult(toolUse, state)).catch((error: unknown) => {
       failure ??= error;
     });
   }

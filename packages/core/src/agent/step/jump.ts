@@ -1,0 +1,51 @@
+import type { EventData, EventOf } from '../../event/agent-event.ts';
+import { toCallInput } from '../../event/call-input.ts';
+import type { Jump, JumpReason, ModifiableEvent } from '../../event/hook.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { EndBase, Next } from '../next.ts';
+import type { Run } from '../run/run.ts';
+import { append } from '../run/session.ts';
+import { interruptOpenCalls } from './close-calls.ts';
+import { customEnding } from './finish.ts';
+
+// What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. The outbox keeps it until a step takes it.
+
+/** An event after its hooks, and what they asked for. */
+export interface Revised<K extends ModifiableEvent> {
+  readonly event: EventOf<K>;
+  readonly next?: Next;
+}
+
+/**
+ * Passes an event through the hooks, then to the readers. Carries out what the hooks asked for.
+ */
+export async function reviseOrJump<K extends ModifiableEvent>(
+  run: Run,
+  type: K,
+  data: EventData<K>,
+): Promise<Revised<K>> {
+  const event = await run.outbox.revise(type, data);
+  const asked = run.outbox.takeJump();
+  if (!asked) return { event };
+  const { message } = event as { readonly message?: Msg };
+  return { event, next: await jump(run, asked, message) };
+}
+
+/** Carries out a hook's jump. `message`: the model's last reply, which the log may not have yet. */
+export async function jump(
+  run: Run,
+  { at, to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
+  message?: Msg,
+): Promise<Next> {
+  const place = why === 'stopped-by-hook' ? { stoppedAt: at } : {};
+  const end: EndBase<JumpReason> = { reason: why, ...place };
+  if (to === 'stop') return { ...end, kind: 'unanswered', message };
+  const messages = [...toCallInput(given, run.options).messages];
+  const last = to === 'end' ? messages.pop() : undefined;
+  const isNew = message?.content.length && !run.conversation.has(message.id);
+  await append(run, isNew ? [message, ...messages] : messages);
+  if (to === 'model') return { to, mustAnswer: true };
+  if (to === 'tools') return { to };
+  await interruptOpenCalls(run);
+  return last ? customEnding(run, last, end) : { ...end, kind: 'unanswered', message };
+}
