@@ -46,7 +46,7 @@ const parts = {
       'checkDefaults',
     ],
     'tool/tool.js': ['toolFields', 'checkTool'],
-    'model/http/http-request.js': ['httpFields'],
+    'model/http/http-model.js': ['httpFields'],
     'model/chat-model.js': ['generateFields'],
   },
   'checks of the input': { 'event/call-input.js': true },

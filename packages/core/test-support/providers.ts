@@ -1,7 +1,7 @@
 import type { ChatModel } from '@isoloop/core';
 import * as dashscopes from '@isoloop/core/dashscope';
 import * as openais from '@isoloop/core/openai';
-import type { HttpModelOptions } from '../src/model/http/http-request.ts';
+import type { HttpModelOptions } from '../src/model/http/http-model.ts';
 import { chatCompletions, dashScopeWire, responsesWire, type WireFormat } from './wire-formats.ts';
 
 /** A function that creates models over HTTP. */

@@ -89,10 +89,18 @@ function pairsIn(messages: readonly Msg[]): Pairs {
 
 /** Groups consecutive messages with tool results. Every other message is a group of its own. */
 export function resultGroups(messages: readonly Msg[]): readonly (readonly Msg[])[] {
+  return groupMessages(messages, bringsResults);
+}
+
+/** Groups consecutive messages of a kind. Every other message is a group of its own. */
+export function groupMessages(
+  messages: readonly Msg[],
+  isOfKind: (message: Msg) => boolean,
+): readonly (readonly Msg[])[] {
   const groups: Msg[][] = [];
   for (const message of messages) {
     const last = groups.at(-1);
-    if (last && bringsResults(message) && bringsResults(last[0]!)) last.push(message);
+    if (last && isOfKind(message) && isOfKind(last[0]!)) last.push(message);
     else groups.push([message]);
   }
   return groups;

@@ -1,4 +1,4 @@
-import type { Fetch } from '../model/http/http-request.ts';
+import type { Fetch } from '../model/http/http-model.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

@@ -1,11 +1,8 @@
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
-import type { AgentError } from '../../error/agent-error.ts';
-import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
-import { OpenAiDecoder } from '../openai/openai-decoder.ts';
-import type { WireChoice, WireUsage } from '../openai/openai-wire.ts';
-import { withOwnCode } from './dashscope-error.ts';
+import { OpenAiDecoder, type WireChoice, type WireUsage } from '../openai/openai-decoder.ts';
 
 /** Chunk of DashScope. Any field may be missing or null, as with other providers. */
 interface DashScopeChunk {
@@ -26,61 +23,62 @@ interface DashScopeUsage {
 
 /**
  * Decodes DashScope's replies. DashScope's chunks differ from chat-completions chunks only in some
- * names, so the chat-completions decoder does the work.
+ * names.
  */
-export class DashScopeDecoder implements ReplyDecoder {
-  readonly #choices = new OpenAiDecoder();
-
-  get finished(): boolean {
-    return this.#choices.finished;
-  }
-
-  get ended(): false | undefined {
-    return this.#choices.ended;
-  }
-
+export class DashScopeDecoder extends OpenAiDecoder {
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
     const error = errorOfChunk(chunk, isErrorEvent);
     return error && withOwnCode(error);
   }
 
-  decode(chunk: unknown, deltas: ModelDelta[]): void {
+  override decode(chunk: unknown, deltas: ModelDelta[]): void {
     if (!isRecord(chunk)) return;
     const { output, usage, request_id: id } = chunk as DashScopeChunk;
-    const [choice] = output?.choices ?? [];
-    this.#choices.decode(
-      { id, choices: choice && [withReason(choice)], usage: usage && toWireUsage(usage) },
-      deltas,
-    );
-  }
-
-  end(): ModelDelta {
-    return this.#choices.end();
+    const choices = output?.choices?.slice(0, 1).map(withReason);
+    super.decode({ id, choices, usage: usage && toWireUsage(usage) }, deltas);
   }
 }
 
 /** Replaces the finish reason `"null"`, a string that DashScope sends until the reply ends. */
-function withReason(choice: WireChoice): WireChoice {
-  return choice.finish_reason === 'null' ? { ...choice, finish_reason: null } : choice;
+function withReason(choice: WireChoice | null): WireChoice | null {
+  return choice?.finish_reason === 'null' ? { ...choice, finish_reason: null } : choice;
 }
 
 function toWireUsage(usage: DashScopeUsage): WireUsage {
-  const {
-    input_tokens,
-    output_tokens,
-    total_tokens,
-    prompt_tokens_details,
-    input_tokens_details,
-    output_tokens_details,
-  } = usage;
+  const { prompt_tokens_details: prompt, input_tokens_details: input } = usage;
   return {
-    prompt_tokens: input_tokens ?? null,
-    completion_tokens: output_tokens ?? null,
-    total_tokens: total_tokens ?? null,
-    prompt_tokens_details: {
-      cached_tokens:
-        prompt_tokens_details?.cached_tokens ?? input_tokens_details?.cached_tokens ?? null,
-    },
-    completion_tokens_details: output_tokens_details ?? null,
+    prompt_tokens: usage.input_tokens ?? null,
+    completion_tokens: usage.output_tokens ?? null,
+    total_tokens: usage.total_tokens ?? null,
+    prompt_tokens_details: { cached_tokens: prompt?.cached_tokens ?? input?.cached_tokens ?? null },
+    completion_tokens_details: usage.output_tokens_details ?? null,
   };
+}
+
+/**
+ * Codes for DashScope's error codes, by their first characters. Any other DashScope code means a
+ * rejected request.
+ */
+const meanings: readonly (readonly [pattern: RegExp, code: AgentErrorCode, retryable: boolean])[] =
+  [
+    [/^(throttling|limit_requests)/i, 'MODEL_RATE_LIMITED', true],
+    [/^(invalid_?api_?key|(\w+\.)?accessdenied)/i, 'MODEL_AUTH', false],
+    [/^(requesttimeout|responsetimeout)/i, 'MODEL_TIMEOUT', true],
+    [
+      /^(internalerror|systemerror|serviceunavailable|modelunavailable|modelservingerror|badgateway|internal_)/i,
+      'MODEL_SERVER',
+      true,
+    ],
+  ];
+
+/**
+ * Returns the error of a chunk with the code that DashScope's own code means. Its HTTP status is only
+ * in a comment of the event stream, which the parser does not return. Other errors stay unchanged.
+ */
+function withOwnCode(error: AgentError): AgentError {
+  const providerCode = error.details?.['providerCode'];
+  if (error.code !== 'MODEL_SERVER' || typeof providerCode !== 'string') return error;
+  const known = meanings.find(([pattern]) => pattern.test(providerCode));
+  const [, code, retryable] = known ?? [null, 'MODEL_REQUEST' as const, false];
+  return new AgentError(code, error.message, { retryable, details: error.details });
 }

@@ -5,7 +5,7 @@ import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../cha
 import { DashScopeDecoder } from './dashscope-decoder.ts';
 import { hasPart, toDashScopeMessages, type DashScopeEndpoint } from './dashscope-messages.ts';
 import { type Formatter, joinTexts, jsonWithLists, memoize } from '../formatter.ts';
-import { toWireChoice, toWireResponseFormat } from '../openai/openai-formatter.ts';
+import { toWireChoice, toWireResponseFormat, toWireTool } from '../openai/openai-formatter.ts';
 import type { WireObject } from '../openai/openai-messages.ts';
 
 export interface DashScopeFormat {
@@ -37,7 +37,10 @@ export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter 
     text: memoize((message: Msg) => textOf(message, 'text', features.media)),
     multimodal: memoize((message: Msg) => textOf(message, 'multimodal', features.media)),
   };
-  const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
+  // The service has no strict mode.
+  const toolText = memoize((tool: ToolSchema) =>
+    JSON.stringify(toWireTool({ ...tool, strict: undefined })),
+  );
   const endpointOf = ({ messages }: ModelRequest): DashScopeEndpoint =>
     endpoint ??
     (messages.some((message) => hasPart(message, features.media)) ? 'multimodal' : 'text');
@@ -96,11 +99,6 @@ function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
   return choice === 'required' || (thinks && typeof choice === 'object')
     ? 'auto'
     : toWireChoice(choice);
-}
-
-/** Converts a tool without `strict`, because the service has no strict mode. */
-function toWireTool({ name, description, parameters }: ToolSchema): WireObject {
-  return { type: 'function', function: { name, description, parameters } };
 }
 
 function checked(providerOptions: JsonObject): JsonObject {

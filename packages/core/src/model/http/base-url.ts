@@ -1,5 +1,5 @@
 import { misconfigured } from '../../error/agent-error.ts';
-import type { HttpRequest } from './http-request.ts';
+import type { HttpRequest } from './http-transport.ts';
 
 /**
  * Returns the base URL without blanks and without slashes at its end. A path such as `/llm/v1` is a

@@ -1,7 +1,7 @@
 import type { AgentError } from '../../error/agent-error.ts';
 import { baseUrlQuestion } from './base-url.ts';
 import type { ReplyDecoder } from '../formatter.ts';
-import type { HttpRequest } from './http-request.ts';
+import type { HttpRequest } from './http-transport.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { badResponse, errorOfChunk } from './provider-error.ts';
 import { SseParser, type ServerSentEvent } from './sse-parser.ts';

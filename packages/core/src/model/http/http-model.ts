@@ -1,7 +1,69 @@
-import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import type { ChatModel, ModelContext, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import type { Formatter } from '../formatter.ts';
-import { httpRequest, type HttpModelOptions } from './http-request.ts';
-import { streamReply } from './http-transport.ts';
+import { streamReply, type HttpRequest } from './http-transport.ts';
+
+/** Fields of `HttpModelOptions`, and `baseURL`, for `checkOptions`. */
+export const httpFields =
+  'model:string apiKey,headers baseURL:string|? fetch:function|? timeoutMs:count|?';
+
+/**
+ * API key of a provider, or a function that returns it. The function is called before each request.
+ */
+export type ApiKey = string | (() => string | Promise<string>);
+
+/** Options of every model that sends HTTP requests itself. */
+export interface HttpModelOptions {
+  readonly model: string;
+  /**
+   * Key for the header `Authorization: Bearer …`, or a function that returns the key before each
+   * request. Without a key, the header is not sent. A request to the default address then rejects
+   * with `MODEL_AUTH`, unless `headers` have an `authorization` or `fetch` is set.
+   */
+  readonly apiKey?: ApiKey;
+  /**
+   * Address of the API, without the path of a service. In a page, it may be a path of the page's
+   * own server, such as `/llm/v1`.
+   */
+  readonly baseURL?: string;
+  /** Headers added to each request. They override the library's own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Function that sends requests. Default: the global `fetch` at the time of the request. */
+  readonly fetch?: Fetch;
+  /**
+   * Maximum time without content from the server, before and during the reply, in milliseconds.
+   * Comments and empty chunks are not content. Default: 5 minutes. `Infinity` means no limit.
+   */
+  readonly timeoutMs?: number;
+}
+
+/** The part of `fetch` that models need, for a proxy, a test or an own transport. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/**
+ * Returns the parts of a request that are the same for every provider. Rejects with `CONFIGURATION`
+ * if the key has characters that cannot be sent. Rejects with `MODEL_AUTH` if the function `apiKey`
+ * fails, or if the provider's own server would get no key.
+ */
+export async function httpRequest(
+  options: HttpModelOptions,
+  context: ModelContext,
+): Promise<Omit<HttpRequest, 'url' | 'body'>> {
+  const { apiKey, baseURL, fetch, headers } = options;
+  try {
+    const given = typeof apiKey === 'function' ? apiKey() : apiKey;
+    const key = (await given)?.trim();
+    if (key && !/^[!-~]+$/.test(key))
+      throw misconfigured('The API key has characters that cannot be sent.');
+    const isOwnServer = baseURL === undefined && !fetch;
+    if (!key && isOwnServer && !new Headers(headers).has('authorization'))
+      throw new Error('The API key is missing. Set apiKey or baseURL.');
+    const own = key && { authorization: `Bearer ${key}` };
+    return { ...options, ...context, headers: { ...own, ...headers } };
+  } catch (error) {
+    throw AgentError.from(error, 'MODEL_AUTH');
+  }
+}
 
 /** What a provider's model has besides the options that every model over HTTP has. */
 export interface HttpProvider {

@@ -6,7 +6,7 @@ import { Deadline } from '../../wait/deadline.ts';
 import { ReplyLength } from '../reply-length.ts';
 import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
-import type { HttpRequest } from './http-request.ts';
+import type { Fetch } from './http-model.ts';
 import { errorOfResponse } from './provider-error.ts';
 import { withoutSecrets } from './without-secrets.ts';
 
@@ -17,6 +17,26 @@ import { withoutSecrets } from './without-secrets.ts';
 const closingMs = 500;
 /** Length after which no more of an error's text is read, in characters. */
 const maxErrorLength = 65_536;
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+export interface HttpRequest {
+  readonly url: string;
+  /** Part of `url` that the user has set. */
+  readonly baseURL?: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Body of a POST as JSON text. Without it, the request is a GET. */
+  readonly body?: string | undefined;
+  /** Path at the end of most base URLs of this API. Default: `/v1`. */
+  readonly api?: string;
+  /** `fetch` function to use. Default: the global `fetch` at the time of the request. */
+  readonly fetch?: Fetch | undefined;
+  readonly signal: AbortSignal;
+  /** Maximum wait for the response, and then for content, in milliseconds. Default: 5 minutes. */
+  readonly timeoutMs?: number | undefined;
+  /** Maximum length of the reply, in characters. Default: no limit. */
+  readonly replyLength?: number | undefined;
+}
 
 /**
  * Sends the request that `prepare` returns, and yields the deltas of the reply, one array for each
@@ -30,7 +50,7 @@ export async function* streamReply(
   const request = await prepare();
   const deadline = new Deadline(request.signal, request.timeoutMs);
   const length = new ReplyLength(request.replyLength);
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  let reader: Reader | undefined;
   try {
     const { ok, status, headers, body } = await send(request, deadline);
     reader = body?.getReader();
@@ -72,7 +92,7 @@ function send(request: HttpRequest, deadline: Deadline): Promise<Response> {
 /** Returns the beginning of an error's text. Does not read the body of a redirect. */
 async function readError(
   status: number,
-  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  reader: Reader | undefined,
   deadline: Deadline,
 ): Promise<string> {
   const decoder = new TextDecoder();
@@ -90,7 +110,7 @@ async function readError(
  * reason, this also counts as the end. Drops what a server sends after the end of the reply.
  */
 async function read(
-  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  reader: Reader | undefined,
   reply: EventReply,
   deadline: Deadline,
 ): Promise<Uint8Array | undefined> {

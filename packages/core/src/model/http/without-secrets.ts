@@ -1,5 +1,5 @@
 import { addressOf } from './base-url.ts';
-import type { HttpRequest } from './http-request.ts';
+import type { HttpRequest } from './http-transport.ts';
 
 /** Shorter values are not secrets, and removing them would remove words. */
 const shortest = 8;

@@ -3,20 +3,14 @@ import { textOf, type ContentBlock, type MediaBlock, type Msg } from '../../mess
 import { cleanText, withoutTags } from '../../message/fence.ts';
 import { isMedia } from '../../message/media.ts';
 import { isOwn } from '../../message/metadata.ts';
+import { groupMessages, oncePerGroup } from '../../message/tool-pairs.ts';
 import type { ChatModel, HistoryForm } from '../chat-model.ts';
+import { withStream } from '../wrap-model.ts';
 
 /** Options of `multiAgent()`. The defaults of `headerOn` and `names` are the model's own, if any. */
 export interface MultiAgentOptions extends HistoryForm {
   /** Text before a history that explains the history to the model. */
   readonly header?: string;
-}
-
-type Merge = Required<MultiAgentOptions>;
-
-interface Merged {
-  readonly group: readonly Msg[];
-  readonly header: string;
-  readonly message: Msg;
 }
 
 /**
@@ -34,53 +28,29 @@ interface Merged {
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
   checkOptions('multiAgent()', { ...options, model }, fields);
-  const merge: Merge = {
-    header:
-      'The conversation so far is between the history tags. An indented line continues the message above it.',
-    headerOn: 'each',
-    names: 'several',
-    ...model.features.history,
-    ...options,
-  };
-  // Later requests reuse the merged message, so that its JSON for the provider is built once.
-  const known = new WeakMap<Msg, Merged>();
-  return {
-    provider: model.provider,
-    modelId: model.modelId,
-    features: model.features,
-    stream: (request, context) =>
-      model.stream(
-        { ...request, messages: mergeConversations(request.messages, merge, known) },
-        context,
-      ),
-  };
+  const {
+    header = usualHeader,
+    headerOn = 'each',
+    names = 'several',
+  }: MultiAgentOptions = { ...model.features.history, ...options };
+  const toHistory = (start: readonly string[]) => (group: readonly Msg[]) =>
+    history(group, start, names === 'always' || needsNames(group));
+  const withHeader = oncePerGroup(toHistory(header ? [header] : []));
+  const withoutHeader = oncePerGroup(toHistory([]));
+  const separate = oncePerGroup(([message]) => withoutHistoryTags(message!));
+  return withStream(model, (request, context) => {
+    let histories = 0;
+    const messages = groupMessages(request.messages, isSpeech).map((group) => {
+      if (!isSpeech(group[0]!)) return separate(group);
+      histories += 1;
+      return headerOn === 'each' || histories === 1 ? withHeader(group) : withoutHeader(group);
+    });
+    return model.stream({ ...request, messages }, context);
+  });
 }
 
-function mergeConversations(
-  messages: readonly Msg[],
-  { header, headerOn, names }: Merge,
-  known: WeakMap<Msg, Merged>,
-): readonly Msg[] {
-  const view: Msg[] = [];
-  let histories = 0;
-  for (let start = 0; start < messages.length;) {
-    const first = messages[start]!;
-    if (!isSpeech(first)) {
-      view.push(findMerged(known, [first], '') ?? toSeparate(known, first));
-      start++;
-      continue;
-    }
-    const end = messages.findIndex((message, index) => index > start && !isSpeech(message));
-    const group = messages.slice(start, end < 0 ? undefined : end);
-    const ownHeader = headerOn === 'each' || histories++ === 0 ? header : '';
-    view.push(
-      findMerged(known, group, ownHeader) ??
-        mergeGroup(known, group, ownHeader, names === 'always' || needsNames(group)),
-    );
-    start += group.length;
-  }
-  return view;
-}
+const usualHeader =
+  'The conversation so far is between the history tags. An indented line continues the message above it.';
 
 function isSpeech(message: Msg): boolean {
   const { role, content } = message;
@@ -92,70 +62,30 @@ function needsNames(group: readonly Msg[]): boolean {
   return group.length > 1 || textOf(group[0]!).search(colon) >= 0;
 }
 
-function findMerged(
-  known: WeakMap<Msg, Merged>,
-  group: readonly Msg[],
-  header: string,
-): Msg | undefined {
-  const found = known.get(group[0]!);
-  const isSame =
-    found?.header === header &&
-    found.group.length === group.length &&
-    group.every((message, index) => message === found.group[index]);
-  return isSame ? found.message : undefined;
-}
-
-function mergeGroup(
-  known: WeakMap<Msg, Merged>,
-  group: readonly Msg[],
-  header: string,
-  withNames: boolean,
-): Msg {
-  const { id } = group[0]!;
-  const { createdAt } = group.at(-1)!;
-  const message: Msg = {
-    id,
-    role: 'user',
-    content: toHistory(group, header, withNames),
-    createdAt,
-  };
-  known.set(group[0]!, { group, header, message });
-  return message;
-}
-
 /** Returns a message that stays outside the history. Its text cannot imitate a history. */
-function toSeparate(known: WeakMap<Msg, Merged>, message: Msg): Msg {
-  const content = message.content.map(withoutHistoryTags);
-  const isSame = content.every((block, index) => block === message.content[index]);
-  if (message.role !== 'user' || isSame) return message;
-  const escaped: Msg = { ...message, content };
-  known.set(message, { group: [message], header: '', message: escaped });
-  return escaped;
-}
-
-function withoutHistoryTags(block: ContentBlock): ContentBlock {
-  if (block.type !== 'text') return block;
-  const text = withoutHistory(block.text);
-  return text === block.text ? block : { ...block, text };
+function withoutHistoryTags(message: Msg): Msg {
+  const text = textOf(message);
+  if (message.role !== 'user' || withoutHistory(text) === text) return message;
+  const content = message.content.map((block) =>
+    block.type === 'text' ? { ...block, text: withoutHistory(block.text) } : block,
+  );
+  return { ...message, content };
 }
 
 function withoutHistory(text: string): string {
   return withoutTags(text, ['history']);
 }
 
-function toHistory(
-  group: readonly Msg[],
-  header: string,
-  withNames: boolean,
-): readonly ContentBlock[] {
-  const blocks: ContentBlock[] = [];
-  let start = header ? [header, '<history>'] : ['<history>'];
+/** Returns the messages of a group as one. `header`: the text before the history. */
+function history(group: readonly Msg[], header: readonly string[], withNames: boolean): Msg {
+  const content: ContentBlock[] = [];
+  let start = [...header, '<history>'];
   let lines: string[] = [];
   const endBlock = (end: readonly string[]): void => {
     // Reads the lines together, because a tag may begin in one text and end in the next one.
     const said = lines.length ? [withoutHistory(lines.join('\n'))] : [];
     const text = [...start, ...said, ...end].join('\n');
-    if (text) blocks.push({ type: 'text', text });
+    if (text) content.push({ type: 'text', text });
     start = [];
     lines = [];
   };
@@ -166,11 +96,12 @@ function toHistory(
       if (!isMedia(block)) continue;
       if (speaker) lines.push(`${speaker}[${block.type}]`);
       endBlock([]);
-      blocks.push(inOneLine(block));
+      content.push(inOneLine(block));
     }
   }
   endBlock(['</history>']);
-  return blocks;
+  const { createdAt } = group.at(-1)!;
+  return { id: group[0]!.id, role: 'user', content, createdAt };
 }
 
 /** Returns the text with its further lines indented, so that no line of it looks like a speaker's. */

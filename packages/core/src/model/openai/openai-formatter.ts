@@ -58,7 +58,7 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
   };
 }
 
-function toWireTool({ name, description, parameters, strict }: ToolSchema): WireObject {
+export function toWireTool({ name, description, parameters, strict }: ToolSchema): WireObject {
   return { type: 'function', function: { name, description, parameters, strict } };
 }
 

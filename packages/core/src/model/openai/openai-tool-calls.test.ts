@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ModelDelta } from '../chat-model.ts';
-import { decodeToolCall, type OpenCall } from './openai-tool-calls.ts';
-import type { WireToolCall } from './openai-wire.ts';
+import { decodeToolCall, type OpenCall, type WireToolCall } from './openai-tool-calls.ts';
 
 function decode(fragments: readonly unknown[]): {
   readonly calls: readonly OpenCall[];

@@ -1,6 +1,14 @@
-import { isWholeObject } from '../../message/json.ts';
+import { isWholeObject, type JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
-import type { WireToolCall } from './openai-wire.ts';
+
+/** Part of a tool call in a chunk. Any field may be missing or null. */
+export interface WireToolCall {
+  readonly index?: number | null;
+  readonly id?: string | null;
+  readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
+  /** Contains thought signatures of Gemini, which must be sent back. */
+  readonly extra_content?: JsonObject | null;
+}
 
 export interface OpenCall {
   /**

@@ -1,8 +1,7 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import type { ChatModel, ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
-import { httpModel } from '../http/http-model.ts';
-import { httpFields, type HttpModelOptions } from '../http/http-request.ts';
+import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
 import { openAiFormatter, type OpenAiFormat } from './openai-formatter.ts';
 
 export const defaultBaseURL = 'https://api.openai.com/v1';

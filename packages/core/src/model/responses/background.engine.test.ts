@@ -10,7 +10,7 @@ import {
   textLength,
 } from '../../../../../test/provider-server/background-provider.ts';
 import { fallback } from '../../middleware/resilience/fallback.ts';
-import type { Fetch } from '../http/http-request.ts';
+import type { Fetch } from '../http/http-model.ts';
 import { openaiResponses } from './openai-responses.ts';
 
 interface Host {

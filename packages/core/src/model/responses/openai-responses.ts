@@ -2,7 +2,7 @@ import { invalidInput, checkOptions } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
-import { httpFields, type HttpModelOptions, httpRequest } from '../http/http-request.ts';
+import { httpFields, type HttpModelOptions, httpRequest } from '../http/http-model.ts';
 import { defaultBaseURL, openAiServices } from '../openai/openai.ts';
 import { streamInBackground } from './background.ts';
 import { responsesFormatter } from './responses-formatter.ts';

@@ -1,7 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { ModelDelta, ModelRequest } from '../chat-model.ts';
-import type { HttpRequest } from '../http/http-request.ts';
-import { streamReply } from '../http/http-transport.ts';
+import { streamReply, type HttpRequest } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import type { ResponsesFormatter, ResponsesRequest } from './responses-formatter.ts';
 
