@@ -48,16 +48,16 @@ export function memoize<T extends object, V>(make: (key: T) => V): (key: T) => V
 }
 
 /**
- * Returns the JSON text of an object with further fields: lists of JSON texts. A field of the object
- * replaces a list of the same name.
+ * Returns the JSON text of an object with further fields: lists of JSON texts. Leaves out an empty
+ * list, and a list that the object has already.
  */
 export function jsonWithLists(
   fields: object,
-  lists: Readonly<Record<string, readonly string[] | undefined>>,
+  lists: Readonly<Record<string, readonly string[]>>,
 ): string {
   let text = JSON.stringify(fields).slice(0, -1);
   for (const [name, texts] of Object.entries(lists))
-    if (texts && !(name in fields)) text += `,"${name}":[${joinTexts(texts)}]`;
+    if (texts.length && !(name in fields)) text += `,"${name}":[${joinTexts(texts)}]`;
   return `${text}}`;
 }
 

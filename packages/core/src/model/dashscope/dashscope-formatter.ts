@@ -52,9 +52,7 @@ export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter 
       const texts = messages.map(messageText[endpointOf(request)]);
       const input = `{"messages":[${joinTexts(texts)}]}`;
       const own = { ...toParameters(request, format), ...checked(providerOptions) };
-      const parameters = jsonWithLists(own, {
-        tools: tools.length ? tools.map(toolText) : undefined,
-      });
+      const parameters = jsonWithLists(own, { tools: tools.map(toolText) });
       return `{"model":${JSON.stringify(model)},"input":${input},"parameters":${parameters}}`;
     },
     decoder: () => new DashScopeDecoder(),

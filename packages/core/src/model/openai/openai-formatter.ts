@@ -51,7 +51,7 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
       };
       return jsonWithLists(fields, {
         messages: messages.map(messageText),
-        tools: tools.length ? tools.map(toolText) : undefined,
+        tools: tools.map(toolText),
       });
     },
     decoder: () => new OpenAiDecoder(),

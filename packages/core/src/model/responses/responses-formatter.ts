@@ -88,10 +88,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       };
       const input = messages.slice(previous?.next).map(toText(messages));
       return {
-        body: jsonWithLists(withOptions(own, optionsOf(request)), {
-          input,
-          tools: tools.length ? tools : undefined,
-        }),
+        body: jsonWithLists(withOptions(own, optionsOf(request)), { input, tools }),
         lastItem: input.at(-1) ?? '',
         continues: previous !== undefined,
         complete: () => {
