@@ -78,8 +78,10 @@ export interface HttpProvider {
 }
 
 /** Creates a model that sends each request to an HTTP server and reads the reply as it arrives. */
-export function httpModel(options: HttpModelOptions, own: HttpProvider): ChatModel {
-  const { provider, features, formatter, url, ...about } = own;
+export function httpModel(
+  options: HttpModelOptions,
+  { provider, features, formatter, url, api }: HttpProvider,
+): ChatModel {
   return {
     provider,
     modelId: options.model,
@@ -87,8 +89,8 @@ export function httpModel(options: HttpModelOptions, own: HttpProvider): ChatMod
     stream: (request, context) =>
       streamReply(
         async () => ({
-          ...about,
           ...(await httpRequest(options, context)),
+          api,
           url: url(request),
           body: formatter.format(request),
         }),

@@ -28,7 +28,7 @@ export interface HttpRequest {
   /** Body of a POST as JSON text. Without it, the request is a GET. */
   readonly body?: string | undefined;
   /** Path at the end of most base URLs of this API. Default: `/v1`. */
-  readonly api?: string;
+  readonly api?: string | undefined;
   /** `fetch` function to use. Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch | undefined;
   readonly signal: AbortSignal;
