@@ -1,4 +1,4 @@
-import { outputText, textOf } from '../../message/msg.ts';
+import { outputText, textOf, toolResultsOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, MediaSource, ToolResult, Msg } from '../../message/msg.ts';
 import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
 import { jsonCopy, type JsonObject } from '../../message/json.ts';
@@ -54,7 +54,7 @@ function toMessages(message: Msg, shape: Shape): readonly Message[] {
   if (role === 'system') return [{ role, content: textOf(content) }];
   if (role === 'assistant') return fromReply(message, shape);
   const parts = content.flatMap((block) => toParts(block, shape));
-  const results = content.filter((block) => block.type === 'tool_result').map(toResult);
+  const results = toolResultsOf(message).map(toResult);
   const messages: readonly Message[] = [
     { role: 'tool', content: results },
     { role: 'user', content: parts },

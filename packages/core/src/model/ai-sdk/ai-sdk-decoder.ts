@@ -1,9 +1,9 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { HostedTool, Source } from '../../message/provider-metadata.ts';
-import { isWholeObject, type JsonObject } from '../../message/json.ts';
+import { isWholeObject, setFields, type JsonObject } from '../../message/json.ts';
 import { toBase64 } from '../../message/media.ts';
-import type { AiSdkPart, AiSdkPartOf } from './ai-sdk-part.ts';
-import { AiSdkHostedTool } from './ai-sdk-hosted-tool.ts';
+import { metadataOfCall, withResult } from './ai-sdk-hosted-tool.ts';
+import type { AiSdkPart, AiSdkPartOf, HostedToolMetadata } from './ai-sdk-hosted-tool.ts';
 import { toAgentError } from './ai-sdk-error.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { Usage } from '../usage.ts';
@@ -16,6 +16,11 @@ type TextPart = AiSdkPartOf<`${'text' | 'reasoning'}-${'start' | 'delta' | 'end'
 
 interface Metadata {
   readonly providerMetadata?: JsonObject;
+}
+
+interface Block {
+  readonly type: 'text' | 'thinking';
+  readonly id: string;
 }
 
 interface OpenCall {
@@ -32,9 +37,9 @@ export class AiSdkDecoder {
   readonly #metadata: { id?: string; model?: string } = {};
   readonly #provider: string;
   readonly #openCalls: ReadonlyMap<string, HostedTool>;
-  readonly #hosted = new Map<string, AiSdkHostedTool>();
+  readonly #hosted = new Map<string, HostedToolMetadata>();
   readonly #sources: Source[] = [];
-  #lastText: string | undefined;
+  #lastText: Block | undefined;
   #finished = false;
   /** Where the deltas of the current part go. */
   #sink: ModelDelta[] = [];
@@ -59,7 +64,7 @@ export class AiSdkDecoder {
       case 'text-start':
       case 'text-delta':
       case 'text-end':
-        this.#lastText = `text-${part.id}`;
+        this.#lastText = { type: 'text', id: `text-${part.id}` };
         return this.#pushText('text', part);
       case 'reasoning-start':
       case 'reasoning-delta':
@@ -72,25 +77,19 @@ export class AiSdkDecoder {
       case 'tool-input-delta': {
         const call = this.#calls.get(part.id);
         if (!call || !part.delta) return;
-        call.input += part.delta;
-        this.#sink.push({
-          type: 'tool-input',
-          index: call.index,
-          delta: part.delta,
-          ...metadataOf(part),
-        });
+        const { delta } = part;
+        call.input += delta;
+        this.#sink.push({ type: 'tool-input', index: call.index, delta, ...metadataOf(part) });
         return;
       }
       case 'tool-call':
-        if (part.providerExecuted) {
-          this.#hosted.set(part.toolCallId, AiSdkHostedTool.ofCall(part, this.#provider));
-          return this.#showHosted(part.toolCallId);
-        }
+        if (part.providerExecuted)
+          return this.#showHosted(part.toolCallId, metadataOfCall(part, this.#provider));
         if (!this.#calls.has(part.toolCallId))
           this.#sink.push(this.#open(part.toolCallId, part.toolName));
         return this.#closeCall(part.toolCallId, part.input, metadataOf(part));
       case 'tool-result':
-        if (!part.preliminary) this.#settleHosted(part);
+        if (!part.preliminary) this.#showResult(part);
         return;
       case 'source':
         this.#sources.push(toSource(part));
@@ -116,27 +115,26 @@ export class AiSdkDecoder {
       this.#sink.push({ type, id: `${type}-${part.id}`, delta, ...metadataOf(part) });
   }
 
-  #settleHosted(part: AiSdkPartOf<'tool-result'>): void {
-    const { toolCallId: id } = part;
-    const hosted =
-      this.#hosted.get(id) ??
-      AiSdkHostedTool.ofResult(part, this.#provider, this.#openCalls.get(id));
-    hosted.settle(part);
-    this.#hosted.set(id, hosted);
-    this.#showHosted(id);
+  #showResult(part: AiSdkPartOf<'tool-result'>): void {
+    const { toolCallId: id, toolName: name } = part;
+    const call = this.#hosted.get(id) ?? {
+      hostedTool: this.#openCalls.get(id) ?? { id, name, input: {} },
+      aiSdkTool: { provider: this.#provider, isLate: true },
+    };
+    this.#showHosted(id, withResult(call, part));
   }
 
-  #showHosted(id: string): void {
-    const { metadata: providerMetadata } = this.#hosted.get(id)!;
+  #showHosted(id: string, metadata: HostedToolMetadata): void {
+    this.#hosted.set(id, metadata);
+    const providerMetadata = { ...metadata } as unknown as JsonObject;
     this.#sink.push({ type: 'thinking', id: `tool-${id}`, delta: '', providerMetadata });
   }
 
   #showSources(): void {
     if (!this.#sources.length) return;
     const shown = { delta: '', providerMetadata: { sources: this.#sources } };
-    if (this.#lastText === undefined)
-      this.#sink.push({ type: 'thinking', id: 'sources', ...shown });
-    else this.#sink.push({ type: 'text', id: this.#lastText, ...shown });
+    const block = this.#lastText ?? { type: 'thinking', id: 'sources' };
+    this.#sink.push({ ...block, ...shown });
   }
 
   #open(id: string, name: string): ModelDelta & { readonly type: 'tool-input' } {
@@ -148,12 +146,8 @@ export class AiSdkDecoder {
   #closeCall(id: string, input: string, extra: Metadata): void {
     const call = this.#calls.get(id);
     if (!call || (call.input && !extra.providerMetadata)) return;
-    this.#sink.push({
-      type: 'tool-input',
-      index: call.index,
-      delta: call.input ? '' : input,
-      ...extra,
-    });
+    const delta = call.input ? '' : input;
+    this.#sink.push({ type: 'tool-input', index: call.index, delta, ...extra });
     call.input ||= input;
   }
 
@@ -169,9 +163,7 @@ export class AiSdkDecoder {
     const isCut =
       isUnknown && ![...this.#calls.values()].every(({ input }) => isWholeObject(input));
     if (unified === 'interrupted' || isCut)
-      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', {
-        retryable: true,
-      });
+      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
     this.#finished = true;
     this.#showSources();
     this.#sink.push({
@@ -203,14 +195,12 @@ function toSource(part: AiSdkPartOf<'source'>): Source {
 }
 
 function toUsage({ inputTokens, outputTokens }: FinishPart['usage']): Usage {
-  const { reasoning } = outputTokens;
-  const { cacheRead } = inputTokens;
-  return {
+  return setFields({
     inputTokens: inputTokens.total ?? 0,
     outputTokens: outputTokens.total ?? 0,
-    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
-    ...(cacheRead === undefined ? {} : { cachedInputTokens: cacheRead }),
-  };
+    reasoningTokens: outputTokens.reasoning,
+    cachedInputTokens: inputTokens.cacheRead,
+  });
 }
 
 function toFile(mediaType: string, data: FileData): readonly ModelDelta[] {

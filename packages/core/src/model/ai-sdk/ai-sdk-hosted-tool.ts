@@ -1,7 +1,13 @@
+import type { LanguageModelV3StreamPart, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { hasEnded, hostedToolOf, type HostedTool } from '../../message/provider-metadata.ts';
-import { isRecord, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
-import type { AiSdkPartOf } from './ai-sdk-part.ts';
+import { isRecord, parseJson, setFields, type JsonValue } from '../../message/json.ts';
+
+/** One part of the stream of a reply. No exported type may use it: the package may be missing. */
+export type AiSdkPart = LanguageModelV3StreamPart | LanguageModelV4StreamPart;
+
+/** Parts of the given types. */
+export type AiSdkPartOf<Type extends AiSdkPart['type']> = Extract<AiSdkPart, { type: Type }>;
 
 type CallPart = AiSdkPartOf<'tool-call'>;
 type ResultPart = AiSdkPartOf<'tool-result'>;
@@ -17,46 +23,34 @@ interface SentBack {
   readonly isLate?: true;
 }
 
+/** Metadata of a block that represents a tool call which the provider ran itself. */
+export interface HostedToolMetadata {
+  readonly hostedTool: HostedTool;
+  readonly aiSdkTool: SentBack;
+}
+
 type Parts = readonly Readonly<Record<string, unknown>>[];
 
-/** Builds the metadata of a block that represents a tool call which the provider ran itself. */
-export class AiSdkHostedTool {
-  #tool: HostedTool;
-  #sentBack: SentBack;
+/** Returns the metadata of a call without its result. */
+export function metadataOfCall(part: CallPart, provider: string): HostedToolMetadata {
+  const { toolCallId: id, toolName: name, input, providerMetadata: call } = part;
+  return {
+    hostedTool: { id, name, input: parseJson(input) ?? input },
+    aiSdkTool: setFields({ provider, call }),
+  };
+}
 
-  constructor(tool: HostedTool, sentBack: SentBack) {
-    this.#tool = tool;
-    this.#sentBack = sentBack;
-  }
-
-  static ofCall({ toolCallId, toolName, ...part }: CallPart, provider: string): AiSdkHostedTool {
-    const input = parseJson(part.input) ?? part.input;
-    const sentBack = { provider, call: part.providerMetadata };
-    return new AiSdkHostedTool({ id: toolCallId, name: toolName, input }, sentBack);
-  }
-
-  /** `call`: the call of the result, if an earlier reply has it. */
-  static ofResult(
-    { toolCallId, toolName }: ResultPart,
-    provider: string,
-    call: HostedTool = { id: toolCallId, name: toolName, input: {} },
-  ): AiSdkHostedTool {
-    return new AiSdkHostedTool(call, { provider, isLate: true });
-  }
-
-  settle({ result, isError, providerMetadata }: ResultPart): void {
-    const output = ((result as unknown) ?? null) as JsonValue;
-    const text = typeof output === 'string' ? output : JSON.stringify(output);
-    this.#tool = { ...this.#tool, output, ...(isError && { error: text }) };
-    this.#sentBack = { ...this.#sentBack, result: providerMetadata };
-  }
-
-  get metadata(): JsonObject {
-    const aiSdkTool = Object.fromEntries(
-      Object.entries(this.#sentBack).filter(([, value]) => value !== undefined),
-    ) as JsonObject;
-    return { hostedTool: this.#tool, aiSdkTool };
-  }
+/** Adds the result to the metadata of its call. */
+export function withResult(
+  { hostedTool, aiSdkTool }: HostedToolMetadata,
+  { result, isError, providerMetadata }: ResultPart,
+): HostedToolMetadata {
+  const output = ((result as unknown) ?? null) as JsonValue;
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  return {
+    hostedTool: { ...hostedTool, output, ...(isError && { error: text }) },
+    aiSdkTool: setFields({ ...aiSdkTool, result: providerMetadata }),
+  };
 }
 
 /** Returns the calls of a provider that have no result, by id. */

@@ -1,11 +1,16 @@
 import { checkOptions, AgentError, misconfigured } from '../../error/agent-error.ts';
 import { toAiSdkCall } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
-import type { AiSdkPart } from './ai-sdk-part.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
 import { toAgentError } from './ai-sdk-error.ts';
-import { openHostedCalls } from './ai-sdk-hosted-tool.ts';
-import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../chat-model.ts';
+import { openHostedCalls, type AiSdkPart } from './ai-sdk-hosted-tool.ts';
+import type {
+  ChatModel,
+  ModelContext,
+  ModelDelta,
+  ModelFeatures,
+  ModelRequest,
+} from '../chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import { hasContent } from '../deltas.ts';
 import { ReplyLength } from '../reply-length.ts';
@@ -43,48 +48,32 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     provider: model.provider,
     modelId: model.modelId,
     features,
-    stream: (request, { signal, replyLength }) =>
-      stream(model, request, features, {
-        signal,
-        timeoutMs: options.timeoutMs,
-        replyLength,
-      }),
+    stream: (request, context) => stream(model, request, features, { ...options, ...context }),
   };
 }
 
-interface StreamLimits {
-  readonly signal: AbortSignal;
-  readonly timeoutMs: number | undefined;
-  /** Maximum length of the reply, in characters. Default: no limit. */
-  readonly replyLength: number | undefined;
-}
-
 type Read = ReadableStreamReadResult<{ readonly type: string }>;
+type Reader = ReadableStreamDefaultReader<{ readonly type: string }>;
 
 async function* stream(
   model: AiSdkLanguageModel,
   request: ModelRequest,
   { media }: ModelFeatures,
-  { signal, timeoutMs, replyLength }: StreamLimits,
+  { signal, timeoutMs, replyLength }: FromAiSdkOptions & ModelContext,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const deadline = new Deadline(signal, timeoutMs);
-  let reader: ReadableStreamDefaultReader<{ readonly type: string }> | undefined;
+  let reader: Reader | undefined;
   try {
-    const target = {
-      version: model.specificationVersion,
-      provider: model.provider,
-      media,
-      supportedUrls: await deadline.wait(async () => model.supportedUrls),
-    };
+    const { specificationVersion: version, provider } = model;
+    const supportedUrls = await deadline.wait(async () => model.supportedUrls);
     const call = {
-      ...toAiSdkCall(request, target),
+      ...toAiSdkCall(request, { version, provider, media, supportedUrls }),
       abortSignal: deadline.signal,
     };
     const started = await deadline.wait(async () => model.doStream(call as never));
     reader = started.stream.getReader();
-    const length = new ReplyLength(replyLength);
-    const openCalls = openHostedCalls(request.messages, model.provider);
-    yield* decodeAll(reader, new AiSdkDecoder(model.provider, openCalls), deadline, length);
+    const decoder = new AiSdkDecoder(provider, openHostedCalls(request.messages, provider));
+    yield* decodeAll(reader, decoder, deadline, new ReplyLength(replyLength));
   } catch (error) {
     throw deadline.signal.reason ?? toAgentError(error);
   } finally {
@@ -94,7 +83,7 @@ async function* stream(
 }
 
 async function* decodeAll(
-  reader: ReadableStreamDefaultReader<{ readonly type: string }>,
+  reader: Reader,
   decoder: AiSdkDecoder,
   deadline: Deadline,
   length: ReplyLength,

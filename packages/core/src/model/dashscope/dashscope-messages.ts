@@ -1,3 +1,4 @@
+import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../../message/msg.ts';
 import { isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
 import type { ModelFeatures } from '../chat-model.ts';
@@ -21,28 +22,25 @@ const partKinds: readonly MediaBlock['type'][] = ['image', 'audio', 'video'];
  * `DashScopeMessageConverter`).
  */
 export function toDashScopeMessages(
-  { role, content }: Msg,
+  message: Msg,
   endpoint: DashScopeEndpoint,
   media: ModelFeatures['media'],
 ): readonly WireObject[] {
+  const { role, content } = message;
   const toContent = (blocks: readonly ContentBlock[]): string | readonly WireObject[] =>
     endpoint === 'text' ? plainText(blocks) : toParts(blocks, media);
   if (role === 'assistant') {
-    const calls = content.filter((block) => block.type === 'tool_use').map(toWireCall);
-    return [
-      { role, content: toContent(content), tool_calls: calls.length > 0 ? calls : undefined },
-    ];
+    const calls = toolUsesOf(message).map(toWireCall);
+    return [{ role, content: toContent(content), tool_calls: calls.length ? calls : undefined }];
   }
-  const results = content
-    .filter((block) => block.type === 'tool_result')
-    .map(({ toolUseId, name, output }) => ({
-      role: 'tool',
-      tool_call_id: toolUseId,
-      name,
-      content: toContent(toBlocks(output)),
-    }));
+  const results = toolResultsOf(message).map(({ toolUseId, name, output }) => ({
+    role: 'tool',
+    tool_call_id: toolUseId,
+    name,
+    content: toContent(toBlocks(output)),
+  }));
   const rest = content.filter((block) => block.type !== 'tool_result');
-  if (rest.length === 0 && (results.length > 0 || role === 'tool')) return results;
+  if (!rest.length && (results.length || role === 'tool')) return results;
   return [...results, { role: role === 'tool' ? 'user' : role, content: toContent(rest) }];
 }
 

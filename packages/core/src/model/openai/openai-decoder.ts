@@ -1,4 +1,4 @@
-import { isRecord } from '../../message/json.ts';
+import { isRecord, setFields } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { Usage } from '../usage.ts';
 import type { ReplyDecoder } from '../formatter.ts';
@@ -145,13 +145,11 @@ export class OpenAiDecoder implements ReplyDecoder {
  */
 function toUsage(usage: WireUsage): Usage {
   const inputTokens = usage.prompt_tokens ?? 0;
-  const reasoningTokens = usage.completion_tokens_details?.reasoning_tokens;
-  const cachedInputTokens =
-    usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens;
-  return {
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens;
+  return setFields({
     inputTokens,
     outputTokens: Math.max(usage.completion_tokens ?? 0, (usage.total_tokens ?? 0) - inputTokens),
-    ...(reasoningTokens != null && { reasoningTokens }),
-    ...(cachedInputTokens != null && { cachedInputTokens }),
-  };
+    reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? undefined,
+    cachedInputTokens: cached ?? undefined,
+  });
 }

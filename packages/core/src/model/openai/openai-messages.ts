@@ -1,4 +1,5 @@
 import { argumentsOf } from '../formatter.ts';
+import { thinkingOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
@@ -13,12 +14,10 @@ export type WireObject = Readonly<Record<string, unknown>>;
  * of an assistant is left out, because its role already names the speaker and several servers
  * reject the field.
  */
-export function toWireMessages(
-  { role, name, content }: Msg,
-  format: MessageFormat,
-): readonly WireObject[] {
-  if (role === 'assistant') return [toWireAssistant(content, format)];
-  const results = content.filter((block) => block.type === 'tool_result').map(toWireResult);
+export function toWireMessages(message: Msg, format: MessageFormat): readonly WireObject[] {
+  const { role, name, content } = message;
+  if (role === 'assistant') return [toWireAssistant(message, format)];
+  const results = toolResultsOf(message).map(toWireResult);
   const rest = content.filter((block) => block.type !== 'tool_result');
   if (!rest.length && (results.length || role === 'tool')) return results;
   return [
@@ -32,18 +31,12 @@ export function toWireMessages(
   ];
 }
 
-function toWireAssistant(
-  content: readonly ContentBlock[],
-  { sendThinking }: MessageFormat,
-): WireObject {
-  const calls = content.filter((block) => block.type === 'tool_use').map(toWireCall);
-  const thinking = content
-    .flatMap((block) => (block.type === 'thinking' ? block.thinking : []))
-    .join('\n');
+function toWireAssistant(message: Msg, { sendThinking }: MessageFormat): WireObject {
+  const calls = toolUsesOf(message).map(toWireCall);
   return {
     role: 'assistant',
-    content: plainText(content) || (calls.length ? null : ''),
-    reasoning_content: (sendThinking && thinking) || undefined,
+    content: plainText(message.content) || (calls.length ? null : ''),
+    reasoning_content: (sendThinking && thinkingOf(message).join('\n')) || undefined,
     tool_calls: calls.length ? calls : undefined,
   };
 }

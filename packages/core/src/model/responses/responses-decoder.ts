@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/json.ts';
+import { isRecord, setFields } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { Usage } from '../usage.ts';
 import type { ReplyDecoder } from '../formatter.ts';
@@ -235,12 +235,10 @@ function deltaOf({ delta }: WireEvent): string {
 }
 
 function toUsage(usage: WireResponseUsage): Usage {
-  const reasoningTokens = usage.output_tokens_details?.reasoning_tokens;
-  const cachedInputTokens = usage.input_tokens_details?.cached_tokens;
-  return {
+  return setFields({
     inputTokens: usage.input_tokens ?? 0,
     outputTokens: usage.output_tokens ?? 0,
-    ...(reasoningTokens != null && { reasoningTokens }),
-    ...(cachedInputTokens != null && { cachedInputTokens }),
-  };
+    reasoningTokens: usage.output_tokens_details?.reasoning_tokens ?? undefined,
+    cachedInputTokens: usage.input_tokens_details?.cached_tokens ?? undefined,
+  });
 }

@@ -1,5 +1,5 @@
 import { argumentsOf } from '../formatter.ts';
-import { toolUsesOf } from '../../message/msg.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, ThinkingBlock, Msg } from '../../message/msg.ts';
 import { isRecord, type JsonValue } from '../../message/json.ts';
 import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
@@ -53,15 +53,14 @@ export function toInputItems(
 ): readonly WireObject[] {
   const { role, content } = message;
   if (role === 'assistant') return fromAssistant(content, format);
-  const results = content.filter((block) => block.type === 'tool_result');
   const rest = content.filter((block) => block.type !== 'tool_result');
-  const outputs = results.map(({ toolUseId, output }) => ({
+  const outputs = toolResultsOf(message).map(({ toolUseId, output }) => ({
     type: 'function_call_output',
     call_id: toolUseId,
     output: typeof output === 'string' ? output : toContent(output, format),
     ...(callers.has(toolUseId) && { caller: callers.get(toolUseId) }),
   }));
-  if (!rest.length && (results.length || role === 'tool')) return outputs;
+  if (!rest.length && (outputs.length || role === 'tool')) return outputs;
   const text = {
     role: role === 'tool' ? 'user' : role,
     content: role === 'system' ? plainText(rest) : toContent(rest, format),
