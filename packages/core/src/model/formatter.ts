@@ -39,11 +39,9 @@ export interface Formatter {
 export function memoize<T extends object, V>(make: (key: T) => V): (key: T) => V {
   const known = new WeakMap<T, V>();
   return (key) => {
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const made = make(key);
-    known.set(key, made);
-    return made;
+    const value = known.get(key) ?? make(key);
+    known.set(key, value);
+    return value;
   };
 }
 

@@ -1,7 +1,7 @@
 import { shortenText } from '../../message/text.ts';
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { addressOf } from './base-url.ts';
-import { isRecord, parseJson } from '../../message/json.ts';
+import { isRecord, parseJson, setFields } from '../../message/json.ts';
 
 const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
@@ -29,7 +29,7 @@ export function errorOfResponse(
     Number(wait) * 1000,
     Math.max(0, Date.parse(wait) - Date.now()),
   ].find((ms) => ms >= 0);
-  const details = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  const details = setFields({ status, retryAfterMs });
   // If the text names a model, the address is right and the model is missing.
   const isUnknown = status === 404 && !/model/i.test(text);
   const title = `HTTP ${status} from the model server${isUnknown ? question : ''}`;
@@ -80,12 +80,9 @@ function providerError(
     [inner['code'], inner['status_code'], inner['status']].find(isErrorStatus) ??
     500;
   const code = classify(status, `${providerCode} ${words ?? text}`, details.status);
+  const isPassing = code === 'MODEL_SERVER' ? status >= 500 : /RATE|TIMEOUT/.test(code);
   return new AgentError(code, `${title}: ${words ? quote(words, 600) : quote(text)}`, {
-    retryable:
-      (code === 'MODEL_SERVER'
-        ? status >= 500
-        : code === 'MODEL_RATE_LIMITED' || code === 'MODEL_TIMEOUT') &&
-      providerCode !== 'insufficient_quota',
+    retryable: isPassing && providerCode !== 'insufficient_quota',
     details: { ...details, ...(providerCode && { providerCode }) },
   });
 }

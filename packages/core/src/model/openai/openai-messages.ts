@@ -1,5 +1,5 @@
 import { argumentsOf } from '../formatter.ts';
-import { thinkingOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
@@ -32,11 +32,13 @@ export function toWireMessages(message: Msg, format: MessageFormat): readonly Wi
 }
 
 function toWireAssistant(message: Msg, { sendThinking }: MessageFormat): WireObject {
+  const { content } = message;
   const calls = toolUsesOf(message).map(toWireCall);
+  const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
   return {
     role: 'assistant',
-    content: plainText(message.content) || (calls.length ? null : ''),
-    reasoning_content: (sendThinking && thinkingOf(message).join('\n')) || undefined,
+    content: plainText(content) || (calls.length ? null : ''),
+    reasoning_content: (sendThinking && thinking.join('\n')) || undefined,
     tool_calls: calls.length ? calls : undefined,
   };
 }
