@@ -36,7 +36,6 @@ test('provider options turn thinking on in the compatible mode', async () => {
     max_tokens: 50,
     enable_thinking: true,
     thinking_budget: 100,
-    messages: [],
   });
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createMessage, type ContentBlock, type MediaBlock, type Role } from '../../message/msg.ts';
 import type { ModelRequest, ToolSchema } from '../chat-model.ts';
 import { openAiFormatter, type OpenAiFormat } from './openai-formatter.ts';
-import { readsInThreeRequests } from '../../../test-support/model-outcome.ts';
+import { readsInLaterRequests } from '../../../test-support/model-outcome.ts';
 
 const plain: OpenAiFormat = {
   model: 'm',
@@ -92,7 +92,6 @@ test('the OpenAI formatter formats the options of a request', () => {
     seed: 7,
     stop: ['END'],
     logprobs: true,
-    messages: [],
   });
   expect(
     format(
@@ -103,7 +102,6 @@ test('the OpenAI formatter formats the options of a request', () => {
     model: 'm',
     stream: true,
     max_completion_tokens: 5,
-    messages: [],
   });
 });
 
@@ -316,5 +314,5 @@ test('the names of speakers are sent if the protocol allows them', () => {
 });
 
 test('a message is serialized once, in any number of requests', () => {
-  expect(readsInThreeRequests(openAiFormatter(plain))).toBe(1);
+  expect(readsInLaterRequests(openAiFormatter(plain))).toBe(0);
 });
