@@ -73,7 +73,7 @@ const exceptions: readonly LayerException[] = [
   },
   {
     from: 'core/src/middleware/output',
-    to: 'core/src/middleware/limits/last-answer.ts',
+    to: 'core/src/middleware/answer/last-answer.ts',
     values: true,
     reason: 'a typed value is asked for at a limit in place of a summary',
   },

@@ -23,13 +23,13 @@ export type { ApprovalDecision, ApprovalContext } from './middleware/approval/as
 export type { AgentDefaults } from './agent/kernel-options.ts';
 export { directAnswers, type ReturnDirect } from './middleware/answer/direct-answers.ts';
 export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
-export { lastAnswer } from './middleware/limits/last-answer.ts';
+export { lastAnswer } from './middleware/answer/last-answer.ts';
 export type {
   LastAnswerOptions,
   LimitReply,
   LimitSteps,
   SummarizeOptions,
-} from './middleware/limits/last-answer.ts';
+} from './middleware/answer/last-answer.ts';
 export { operator, operatorMessage } from './middleware/operator/operator.ts';
 export type { OperatorMessageOptions } from './middleware/operator/operator.ts';
 export { handOff, type HandOffOptions } from './middleware/hand-off/hand-off.ts';
@@ -39,8 +39,8 @@ export type {
   HandOffFilter,
   HandOffTarget,
 } from './middleware/hand-off/team.ts';
-export { summaryFallback } from './middleware/limits/summary-fallback.ts';
-export type { SummaryFallbackOptions } from './middleware/limits/summary-fallback.ts';
+export { summaryFallback } from './middleware/answer/last-answer.ts';
+export type { SummaryFallbackOptions } from './middleware/answer/last-answer.ts';
 export { steering, type SteeringOptions } from './middleware/steering/steering.ts';
 export { checkNew, type CallInput } from './event/call-input.ts';
 export type { CheckedRequest } from './event/interrupt-request.ts';
@@ -77,8 +77,8 @@ export type {
 } from './middleware/results/evict-large-results.ts';
 export { errorHints } from './middleware/resilience/error-hints.ts';
 export type { FriendlyWords } from './event/agent-result.ts';
-export { answerFromObservations } from './middleware/limits/answer-from-observations.ts';
-export type { AnswerFromObservationsOptions } from './middleware/limits/answer-from-observations.ts';
+export { answerFromObservations } from './middleware/answer/answer-from-observations.ts';
+export type { AnswerFromObservationsOptions } from './middleware/answer/answer-from-observations.ts';
 export type { CallLimitOptions } from './middleware/limits/call-limits.ts';
 export { concurrency } from './middleware/limits/concurrency.ts';
 export { modelRequestLimit } from './middleware/limits/call-limits.ts';

@@ -14,11 +14,10 @@ import { historyFaults, requestFaults } from '../../test-support/history-faults.
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import { summarize } from '../middleware/limits/last-answer.ts';
+import { summarize } from '../middleware/answer/last-answer.ts';
 import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
 import { structured } from '../middleware/output/structured.ts';
 
 /** Passes a value of the wrong type, as JavaScript code or parsed JSON may do. */

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { systemMessage, outputText, toolResultsOf } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
-import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
+import { answerFromObservations } from '../middleware/answer/answer-from-observations.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool, type Tool } from '../tool/tool.ts';

@@ -1,5 +1,5 @@
 import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
-import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
+import { summaryFallback } from '../middleware/answer/last-answer.ts';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -9,10 +9,9 @@ import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import type { Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
 
 function setUp(
   replies: readonly ScriptedReply[],

@@ -2,16 +2,14 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { AgentOptions } from './react-agent.ts';
+import { ReActAgent, type AgentOptions } from './react-agent.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
-import { lastAnswer, summarize } from '../middleware/limits/last-answer.ts';
-import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
+import { lastAnswer, summarize, summaryFallback } from '../middleware/answer/last-answer.ts';
 import { userMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { agentscope } from './agentscope.ts';
-import { ReActAgent } from './react-agent.ts';
 
 const search = tool({
   name: 'search',

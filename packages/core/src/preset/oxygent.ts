@@ -23,7 +23,7 @@ import {
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
 import { setFields } from '../message/json.ts';
-import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
+import { answerFromObservations } from '../middleware/answer/answer-from-observations.ts';
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { ownWords, type FriendlyWords } from '../event/agent-result.ts';
@@ -34,7 +34,7 @@ import {
   type PromptVariablesOptions,
 } from '../middleware/prompt/prompt-variables.ts';
 import { reflexion } from '../middleware/text-protocol/corrections.ts';
-import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
+import { summaryFallback } from '../middleware/answer/last-answer.ts';
 
 /** Memory, protocol and prompt of `oxygent()`. */
 export interface OxygentOptions extends Pick<

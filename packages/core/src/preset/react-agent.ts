@@ -24,7 +24,7 @@ import {
 import { approvalsFields } from '../middleware/approval/approvals.ts';
 import { basicApprovals, decideBeside } from '../middleware/approval/basic-approvals.ts';
 import { type Claim, claimed, instructions } from '../middleware/guard/claims.ts';
-import { lastAnswer, lastAnswerFields } from '../middleware/limits/last-answer.ts';
+import { lastAnswer, lastAnswerFields } from '../middleware/answer/last-answer.ts';
 import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
 import { retrievalFields } from '../middleware/recall/retrieval/retrieval.ts';

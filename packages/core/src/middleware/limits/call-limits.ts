@@ -23,52 +23,47 @@ export interface CallLimitOptions {
 }
 
 /** Fields of `CallLimitOptions` for `checkOptions`. */
-export const limitFields = 'run:count|? session:count|? exit:end|error|? message:string|?';
+const limitFields = 'run:count|? session:count|? exit:end|error|? message:string|?';
 
 /** The numbers of a session. The limits of one kind share them. */
 type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };
 
-/** A limit of model requests or tool calls, which are counted in the session's state. */
-interface CallLimit {
-  /**
-   * Returns the message of the limit if `more` further items would exceed it. With `exit: 'error'`,
-   * throws it.
-   */
-  reachedBy(more: number, context: RunContext): string | undefined;
-  /**
-   * Brings the count up to date. `total`: number of items in this run so far. The total of another
-   * limit of the same kind is the same, so each item counts once.
-   */
-  count(total: number, context: RunContext): void;
-}
-
 /**
- * Creates a limit. `key` is the name of the count in the state, and `what` names the counted items in
+ * Creates a limit of model requests or tool calls, which are counted in the session's state. `key` is the name of the count in the state, and `what` names the counted items in
  * messages. Throws `CONFIGURATION` without a limit.
  */
-function callLimit(where: string, key: string, what: string, options: CallLimitOptions): CallLimit {
-  const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = options;
+function callLimit(where: string, key: string, what: string, options: CallLimitOptions) {
+  const { run = Infinity, session = Infinity, exit, message } = options;
+  const limits = { run, session };
   if ((options.run ?? options.session) === undefined)
     throw misconfigured(`${where} needs run or session.`);
   const name = ownPrefix + key;
   return {
-    reachedBy(more, context) {
-      const { run, session } = countIn(context, name);
+    /**
+     * Returns the message of the limit if `more` further items would exceed it. With `exit: 'error'`,
+     * throws it.
+     */
+    reachedBy(more: number, context: RunContext): string | undefined {
+      const used = countIn(context, name);
       const asked = more > 1 ? `, ${more} more asked for` : '';
-      const reached: string[] = [];
-      if (run + more > maxRun) reached.push(`${run} of ${maxRun} used in this run${asked}`);
-      if (session + more > maxSession)
-        reached.push(`${session} of ${maxSession} used in this session${asked}`);
+      const reached = (['run', 'session'] as const)
+        .filter((kind) => used[kind] + more > limits[kind])
+        .map((kind) => `${used[kind]} of ${limits[kind]} used in this ${kind}${asked}`);
       if (!more || !reached.length) return undefined;
       const words = message ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
       if (exit !== 'error') return words;
-      throw new AgentError('LIMIT_EXCEEDED', words, { details: { what, run, session } });
+      const details = { what, run: used.run, session: used.session };
+      throw new AgentError('LIMIT_EXCEEDED', words, { details });
     },
-    count(total, context) {
-      const { session, run, counted, runId } = countIn(context, name);
-      const more = Math.max(total - counted, 0);
-      const sums = { session: session + more, run: run + more, counted: counted + more };
-      context.state[name] = { ...sums, runId };
+    /**
+     * Brings the count up to date. `total`: number of items in this run so far. The total of another
+     * limit of the same kind is the same, so each item counts once.
+     */
+    count(total: number, context: RunContext): void {
+      const used = countIn(context, name);
+      const more = Math.max(total - used.counted, 0);
+      const sums = { session: used.session + more, run: used.run + more };
+      context.state[name] = { ...used, ...sums, counted: used.counted + more };
     },
   };
 }

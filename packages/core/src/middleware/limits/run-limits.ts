@@ -1,4 +1,4 @@
-import type { InnerStep, Middleware, OpenCall, Reply, RunContext } from '../../agent/middleware.ts';
+import type { Middleware, OpenCall, RunContext } from '../../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { checkOptions } from '../../error/agent-error.ts';
@@ -48,7 +48,10 @@ export function runLimits(usual: RunLimits = {}): Middleware {
     if (!isCounted(call)) return call;
     const calls = callsOf(context);
     if (hasCallsLeft(context)) calls.count += 1;
-    else if (!call.result) return { ...call, result: overLimit(call, calls.count) };
+    else if (!call.result) {
+      const message = `The limit of ${calls.count} tool calls is reached. Answer with what you have.`;
+      return { ...call, result: errorResult(call.toolUse, message) };
+    }
     return call;
   };
   return {
@@ -62,8 +65,11 @@ export function runLimits(usual: RunLimits = {}): Middleware {
       context.setTools(allowTools(context.tools, [outputToolName]));
       return next({ ...limited, tools: context.toolSchemas });
     },
-    wrapReply: (next) => (reply, context) =>
-      hasCallsLeft(context) ? next(reply) : lastReply(reply, context, next),
+    wrapReply: (next) => (reply, context) => {
+      const isLast = !hasCallsLeft(context);
+      const made = next(reply);
+      return isLast ? made.then(atLimit) : made;
+    },
     wrapRound: (next) => (round, context) => {
       if (maxCalls(context) === Infinity) return next(round);
       return next({ ...round, calls: round.calls.map((call) => counted(call, context)) });
@@ -71,14 +77,9 @@ export function runLimits(usual: RunLimits = {}): Middleware {
   };
 }
 
-/** Ends the run with reason `limit` if the reply is an answer. */
-async function lastReply(
-  reply: Reply,
-  context: RunContext,
-  next: InnerStep<Reply, Next>,
-): Promise<Next> {
-  const made = await next(reply);
-  return isNewAnswer(made) ? { ...made, reason: 'limit' } : made;
+/** Returns what a run does after its last reply: an answer ends it with reason `limit`. */
+function atLimit(next: Next): Next {
+  return isNewAnswer(next) ? { ...next, reason: 'limit' } : next;
 }
 
 /**
@@ -87,9 +88,4 @@ async function lastReply(
  */
 function isCounted({ toolUse, state, result }: OpenCall): boolean {
   return !state.toolUse && result?.state !== 'denied' && toolUse.name !== outputToolName;
-}
-
-function overLimit({ toolUse }: OpenCall, count: number): NonNullable<OpenCall['result']> {
-  const message = `The limit of ${count} tool calls is reached. Answer with what you have.`;
-  return errorResult(toolUse, message);
 }

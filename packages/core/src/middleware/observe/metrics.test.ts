@@ -3,7 +3,7 @@ import { summarizeHistory } from '../context/summarize-history.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { userMessage } from '../../message/msg.ts';
-import { summaryFallback } from '../limits/summary-fallback.ts';
+import { summaryFallback } from '../answer/last-answer.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { outputLength } from '../guard/output/output-length.ts';
 import type { ModelDelta, RunInfo } from '../../model/chat-model.ts';

@@ -21,7 +21,7 @@ import { isSameJson, jsonCopy, type JsonObject, type JsonValue } from '../../mes
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
-import { type LimitReply, type LimitSteps, lastAnswer } from '../limits/last-answer.ts';
+import { type LimitReply, type LimitSteps, lastAnswer } from '../answer/last-answer.ts';
 
 /** A value that passed the schema, and the JSON that the model wrote for it. */
 export interface Found {

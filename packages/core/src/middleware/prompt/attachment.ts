@@ -100,10 +100,6 @@ function blockOf(source: MediaSource, name: string | undefined): MediaBlock {
   return { type, source, ...(name !== undefined && { name }) };
 }
 
-function typeOf(name: string | undefined): string | undefined {
-  return name === undefined ? undefined : mediaTypeOf(name);
-}
-
 function checkSize(block: MediaBlock, data: string, options: AttachmentOptions): void {
   const { maxImagePixels = 10_000_000 } = options;
   const { maxVideoBytes = 12 * 1024 ** 2, maxFileBytes = 2 * 1024 ** 2 } = options;
@@ -148,7 +144,7 @@ const knownTypes =
   'scala,groovy,c,h,cc,cpp,hpp,cs,go,rs,rb,php,lua,r,swift,dart';
 
 /** Returns the media type for a name's extension, or `undefined` if it is unknown. */
-function mediaTypeOf(name: string): string | undefined {
+function typeOf(name = ''): string | undefined {
   const extension = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const entries = knownTypes.split(' ').map((entry) => entry.split(':'));
   return entries.find(([, extensions = '']) => extensions.split(',').includes(extension))?.[0];

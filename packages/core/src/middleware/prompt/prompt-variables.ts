@@ -1,5 +1,6 @@
 import { AgentError, checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
+import { setFields } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { renderTemplate, type TemplateOptions, type TemplateVariables } from './render-template.ts';
 import { abortable } from '../../wait/wait.ts';
@@ -67,13 +68,13 @@ interface Rendered {
  */
 export function promptVariables(options: PromptVariablesOptions): Middleware {
   checkOptions('promptVariables()', options, promptFields);
-  const renderer = new PromptRenderer(options);
+  const { render, renderAgain } = promptRenderer(options);
   const stateOf = perRun((): { rendered?: Rendered | undefined } => ({}));
   return {
     name: 'promptVariables',
     wrapSettle: (next) => async (input, context) => {
       try {
-        stateOf(context).rendered = await renderer.render(context, input.messages);
+        stateOf(context).rendered = await render(context, input.messages);
       } catch (error) {
         if (!context.stopped) throw AgentError.from(error, 'INVALID_INPUT');
       }
@@ -82,96 +83,75 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     wrapRequest: (next) => async (draft, context) => {
       const { rendered } = stateOf(context);
       if (!rendered) return next(draft);
-      const given = renderer.renderAgain(rendered, draft, draft.options, context);
+      const given = renderAgain(rendered, draft, draft.options, context);
       const made = await next(given);
       // Hooks may have changed the tools.
-      return isNext(made) ? made : renderer.renderAgain(rendered, made, made, context);
+      return isNext(made) ? made : renderAgain(rendered, made, made, context);
     },
   };
 }
 
-/** Renders the system prompts of runs. */
-class PromptRenderer {
-  readonly #options: PromptVariablesOptions;
+/** Makes the functions that render the system prompts of runs. */
+function promptRenderer(options: PromptVariablesOptions) {
+  const { variables = {}, token = callVariables, toolsVariable, form, missing } = options;
   /** Descriptions of tools, because each request has the same ones. */
-  readonly #described: WeakMap<ToolSchema, string> = new WeakMap();
+  const described = new WeakMap<ToolSchema, string>();
 
-  constructor(options: PromptVariablesOptions) {
-    this.#options = options;
-  }
-
+  const fill = (
+    template: string,
+    given: TemplateVariables,
+    { toolChoice }: GenerateOptions,
+    tools: readonly ToolSchema[],
+  ): string => {
+    const offered = toolChoice === 'none' ? [] : tools;
+    const text = toolsVariable && { [toolsVariable]: describeTools(offered, described) };
+    return renderTemplate(template, { ...given, ...text }, setFields({ form, missing }));
+  };
   /** Renders a run's system prompt. Returns what `renderAgain` needs if it describes the tools. */
-  async render(context: RunContext, input: readonly Msg[]): Promise<Rendered | undefined> {
-    const { systemPrompt: whole, agentPrompt, toolContext, stopSignal } = context;
+  const render = async (
+    context: RunContext,
+    input: readonly Msg[],
+  ): Promise<Rendered | undefined> => {
+    const { systemPrompt: whole, agentPrompt, toolContext, options: run, toolSchemas } = context;
     if (!whole || context.stopped) return undefined;
-    const { token = callVariables, toolsVariable } = this.#options;
     const own = toolContext.get(token);
-    const given = await variablesOf(this.#options.variables, callOf(context, input), stopSignal);
+    const asked = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
+    const given = await abortable(Promise.resolve(asked), context.stopSignal);
     checkFields('The result of `variables`', given, '', 'INVALID_INPUT');
     if (own !== undefined) checkFields("The call's own prompt variables", own, '', 'INVALID_INPUT');
     // Text that other middleware added after the agent's own prompt is not a template. An example
     // is the tools of a text protocol.
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
-    const variables = { ...given, ...(own as TemplateVariables) };
-    const { options, toolSchemas: tools } = context;
-    const prompt = this.#fill({ template, variables }, options.generate, tools);
+    const all = { ...given, ...(own as TemplateVariables) };
+    const prompt = fill(template, all, run.generate, toolSchemas);
     const rest = whole.slice(template.length);
     context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
-    return toolsVariable && prompt.trim() ? { template, variables, prompt } : undefined;
-  }
-
+    return toolsVariable && prompt.trim() ? { template, variables: all, prompt } : undefined;
+  };
   /** Returns the request with a system prompt that describes its tools. */
-  renderAgain<R extends Pick<ModelRequest, 'messages' | 'tools'>>(
+  const renderAgain = <R extends Pick<ModelRequest, 'messages' | 'tools'>>(
     rendered: Rendered,
     request: R,
     generate: GenerateOptions,
     context: RunContext,
-  ): R {
-    const { tools, messages } = request;
+  ): R => {
     const before = context.systemPrompt;
-    const prompt = this.#fill(rendered, generate, tools);
+    const prompt = fill(rendered.template, rendered.variables, generate, request.tools);
     // Other middleware may have set its own system prompt.
     if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return request;
     context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));
     rendered.prompt = prompt;
-    const [first, ...rest] = messages;
+    const [first, ...messages] = request.messages;
     const [system] = context.request;
     if (!first || !system || textOf(first) !== before) return request;
-    return { ...request, messages: [system, ...rest] };
-  }
-
-  #fill(
-    { template, variables }: Omit<Rendered, 'prompt'>,
-    { toolChoice }: GenerateOptions,
-    tools: readonly ToolSchema[],
-  ): string {
-    const { toolsVariable, form, missing } = this.#options;
-    const offered = toolChoice === 'none' ? [] : tools;
-    const text = toolsVariable && { [toolsVariable]: describeTools(offered, this.#described) };
-    const options = { ...(form && { form }), ...(missing && { missing }) };
-    return renderTemplate(template, { ...variables, ...text }, options);
-  }
-}
-
-/**
- * Returns the variables of an agent call. Rejects with the signal's reason if the agent call is
- * aborted.
- */
-function variablesOf(
-  variables: PromptVariablesOptions['variables'] = {},
-  call: PromptCall,
-  signal: AbortSignal,
-): Awaitable<TemplateVariables> {
-  if (typeof variables !== 'function') return variables;
-  return abortable(Promise.resolve(variables(call)), signal);
+    return { ...request, messages: [system, ...messages] };
+  };
+  return { render, renderAgain };
 }
 
 function callOf(context: RunContext, input: readonly Msg[]): PromptCall {
   const { runId, sessionId, userId, agentPath } = context;
+  const isUser = ({ role }: Msg): boolean => role === 'user';
   const asked = input.some(isUser) ? input : context.messages.filter(isUser).slice(-1);
   return { runId, sessionId, userId, agentPath, input: asked };
-}
-
-function isUser({ role }: Msg): boolean {
-  return role === 'user';
 }

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import type { AgentOptions, CallOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions, type CallOptions } from '../../preset/react-agent.ts';
 import { summarizeHistory } from '../../middleware/context/summarize-history.ts';
 import { outputGuards } from '../../middleware/guard/output/output-guards.ts';
 import { outputLength } from '../../middleware/guard/output/output-length.ts';
 import { assistantMessage, systemMessage, userMessage, textOf } from '../../message/msg.ts';
-import { answerFromObservations } from '../../middleware/limits/answer-from-observations.ts';
+import { answerFromObservations } from '../../middleware/answer/answer-from-observations.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 import { errorHints } from '../../middleware/resilience/error-hints.ts';
 import { reflexion } from '../../middleware/text-protocol/corrections.ts';

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { errorMessage } from '../../error/error-message.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { type OnLimit, summarize } from './last-answer.ts';
-import { summaryFallback, type SummaryFallbackOptions } from './summary-fallback.ts';
+import { summarize, summaryFallback } from './last-answer.ts';
+import type { OnLimit, SummaryFallbackOptions } from './last-answer.ts';
 import { textOf } from '../../message/msg.ts';
 import { structured } from '../output/structured.ts';
 import { textStream } from '../../stream/text-stream.ts';

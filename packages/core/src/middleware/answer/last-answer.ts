@@ -1,8 +1,11 @@
 import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import { isEnding, type Ending, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
-import { checkOptions, type AgentErrorData } from '../../error/agent-error.ts';
+import { AgentError, checkOptions } from '../../error/agent-error.ts';
+import type { AgentErrorCode, AgentErrorData } from '../../error/agent-error.ts';
+import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
+import { friendlyText, type FriendlyWords } from '../../event/agent-result.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { ReplyPiece } from '../../model/reply-assembler.ts';
@@ -108,12 +111,12 @@ async function answerAt(
 }
 
 /** Returns the agent's `onLimit`, or else `summarize()`. */
-export function usualAnswer({ options }: RunContext): OnLimit {
+function usualAnswer({ options }: RunContext): OnLimit {
   return options.onLimit ?? summarize();
 }
 
 /** Returns the name of the limit that was reached. */
-export function limitOf({ iteration, options }: RunContext): string {
+function limitOf({ iteration, options }: RunContext): string {
   const { iterations, tokens } = options.limits;
   if (iteration >= iterations) return `Maximum iterations (${iterations})`;
   return tokens === undefined ? 'Maximum tokens' : `Maximum tokens (${tokens})`;
@@ -172,7 +175,7 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
  * Returns an answer that the model did not write. Sends a `step-reset` first, because the text that
  * the model streamed is no longer valid.
  */
-export async function fixedText(text: string, steps: LimitSteps): Promise<CompleteReply> {
+async function fixedText(text: string, steps: LimitSteps): Promise<CompleteReply> {
   const given = steps.message('assistant', text);
   await steps.emit('step-reset', { reason: 'no-summary' });
   await steps.emit('summary-chunk', { blockId: `${given.id}:0`, delta: text });
@@ -184,3 +187,53 @@ async function complete(given: Msg, steps: LimitSteps): Promise<CompleteReply> {
   const { event } = await steps.revise('post-summary', { message: given });
   return { type: 'complete', message: event.message };
 }
+
+/** The text of `summaryFallback()`. */
+export interface SummaryFallbackOptions {
+  /**
+   * Text of the answer, or a function that returns it for the error. `errorMessage` is such a
+   * function. Default: names the limit and quotes the error, with secrets masked.
+   */
+  readonly text?: FriendlyWords;
+}
+
+/**
+ * Answers with a fixed text if the agent's `onLimit` fails, for example because the model does not
+ * reply (AgentScope: `summarizing`). It is a `lastAnswer()` and takes the place of that of
+ * `ReActAgent`. The text is stored as the answer, and the result has the error in `error`. An
+ * interrupt or abort is no failure. The agent call still fails with the errors of guards, hooks,
+ * stores and limits. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function summaryFallback(options: SummaryFallbackOptions = {}): Middleware {
+  checkOptions('summaryFallback()', options, 'text:string|function|?');
+  const { text } = options;
+  return lastAnswer({
+    async answer(context, steps) {
+      try {
+        return await usualAnswer(context)(context, steps);
+      } catch (thrown) {
+        const given = AgentError.from(thrown);
+        if (context.stopped || notTheModels.includes(given.code)) throw thrown;
+        const error = { ...given.toJSON(), message: maskSecrets(given.message) };
+        const usual = `${limitOf(context)} reached. Error generating summary: ${error.message}`;
+        const words = text === undefined ? usual : friendlyText(error, text);
+        return { ...(await fixedText(words, steps)), error };
+      }
+    },
+  });
+}
+
+/** Codes of failures that the model did not cause. The agent call fails with them. */
+const notTheModels: readonly AgentErrorCode[] = [
+  'ABORTED',
+  'CALL_TIMEOUT',
+  'CONFIGURATION',
+  'LIMIT_EXCEEDED',
+  'GUARD_REJECTED',
+  'HOOK_ERROR',
+  'HOOK_REJECTED',
+  'STORAGE_QUOTA',
+  'STORAGE_FAILED',
+  'SESSION_STALE',
+  'SESSION_CONFLICT',
+];

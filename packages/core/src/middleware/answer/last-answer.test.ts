@@ -8,9 +8,8 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { lastAnswer, summarize, type OnLimit } from './last-answer.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
 
 const input = { type: 'object' } as const;
 const step = tool({ name: 'step', description: 'One step', input, execute: () => 'stepped' });
