@@ -4,6 +4,7 @@ import {
   type ErrorMessageOptions,
   type GuardCategory,
 } from '../../error/error-message.ts';
+import { languages } from '../../error/error-words.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { isObject, isRecord, type JsonObject } from '../../message/json.ts';
 
@@ -63,9 +64,7 @@ export function isGuardRejection(value: unknown): value is Rejection {
   const { category, message, details } = value;
   return (
     typeof category === 'string' &&
-    /^(RATE_LIMITED|INVALID_INPUT|PROMPT_INJECTION|OFF_TOPIC|UNAUTHORIZED|SYSTEM_ERROR|OUTPUT_REJECTED|OUTPUT_TOO_SHORT)$/.test(
-      category,
-    ) &&
+    Object.hasOwn(languages.en, `GUARD_REJECTED:${category}`) &&
     (message === undefined || typeof message === 'string') &&
     (details === undefined || isRecord(details))
   );

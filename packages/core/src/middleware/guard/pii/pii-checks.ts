@@ -3,15 +3,14 @@
  * without a separator also needs a valid checksum. A number with a separator does not, because
  * numbers issued since October 2020 have no checksum.
  */
-export function rrnOk(match: string): boolean {
-  const tail = match.length - 7;
-  const century = centuries[match.charCodeAt(tail) - zero]!;
-  if (!dateOk(century * 100 + numberAt(match, 0, 2), numberAt(match, 2, 4), numberAt(match, 4, 6)))
-    return false;
+export function isRrn(match: string): boolean {
+  const century = centuries[Number(match.at(-7))]!;
+  const year = century * 100 + numberAt(match, 0, 2);
+  if (!isDate(year, numberAt(match, 2, 4), numberAt(match, 4, 6))) return false;
   if (match.length > 13) return true;
   let sum = 0;
-  for (let at = 0; at < 12; at++) sum += (match.charCodeAt(at) - zero) * ((at % 8) + 2);
-  return (11 - (sum % 11)) % 10 === match.charCodeAt(12) - zero;
+  for (let at = 0; at < 12; at++) sum += Number(match[at]) * ((at % 8) + 2);
+  return (11 - (sum % 11)) % 10 === Number(match[12]);
 }
 
 /** Centuries of birth, by the digit after the date. */
@@ -21,11 +20,11 @@ const centuries = [18, 19, 19, 20, 20, 19, 19, 20, 20];
  * Returns whether a Chinese resident identity number has a valid date and a valid ISO 7064 MOD 11-2
  * checksum.
  */
-export function cnIdOk(match: string): boolean {
-  if (!dateOk(numberAt(match, 6, 10), numberAt(match, 10, 12), numberAt(match, 12, 14)))
+export function isCnId(match: string): boolean {
+  if (!isDate(numberAt(match, 6, 10), numberAt(match, 10, 12), numberAt(match, 12, 14)))
     return false;
   let sum = 0;
-  for (let at = 0; at < 17; at++) sum = sum * 2 + (match.charCodeAt(at) - zero);
+  for (let at = 0; at < 17; at++) sum = sum * 2 + Number(match[at]);
   return '10X98765432'[(sum * 2) % 11] === match[17]!.toUpperCase();
 }
 
@@ -40,16 +39,17 @@ const ibanLengths =
 export function ibanLength(match: string): number {
   const country = ibanLengths.indexOf(match.slice(0, 2).toUpperCase());
   if (country < 0) return 0;
-  const length = +ibanLengths.slice(country + 2, country + 4);
   let end = 0;
-  for (let left = length; left; end++) {
+  for (let left = Number(ibanLengths.slice(country + 2, country + 4)); left; end++) {
     if (end === match.length) return 0;
-    if (!isGap(match, end)) left -= 1;
+    if (!/[ -]/.test(match[end]!)) left -= 1;
   }
-  return (end === match.length || isGap(match, end)) &&
-    mod97(match, 0, mod97(match, 4, 0, end), 4) === 1
-    ? end
-    : 0;
+  if (/^[a-z\d]/i.test(match.slice(end))) return 0;
+  // The check digits count last, and a letter counts as two digits: A is 10 (mod 97).
+  const digits = (match.slice(4, end) + match.slice(0, 4))
+    .replace(/[ -]/g, '')
+    .replace(/[a-z]/gi, (letter) => String(Number.parseInt(letter, 36)));
+  return BigInt(digits) % 97n === 1n ? end : 0;
 }
 
 /**
@@ -83,43 +83,15 @@ export function urlLength(match: string): number {
 }
 
 /** Returns whether a date exists. */
-function dateOk(year: number, month: number, day: number): boolean {
+function isDate(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
   return day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-/**
- * Returns the remainder modulo 97 of a number: the digits of `rest`, then the characters from
- * `from` to `end`. A letter counts as two digits (A is 10).
- */
-function mod97(text: string, from: number, rest: number, end: number): number {
-  let left = rest;
-  for (let at = from; at < end; at++) {
-    if (isGap(text, at)) continue;
-    const code = text.charCodeAt(at);
-    left =
-      code < letterA
-        ? (left * 10 + code - zero) % 97
-        : (left * 100 + (code & upper) - letterA + 10) % 97;
-  }
-  return left;
-}
-
-function isGap(text: string, at: number): boolean {
-  return text[at] === ' ' || text[at] === '-';
-}
-
 /** Parses the digits between `from` and `end` as a number. */
 function numberAt(text: string, from: number, end: number): number {
-  let number = 0;
-  for (let at = from; at < end; at++) number = number * 10 + text.charCodeAt(at) - zero;
-  return number;
+  return Number(text.slice(from, end));
 }
-
-/** UTF-16 code units. The mask `upper` changes a lowercase letter to uppercase. */
-const zero = 48;
-const letterA = 65;
-const upper = ~32;
 
 /** First digits and lengths of payment cards. */
 const brand =
@@ -134,17 +106,19 @@ const printed = /^(?:4,4,4,4(?:,[1-3])?|4,6,5|4,6,4)$/;
  * digits of a known brand, because lists of numbers look like them.
  */
 export function cardLength(match: string, text: string, at: number): number {
-  const { digits, sizes, ends } = groupsOf(match);
-  const isList = sizes.length > 1 && sizes[0]! <= 2;
+  const groups: string[] = match.match(/\d+/g)!;
+  const gaps: string[] = match.match(/\D+/g) ?? [];
+  const isList = groups.length > 1 && groups[0]!.length <= 2;
   // A longer list of small numbers is no card.
   if (isList && numberBefore.test(text.slice(Math.max(0, at - 5), at))) return 0;
-  let count = digits.length;
-  for (let last = sizes.length - 1; last >= 0 && count >= 13; count -= sizes[last--]!) {
-    const end = ends[last]!;
-    if (!luhnOk(digits, count) || (isList && numberAfter.test(text.slice(at + end, at + end + 5))))
-      continue;
-    if (isGrouped(match.slice(0, end), digits.slice(0, count), sizes.slice(0, last + 1)))
-      return end;
+  let digits = groups.join('');
+  let end = match.length;
+  while (digits.length >= 13) {
+    const isCard = isLuhn(digits) && isGrouped(groups, gaps, digits);
+    if (isCard && !(isList && numberAfter.test(text.slice(at + end, at + end + 5)))) return end;
+    const group = groups.pop()!;
+    digits = digits.slice(0, -group.length);
+    end -= group.length + (gaps.pop()?.length ?? 0);
   }
   return 0;
 }
@@ -152,35 +126,8 @@ export function cardLength(match: string, text: string, at: number): number {
 const numberBefore = /\d[^\p{L}\p{N}]{1,3}$/u;
 const numberAfter = /^[^\p{L}\p{N}]{1,3}\d/u;
 
-interface Groups {
-  readonly digits: string;
-  /** Number of digits in each group. */
-  readonly sizes: readonly number[];
-  /** Index after each group. */
-  readonly ends: readonly number[];
-}
-
-function groupsOf(match: string): Groups {
-  const sizes: number[] = [];
-  const ends: number[] = [];
-  let digits = '';
-  let size = 0;
-  for (let at = 0; at <= match.length; at++) {
-    const code = match.charCodeAt(at);
-    if (code >= 48 && code <= 57) {
-      digits += match[at]!;
-      size += 1;
-    } else if (size > 0) {
-      sizes.push(size);
-      ends.push(at);
-      size = 0;
-    }
-  }
-  return { digits, sizes, ends };
-}
-
-function isGrouped(match: string, digits: string, sizes: readonly number[]): boolean {
-  const gaps = match.split(/\d+/).slice(1, -1);
+function isGrouped(groups: readonly string[], gaps: readonly string[], digits: string): boolean {
+  const sizes = groups.map(({ length }) => length);
   const isPrinted = printed.test(sizes.join(','));
   const isUniform = gaps.every((gap) => gap === gaps[0]);
   if (!gaps.length || (isPrinted && isUniform && /^[ -]$/.test(gaps[0]!))) return true;
@@ -196,15 +143,12 @@ function isGrouped(match: string, digits: string, sizes: readonly number[]): boo
   return sizes.every((other) => other > 3) && gaps.every((gap) => /^[ .·•_/-]{1,2}$/.test(gap));
 }
 
-/** Checks the Luhn checksum of the first digits. Rejects a number that repeats one digit. */
-function luhnOk(digits: string, count: number): boolean {
+/** Checks the Luhn checksum. Rejects a number that repeats one digit. */
+function isLuhn(digits: string): boolean {
   let sum = 0;
-  let differ = false;
-  for (let at = 0; at < count; at++) {
-    const digit = digits.charCodeAt(count - 1 - at) - 48;
-    differ ||= digits[at] !== digits[0];
-    const weighed = at % 2 ? digit * 2 : digit;
-    sum += weighed > 9 ? weighed - 9 : weighed;
+  for (let at = 1; at <= digits.length; at++) {
+    const weighted = Number(digits[digits.length - at]) * (at % 2 ? 1 : 2);
+    sum += weighted > 9 ? weighted - 9 : weighted;
   }
-  return differ && sum % 10 === 0;
+  return sum % 10 === 0 && !/^(\d)\1*$/.test(digits);
 }

@@ -1,4 +1,4 @@
-import { cardLength, cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
+import { cardLength, ibanLength, isCnId, isIpv6, isRrn, urlLength } from './pii-checks.ts';
 import {
   bracketedDomain,
   detachedDomain,
@@ -68,9 +68,9 @@ export function piiFinders(): readonly PiiFinder[] {
     digits(
       'cn-id',
       /(?<!\d)[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dx](?![a-z\d])/gi,
-      all(cnIdOk),
+      all(isCnId),
     ),
-    digits('rrn', /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, all(rrnOk)),
+    digits('rrn', /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, all(isRrn)),
     digits('card', /(?<!\d)\d(?:[^\p{L}\p{N}]{0,5}\d){12,18}(?!\d)/gu, cardLength),
     digits(
       'ssn',
