@@ -91,7 +91,7 @@ const parts = {
     'memory/memory.js': true,
   },
   'rules of a resume': { 'memory/log/resumption.js': true, 'memory/log/call-notes.js': true },
-  'late readers': { 'event/readers/run-log.js': true },
+  'late readers': { 'event/readers/event-log.js': true },
   'middleware: list, wrappers, steps': {
     'agent/use-list.js': true,
     'agent/run/wrapped-step.js': ['once', 'boundedStep', 'boundedTool', 'checkMade'],

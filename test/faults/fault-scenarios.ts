@@ -217,7 +217,7 @@ const summary: FaultScenario = {
       window: 500,
       reserveOutput: 50,
       summaryTokens: 60,
-      step: 50,
+      roundTo: 50,
     });
     return agent(process, { model, memory, use: [history], tools: [step(process)] });
   },

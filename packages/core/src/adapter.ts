@@ -7,7 +7,12 @@ export { claimedJsonMode } from './middleware/output/json-mode.ts';
 export { checkDecision } from './event/pending-call.ts';
 export { jsonClaim, unfitClaim, type Claim } from './middleware/guard/claims.ts';
 export { RunDriver, type RunDriverOptions } from './event/readers/run-driver.ts';
-export { logLimit, type LogEntry, type LogLimit, type RunLog } from './event/readers/run-log.ts';
+export {
+  eventLogLimit,
+  type EventLogEntry,
+  type EventLogLimit,
+  type EventLog,
+} from './event/readers/event-log.ts';
 export { EchoMemory, echoFields } from './memory/branch/echo-memory.ts';
 export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memory.ts';
 export type { StoreFeatures } from './memory/store/key-value-store.ts';

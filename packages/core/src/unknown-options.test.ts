@@ -85,7 +85,7 @@ const entries: Readonly<Record<string, Entry>> = {
     },
     others:
       'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkHere checkOptions copyOfSession deniedChunks digest answerEnding hostedToolOf ' +
-      'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm claimedJsonMode logLimit mayAskApproval ' +
+      'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm claimedJsonMode eventLogLimit mayAskApproval ' +
       'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
       'resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
       'titleOf toTypedChunk unfitClaim viewOf',

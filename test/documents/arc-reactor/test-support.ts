@@ -91,7 +91,7 @@ export const latin = (tokens: number): string => 'a'.repeat(tokens * 4);
 
 /** Trims to `budget` tokens, beside the tokens of the system prompt. */
 export const trimTo = (budget: number): Middleware =>
-  fitContext({ window: budget + 100, reserveOutput: 100, profile: arc, reference: true });
+  fitContext({ window: budget + 100, reserveOutput: 100, profile: arc, likeArcReactor: true });
 
 export const turns = (count: number): readonly Msg[] =>
   Array.from({ length: count }, (_, at) => [

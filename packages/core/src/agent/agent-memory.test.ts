@@ -92,7 +92,7 @@ test('fitContext() keeps the requests of a long conversation within the window a
     name: 'a',
     systemPrompt: 'Be brief.',
     model,
-    use: [fitContext({ window: 2_500, reserveOutput: 500, step: 500 })],
+    use: [fitContext({ window: 2_500, reserveOutput: 500, roundTo: 500 })],
   });
   for (let turn = 0; turn < 30; turn++) await agent.call('y'.repeat(400));
   const sizes = model.requests.map(({ messages }) => messages.length);

@@ -1,6 +1,6 @@
 import type { Memory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
-import { usualReplyLength } from '../model/reply-length.ts';
+import { defaultReplyLength } from '../model/reply-length.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { GivenTools } from '../tool/tool.ts';
 import type { UseList } from './middleware.ts';
@@ -99,7 +99,7 @@ export const kernelDefaults: Omit<AgentSettings, 'name' | 'model'> = {
   limits: {
     iterations: 10,
     parallelTools: Infinity,
-    replyLength: usualReplyLength,
+    replyLength: defaultReplyLength,
     replyCalls: 128,
     resultLength: 100_000,
     timeoutMs: 0,

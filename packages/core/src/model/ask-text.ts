@@ -3,7 +3,7 @@ import { systemMessage, userMessage } from '../message/msg.ts';
 import { asOwn } from '../message/metadata.ts';
 import { Deadline } from '../wait/deadline.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo } from './chat-model.ts';
-import { usualReplyLength } from './reply-length.ts';
+import { defaultReplyLength } from './reply-length.ts';
 import type { Usage } from './usage.ts';
 
 export interface TextRequest {
@@ -47,7 +47,7 @@ async function textOfReply(
   let text = '';
   for await (const deltas of model.stream(
     { ...generate, messages, tools: [], replyIs },
-    { signal, run, replyLength: usualReplyLength },
+    { signal, run, replyLength: defaultReplyLength },
   )) {
     signal.throwIfAborted();
     for (const delta of deltas) {

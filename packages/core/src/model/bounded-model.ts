@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { abortable, onAbort } from '../wait/wait.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from '../wait/pace.ts';
-import { ReplyLength, usualReplyLength } from './reply-length.ts';
+import { ReplyLength, defaultReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
 /** How long a reply of `boundedModel()` may be. */
@@ -41,7 +41,7 @@ async function* boundedReply(
   context: ModelContext,
   bounds: ModelBounds,
 ): AsyncGenerator<readonly ModelDelta[], void> {
-  const { now = Date.now, replyLength = context.replyLength ?? usualReplyLength } = bounds;
+  const { now = Date.now, replyLength = context.replyLength ?? defaultReplyLength } = bounds;
   const length = new ReplyLength(replyLength);
   const pace = new Pace(now());
   for await (const deltas of abortableReply(model, request, context)) {

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { ModelDelta } from './chat-model.ts';
 
 /** Default of `limits.replyLength`, in characters. */
-export const usualReplyLength = 1_000_000;
+export const defaultReplyLength = 1_000_000;
 
 /**
  * Minimum number of characters that a block counts, so that empty blocks and tool calls also reach
@@ -10,7 +10,7 @@ export const usualReplyLength = 1_000_000;
  */
 const blockLength = 16;
 /** Number of characters of a block's id and name that `blockLength` includes. */
-const usualIds = 64;
+const idLength = 64;
 /**
  * Number of characters of media data that count as one character, because images are longer than
  * texts.
@@ -67,7 +67,7 @@ export class ReplyLength {
   /** Counts the start of a block, and its names. */
   #begin(block: string | number, { id = '', name = '' }: { id?: string; name?: string }): void {
     this.#blocks.add(block);
-    this.#length += Math.max(blockLength, id.length + name.length - usualIds);
+    this.#length += Math.max(blockLength, id.length + name.length - idLength);
   }
 
   #error(): AgentError {

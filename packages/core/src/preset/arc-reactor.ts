@@ -55,6 +55,6 @@ export function arcReactor(options: Readonly<Record<string, never>> = {}): reado
     successfulTurns(),
     lastTurns(10),
     answersOnly(),
-    fitContext({ window: 128_000, reserveOutput: 4096, profile: arc, reference: true }),
+    fitContext({ window: 128_000, reserveOutput: 4096, profile: arc, likeArcReactor: true }),
   ]);
 }

@@ -178,7 +178,7 @@ function protocolParts({ protocol = {}, reflect: checked }: OxygentOptions): rea
 function earlierSteps(options: OxygentOptions): Middleware {
   const { shortWeight, reactWeight, order, memoryMax: max, memoryUnit: unit } = options;
   const given = setFields({ shortWeight, reactWeight, order, max, unit });
-  return weightedHistory({ ...(given as WeightedHistoryOptions), reference: true });
+  return weightedHistory({ ...(given as WeightedHistoryOptions), likeOxygent: true });
 }
 
 /** Adds OxyGent's own variables to the given variables. */

@@ -1,14 +1,14 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { EventBatch } from '../agent-event.ts';
 import type { AgentResult } from '../agent-result.ts';
-import { addToLog, logSince, type LogLimit, type RunLog } from './run-log.ts';
+import { addEvent, eventsSince, type EventLogLimit, type EventLog } from './event-log.ts';
 
 /** The run of a `RunDriver`, and whether it goes on without a reader. */
 export interface RunDriverOptions<T = unknown> {
   readonly runId: string;
   readonly detached?: boolean | undefined;
   /** Limit of the stored events for readers. Default: no limit. */
-  readonly limit?: LogLimit;
+  readonly limit?: EventLogLimit;
   /** Runs to the end. Passes the events to `push`, and waits for each promise. */
   run(): Promise<AgentResult<T>>;
   abort(): void;
@@ -30,7 +30,7 @@ export class RunDriver<T = unknown> {
    */
   #state: 'new' | 'paced' | 'free' | 'ended' = 'new';
   /** All events so far, for any number of readers. */
-  #log: RunLog | undefined;
+  #log: EventLog | undefined;
   /** The batches that the reader that set the pace has not got yet. */
   #unread: EventBatch[] | undefined;
   /** Rings if there is a new batch, or at the end of the run. */
@@ -70,7 +70,7 @@ export class RunDriver<T = unknown> {
     this.#unread?.push(batch);
     for (const event of batch) {
       if (!this.#log) break;
-      addToLog(this.#log, event);
+      addEvent(this.#log, event);
       this.#log = this.#options.limit?.(this.#log, event) ?? this.#log;
     }
     this.#news.ring();
@@ -92,7 +92,7 @@ export class RunDriver<T = unknown> {
     }
     try {
       for (let seen = seq; ;) {
-        const batch = this.#log ? logSince(this.#log, seen) : this.#unread?.shift();
+        const batch = this.#log ? eventsSince(this.#log, seen) : this.#unread?.shift();
         if (batch?.length) {
           seen = batch.at(-1)!.seq;
           yield batch;

@@ -77,7 +77,7 @@ export function lastAnswer(options: LastAnswerOptions = {}): Middleware {
     wrapRequest: (next) => async (draft, context, steps) => {
       const made = await next(draft);
       if (!isEnding(made) || made.kind !== 'limit') return made;
-      return answerAt(made, options.answer ?? usualAnswer(context), context, steps);
+      return answerAt(made, options.answer ?? defaultAnswer(context), context, steps);
     },
   };
 }
@@ -111,7 +111,7 @@ async function answerAt(
 }
 
 /** Returns the agent's `onLimit`, or else `summarize()`. */
-function usualAnswer({ options }: RunContext): OnLimit {
+function defaultAnswer({ options }: RunContext): OnLimit {
   return options.onLimit ?? summarize();
 }
 
@@ -210,7 +210,7 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
   return lastAnswer({
     async answer(context, steps) {
       try {
-        return await usualAnswer(context)(context, steps);
+        return await defaultAnswer(context)(context, steps);
       } catch (thrown) {
         const given = AgentError.from(thrown);
         if (context.stopped || notTheModels.includes(given.code)) throw thrown;

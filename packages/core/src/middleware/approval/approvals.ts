@@ -69,7 +69,7 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
       const own = await toolNeeds(call);
       return (await rules.needs(call, context)) || own;
     },
-    ({ options: usual }) => deferRound ?? usual.deferRound ?? false,
+    ({ options: ofAgent }) => deferRound ?? ofAgent.deferRound ?? false,
   );
   const decided = basicApprovals(deferred.needs);
   const asking = decide ? [askingApprover({ ...options, decide })] : [];

@@ -21,7 +21,7 @@ export interface CloseOpenCallsOptions {
  */
 export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware {
   checkOptions('closeOpenCalls()', options, 'words:function|?');
-  const { words = usual } = options;
+  const { words = defaultWords } = options;
   return {
     name: 'closeOpenCalls',
     wrapSettle: (next) => async (input, context, steps) => {
@@ -51,7 +51,7 @@ function textFor(
   }
 }
 
-function usual({ name }: ToolUse, { started }: { readonly started: boolean }): string {
+function defaultWords({ name }: ToolUse, { started }: { readonly started: boolean }): string {
   const effect = started ? 'It may have had effects.' : 'It did not run.';
   return `The call of "${name}" was canceled: another message came in before it had ended. ${effect}`;
 }

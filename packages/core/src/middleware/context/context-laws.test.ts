@@ -85,7 +85,7 @@ function faultsIn(
 }
 
 test.each([undefined, 0, 100])(
-  'fitContext with a step of %s keeps the rules and fits the window, or returns the smallest request',
+  'fitContext with `roundTo: %s` keeps the rules and fits the window, or returns the smallest request',
   (step) => {
     for (const seed of allSeeds) {
       const request = randomRequest(seed);
@@ -93,7 +93,7 @@ test.each([undefined, 0, 100])(
       const fitted = fitContext({
         window,
         reserveOutput: 0,
-        ...(step !== undefined && { step }),
+        ...(step !== undefined && { roundTo: step }),
       }).fit(request) as FittedContext;
       expect(faultsIn(request, fitted, window), `seed ${seed}`).toEqual([]);
       if (fitted.before <= window) expect(fitted.messages, `seed ${seed}`).toBe(request.messages);
@@ -103,11 +103,11 @@ test.each([undefined, 0, 100])(
   },
 );
 
-test('fitContext() without a step removes no group of messages that would fit', () => {
+test('fitContext() with `roundTo: 0` removes no group of messages that would fit', () => {
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
     const window = 10 + Math.floor(randomOf(seed)() * 3000);
-    const { messages, removed, after } = fitContext({ window, reserveOutput: 0, step: 0 }).fit(
+    const { messages, removed, after } = fitContext({ window, reserveOutput: 0, roundTo: 0 }).fit(
       request,
     ) as FittedContext;
     if (!removed) continue;
@@ -224,7 +224,7 @@ test('one chain with failing summaries keeps the rules at each request of a grow
       window,
       reserveOutput: 0,
       summaryTokens: 60,
-      step: 100,
+      roundTo: 100,
       model,
       onError,
     });

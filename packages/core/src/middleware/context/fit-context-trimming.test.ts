@@ -34,7 +34,7 @@ const golden: readonly Golden[] = JSON.parse(vectors);
 test.for(
   golden.filter(({ maxContextTokens, maxOutputTokens }) => maxContextTokens > maxOutputTokens),
 )(
-  'with `reference`, fitContext() trims like Arc Reactor to a budget of $budget',
+  'with `likeArcReactor`, fitContext() trims like Arc Reactor to a budget of $budget',
   ({ maxContextTokens, maxOutputTokens, systemPrompt, budget, messages, keptIds, tokens }) => {
     expect(maxContextTokens - maxOutputTokens - estimateTokens(systemPrompt)).toBe(budget);
     const log = messages.map(fromGolden);
@@ -43,7 +43,7 @@ test.for(
     const policy = fitContext({
       window: maxContextTokens,
       reserveOutput: maxOutputTokens,
-      reference: true,
+      likeArcReactor: true,
     });
     const request = { messages: [system, ...log], tools: [], promptId: prompt?.id };
     const fitted = policy.fit(request) as FittedContext;
@@ -112,7 +112,7 @@ test('without a prompt, fitContext() removes the oldest messages', () => {
   expect(idsOf(trim(log, { budget: 40, prompt: -1 }).messages)).toBe('2c 3t 4c 5t');
 });
 
-test('with a step, the cut seldom moves while the history grows', () => {
+test('with `roundTo`, the first message seldom changes while the history grows', () => {
   const log = conversation(`${'u a '.repeat(100)}u`);
   const first = new Set<string>();
   const cuts: number[] = [];
@@ -120,7 +120,7 @@ test('with a step, the cut seldom moves while the history grows', () => {
     const { messages, after } = trim(log.slice(0, length), {
       budget: 1000,
       prompt: length - 1,
-      step: 200,
+      roundTo: 200,
     });
     expect(after).toBeLessThanOrEqual(1000);
     expect(after).toBeGreaterThan(1000 - 200 - 20);
@@ -131,10 +131,10 @@ test('with a step, the cut seldom moves while the history grows', () => {
   expect(cuts).toEqual(cuts.toSorted((a, b) => a - b));
 });
 
-test('with a step, messages after the prompt are removed only if the budget cannot be met otherwise', () => {
+test('with `roundTo`, messages after the prompt are removed only if the budget cannot be met otherwise', () => {
   const log = conversation('u a u c1 t c1 t');
-  expect(idsOf(trim(log, { budget: 50, prompt: 2, step: 60 }).messages)).toBe('2u 3c 4t 5c 6t');
-  expect(idsOf(trim(log, { budget: 40, prompt: 2, step: 40 }).messages)).toBe('2u 5c 6t');
+  expect(idsOf(trim(log, { budget: 50, prompt: 2, roundTo: 60 }).messages)).toBe('2u 3c 4t 5c 6t');
+  expect(idsOf(trim(log, { budget: 40, prompt: 2, roundTo: 40 }).messages)).toBe('2u 5c 6t');
 });
 
 test('fitContext() does not change a request that fits', () => {
@@ -145,10 +145,10 @@ test('fitContext() does not change a request that fits', () => {
 /** Fits messages of 10 tokens each in a window of `budget` tokens. */
 function trim(
   messages: readonly Msg[],
-  { budget, prompt, step = 0 }: { budget: number; prompt: number; step?: number },
+  { budget, prompt, roundTo = 0 }: { budget: number; prompt: number; roundTo?: number },
 ): FittedContext {
   const profile = { ...arc, countText: () => 0, perMessage: 10, perToolCall: 0 };
-  const policy = fitContext({ window: budget, reserveOutput: 0, step, profile });
+  const policy = fitContext({ window: budget, reserveOutput: 0, roundTo, profile });
   return policy.fit({ messages, tools: [], promptId: messages[prompt]?.id }) as FittedContext;
 }
 

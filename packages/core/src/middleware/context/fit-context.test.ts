@@ -26,7 +26,7 @@ async function fit(
   tools: readonly ToolSchema[] = [],
   step = 0,
 ): Promise<FittedContext> {
-  return fitContext({ window, reserveOutput: 50, step }).fit({
+  return fitContext({ window, reserveOutput: 50, roundTo: step }).fit({
     messages,
     tools,
     promptId: 'prompt',
@@ -62,7 +62,7 @@ test('fitContext() keeps the system prompt and the current prompt in every windo
 
 test('a later user message does not replace the prompt of the request', async () => {
   const hint = userMessage(tokens(10), { id: 'hint' });
-  const policy = fitContext({ window: 170, reserveOutput: 50, step: 0 });
+  const policy = fitContext({ window: 170, reserveOutput: 50, roundTo: 0 });
   const fitted = await policy.fit({ messages: [...messages, hint], tools: [], promptId: 'prompt' });
   expect(fitted.messages).toEqual([system, prompt, hint]);
 });
@@ -97,10 +97,12 @@ test('fitContext() counts the request with the given profile', async () => {
 test('fitContext() uses the window that the model states, unless `window` is given', async () => {
   const model = new ScriptedModel([], { features: { contextWindow: 559 } });
   const request = { messages, tools: [], promptId: 'prompt', model };
-  expect(await fitContext({ reserveOutput: 50, step: 0 }).fit(request)).toMatchObject({
+  expect(await fitContext({ reserveOutput: 50, roundTo: 0 }).fit(request)).toMatchObject({
     removed: 2,
   });
-  expect(await fitContext({ reserveOutput: 50, step: 0, window: 600 }).fit(request)).toMatchObject({
+  expect(
+    await fitContext({ reserveOutput: 50, roundTo: 0, window: 600 }).fit(request),
+  ).toMatchObject({
     removed: 0,
   });
 });
@@ -113,14 +115,14 @@ test('fitContext() counts and keeps the messages before the history: system prom
     promptId: 'prompt',
     headLength: 2,
   };
-  const fitted = await fitContext({ window: 340, reserveOutput: 50, step: 0 }).fit(request);
+  const fitted = await fitContext({ window: 340, reserveOutput: 50, roundTo: 0 }).fit(request);
   expect(fitted.messages.slice(0, 3).map(({ id }) => id)).toEqual(['system', 'recalled', 'u16']);
   expect(fitted).toMatchObject({ before: 610, after: 290, removed: 32 });
 });
 
 test('fitContext() counts content that is sent beside the messages', async () => {
   const beside = [systemMessage(tokens(20)), systemMessage(tokens(20))];
-  const fitted = await fitContext({ window: 560, reserveOutput: 50, step: 0 }).fit({
+  const fitted = await fitContext({ window: 560, reserveOutput: 50, roundTo: 0 }).fit({
     messages,
     tools: [],
     promptId: 'prompt',
@@ -132,7 +134,7 @@ test('fitContext() counts content that is sent beside the messages', async () =>
 test('a calibration corrects the estimates with the real token counts of each model', async () => {
   const ratios: Record<string, number> = { twice: 2, near: 1.01, less: 0.5 };
   const calibration = { ratioOf: (modelId: string): number => ratios[modelId] ?? 1 };
-  const policy = fitContext({ window: 650, reserveOutput: 50, step: 0, calibration });
+  const policy = fitContext({ window: 650, reserveOutput: 50, roundTo: 0, calibration });
   const fitFor = (modelId: string): unknown =>
     policy.fit({
       messages,
@@ -153,7 +155,7 @@ test('if the calibration ratio changes a little with each reply, the cut does no
   const policy = fitContext({
     window: 400,
     reserveOutput: 50,
-    step: 0,
+    roundTo: 0,
     calibration: { ratioOf: () => (ratio -= 0.004) },
   });
   const model = new ScriptedModel([]);
@@ -164,7 +166,7 @@ test('if the calibration ratio changes a little with each reply, the cut does no
   expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
 });
 
-test('with `reference: true`, fitContext() may remove a question without its answer, and the newest tool call with its result, as Arc Reactor does', () => {
+test('with `likeArcReactor: true`, fitContext() may remove a question without its answer, and the newest tool call with its result, as Arc Reactor does', () => {
   const step = [
     assistantMessage([{ type: 'tool_use', id: 'c', name: 't', input: {} }]),
     toolMessage({
@@ -180,8 +182,10 @@ test('with `reference: true`, fitContext() may remove a question without its ans
     tools: [],
     promptId: 'prompt',
   };
-  const left = (window: number, reference: boolean): readonly string[] =>
-    (fitContext({ window, reserveOutput: 50, reference }).fit(request) as FittedContext).messages
+  const left = (window: number, likeArcReactor: boolean): readonly string[] =>
+    (
+      fitContext({ window, reserveOutput: 50, likeArcReactor }).fit(request) as FittedContext
+    ).messages
       .slice(1)
       .map(({ id }) => id);
   expect(left(241, true)).toEqual(['a0', 'u1', 'a1', 'prompt', step[0]!.id, step[1]!.id]);
@@ -190,7 +194,7 @@ test('with `reference: true`, fitContext() may remove a question without its ans
   expect(left(170, false)).toEqual(['prompt', step[0]!.id, step[1]!.id]);
 });
 
-test('with `reference: true`, fitContext() counts no tools, media or thinking, as Arc Reactor does', () => {
+test('with `likeArcReactor: true`, fitContext() counts no tools, media or thinking, as Arc Reactor does', () => {
   const tool: ToolSchema = { name: 'a', description: tokens(500), parameters: {} };
   const image = { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } } as const;
   const asked = [
@@ -210,10 +214,10 @@ test('with `reference: true`, fitContext() counts no tools, media or thinking, a
     }),
   ];
   const request = { messages: asked, tools: [tool], promptId: 'prompt' };
-  const { fit: fitted } = fitContext({ window: 260, reserveOutput: 50, reference: true });
+  const { fit: fitted } = fitContext({ window: 260, reserveOutput: 50, likeArcReactor: true });
   // System prompt 100, questions and answers 40, prompt 10, tool call 10, result 50.
   expect(fitted(request)).toMatchObject({ removed: 0, before: 210, after: 210 });
-  const tight = fitContext({ window: 259, reserveOutput: 50, reference: true });
+  const tight = fitContext({ window: 259, reserveOutput: 50, likeArcReactor: true });
   expect(tight.fit(request)).toMatchObject({ removed: 1, before: 210, after: 200 });
 });
 
@@ -264,11 +268,11 @@ test.each<[string, FitContextOptions, RegExp]>([
   ['a window that is not a number', { window: NaN }, /fitContext\(\): window/],
   ['a negative reserve', { window: 10, reserveOutput: -1 }, /fitContext\(\): reserveOutput/],
   [
-    'a `reference` that is not a boolean',
-    { window: 9000, reference: 1 as unknown as boolean },
-    /fitContext\(\): reference/,
+    'a `likeArcReactor` that is not a boolean',
+    { window: 9000, likeArcReactor: 1 as unknown as boolean },
+    /fitContext\(\): likeArcReactor/,
   ],
-  ['a negative step', { window: 9000, step: -1 }, /fitContext\(\): step/],
+  ['a negative `roundTo`', { window: 9000, roundTo: -1 }, /fitContext\(\): roundTo/],
   ['an invalid profile', { window: 9000, profile: {} as TokenProfile }, /fitContext\(\): profile/],
   [
     'an invalid calibration',

@@ -11,18 +11,19 @@ import { isOwn } from '../../message/metadata.ts';
 /** How large a request of `fitContext()` may be, and what stays in it. */
 export interface FitContextOptions extends WindowOptions {
   /**
-   * Step of the cuts, in tokens: the number of tokens left out is rounded up to a multiple of this
-   * number. The trimmed history then begins at the same place for many requests. Default: a tenth of the window.
+   * Unit of trimming, in tokens: the number of tokens left out is rounded up to a multiple of it.
+   * The trimmed history then begins at the same place for many requests. Default: a tenth of the
+   * window.
    */
-  readonly step?: number;
+  readonly roundTo?: number;
   /**
-   * True: counts and cuts exactly as Arc Reactor does, and `step` defaults to 0. Arc Reactor does
+   * True: counts and trims exactly as Arc Reactor does, and `roundTo` defaults to 0. Arc Reactor does
    * not count tools, media and thinking, so a request may be longer than the window. The remaining
    * history may begin with an answer. Even the newest tool results may be left out; the model then
    * repeats the tool calls. Default false: the history begins with a user's message, and the newest
    * results stay.
    */
-  readonly reference?: boolean;
+  readonly likeArcReactor?: boolean;
 }
 
 /**
@@ -36,14 +37,15 @@ export interface FitContextOptions extends WindowOptions {
  * larger than `reserveOutput`.
  */
 export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
-  const fields = `step:count|? reference:boolean|? ${windowFields}`;
+  const fields = `roundTo:count|? likeArcReactor:boolean|? ${windowFields}`;
   checkOptions('fitContext()', options, fields);
-  const { reference = false, profile = arc } = options;
-  const counted = reference ? { ...options, profile: textAlone(profile) } : options;
+  const { likeArcReactor = false, profile = arc } = options;
+  const counted = likeArcReactor ? { ...options, profile: textAlone(profile) } : options;
   const meter = requestMeter('fitContext()', counted);
   return contextPolicy({
     name: 'fitContext',
-    fit: (request) => trimRequest(reference ? { ...request, tools: [] } : request, meter, options),
+    fit: (request) =>
+      trimRequest(likeArcReactor ? { ...request, tools: [] } : request, meter, options),
   });
 }
 
@@ -66,12 +68,12 @@ export function trimRequest(
   options: FitContextOptions = {},
 ): FittedContext {
   const { messages } = request;
-  const { reference = false } = options;
+  const { likeArcReactor = false } = options;
   const measured = meter(request);
   const { window, start, sums, fixed, corrected } = measured;
   const total = fixed + sums[messages.length]! - sums[start]!;
-  const { step = reference ? 0 : Math.floor(window / 10) } = options;
-  const { history, promptEnd, turn } = findTrim(messages, { ...measured, step, reference });
+  const { roundTo = likeArcReactor ? 0 : Math.floor(window / 10) } = options;
+  const { history, promptEnd, turn } = findTrim(messages, { ...measured, roundTo, likeArcReactor });
   const removed = history - start + (turn - promptEnd);
   const left = total - (sums[history]! - sums[start]!) - (sums[turn]! - sums[promptEnd]!);
   const kept = removed
@@ -84,9 +86,9 @@ interface TrimOptions extends Pick<Measured, 'prompt' | 'sums' | 'start'> {
   /** Maximum number of tokens of all messages together. */
   readonly budget: number;
   /** See `FitContextOptions`. 0: no rounding. */
-  readonly step: number;
+  readonly roundTo: number;
   /** See `FitContextOptions`. Default false. */
-  readonly reference?: boolean;
+  readonly likeArcReactor?: boolean;
 }
 
 /**
@@ -105,11 +107,11 @@ interface Trim {
  * group stay, or none. The search is binary, so a long history costs little more than a short one.
  */
 export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
-  const { sums, budget, step, start } = options;
+  const { sums, budget, roundTo, start } = options;
   const promptEnd = afterPrompt(messages, options);
   const excess = sums[messages.length]! - sums[start]! - budget;
   if (excess <= 0) return { history: start, promptEnd, turn: promptEnd };
-  const wanted = step > 0 ? Math.ceil(excess / step) * step : excess;
+  const wanted = roundTo > 0 ? Math.ceil(excess / roundTo) * roundTo : excess;
   const history = trimHistory(messages, options, wanted);
   const gone = sums[history]! - sums[start]!;
   const missing = (gone < excess ? wanted : excess) - gone;
@@ -119,9 +121,12 @@ export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
 }
 
 /** Returns the index after the prompt. Tool results in the prompt's group stay with the prompt. */
-function afterPrompt(messages: readonly Msg[], { prompt, reference, start }: TrimOptions): number {
+function afterPrompt(
+  messages: readonly Msg[],
+  { prompt, likeArcReactor, start }: TrimOptions,
+): number {
   let end = Math.max(prompt + 1, start);
-  if (reference || end === start) return end;
+  if (likeArcReactor || end === start) return end;
   while (end < messages.length && isResult(messages[end]!)) end++;
   return end;
 }
@@ -132,12 +137,12 @@ function afterPrompt(messages: readonly Msg[], { prompt, reference, start }: Tri
  */
 function trimHistory(
   messages: readonly Msg[],
-  { prompt, sums, reference, start }: TrimOptions,
+  { prompt, sums, likeArcReactor, start }: TrimOptions,
   tokens: number,
 ): number {
   if (prompt <= start) return start;
   let first = skip(messages, sums, { from: start, to: prompt, tokens });
-  while (!reference && first < prompt && messages[first]!.role !== 'user') {
+  while (!likeArcReactor && first < prompt && messages[first]!.role !== 'user') {
     const next = groupEnd(messages, first);
     if (next > prompt) break;
     first = next;
@@ -148,17 +153,17 @@ function trimHistory(
 /** Returns the last index up to which the turn may be trimmed. The newest group always stays. */
 function lastTrim(
   messages: readonly Msg[],
-  { budget, prompt, reference, start }: TrimOptions,
+  { budget, prompt, likeArcReactor, start }: TrimOptions,
   from: number,
 ): number {
   const { length } = messages;
-  if (reference && budget <= 0 && prompt >= start) return length;
+  if (likeArcReactor && budget <= 0 && prompt >= start) return length;
   let last = length - 1;
   // A hint about the newest tool results stays together with them.
-  while (!reference && last > from && isOwn(messages[last]!)) last--;
+  while (!likeArcReactor && last > from && isOwn(messages[last]!)) last--;
   const newest = groupStart(messages, last, from);
   // Arc Reactor keeps the newest group only if the group is a single message.
-  return reference && newest < length - 1 ? length : newest;
+  return likeArcReactor && newest < length - 1 ? length : newest;
 }
 
 /**

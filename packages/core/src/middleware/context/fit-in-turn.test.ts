@@ -66,7 +66,7 @@ test('a policy may add a message to the head of the request, and later policies 
       headLength: headLength + 1,
     }),
   };
-  const fitting = fitContext({ window: 41, reserveOutput: 0, step: 0 });
+  const fitting = fitContext({ window: 41, reserveOutput: 0, roundTo: 0 });
   expect(idsOf((await fitInTurn([put, lastTurns(1), fitting], request)).messages)).toBe(
     'note u3 a3 p',
   );

@@ -38,10 +38,9 @@ export interface SummarizeHistoryOptions extends WindowOptions {
    */
   readonly summaryTokens?: number;
   /**
-   * Step of summaries, in tokens: each summary covers a multiple of this number. Default: a quarter
-   * of the window.
+   * Unit of summaries, in tokens: each summary covers a multiple of it. Default: a quarter of the window.
    */
-  readonly step?: number;
+  readonly roundTo?: number;
   /**
    * Number of newest messages that a summary does not cover, if they fit. Default: as many as fit.
    */
@@ -108,7 +107,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
 const where = 'summarizeHistory()';
 
 const summaryFields =
-  'maxTokens:count|? model:stream()|? prompt:string|? summaryTokens:count|? step:count|? ' +
+  'maxTokens:count|? model:stream()|? prompt:string|? summaryTokens:count|? roundTo:count|? ' +
   `keep:whole|Infinity|? keepFirst:boolean|? timeoutMs:count|? generate:object|? store:get()|? onError:function|? ${windowFields}`;
 
 type Settings = SummarizeHistoryOptions &
@@ -215,7 +214,7 @@ class Summarizer {
     const { request, measured, summary } = work;
     const { messages } = request;
     const { window, sums, budget } = measured;
-    const { summaryTokens, step = Math.floor(window / 4), keep = Infinity } = this.#settings;
+    const { summaryTokens, roundTo = Math.floor(window / 4), keep = Infinity } = this.#settings;
     const from = firstUncovered(work);
     const size = summary ? this.#count(summary.message) : 0;
     const count = (left: number, message: Msg): number => left - this.#count(message);
@@ -223,7 +222,7 @@ class Summarizer {
     if (sums[messages.length]! - sums[from]! <= room - size) return from;
     const left = room - Math.max(size, summaryTokens);
     const prompt = Math.max(measured.prompt, from - 1);
-    const trim = { sums, start: from, prompt, budget: left, step };
+    const trim = { sums, start: from, prompt, budget: left, roundTo };
     const { history, promptEnd, turn } = findTrim(messages, trim);
     const end = turn > promptEnd ? turn : history;
     if (messages.length - end <= keep) return end;

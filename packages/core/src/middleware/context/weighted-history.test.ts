@@ -78,7 +78,7 @@ describe('OxyGent', () => {
       weightReact: reactWeight,
       messages,
     } = vector;
-    expect(shown(logOf(vector.rows), { max, shortWeight, reactWeight, reference: true })).toEqual(
+    expect(shown(logOf(vector.rows), { max, shortWeight, reactWeight, likeOxygent: true })).toEqual(
       messages,
     );
   });
@@ -88,7 +88,7 @@ describe('OxyGent', () => {
       max: 12,
       order: (place) => (place === 1 ? 9 : place === 9 ? 8 : 0),
       reactWeight: 5,
-      reference: true,
+      likeOxygent: true,
     });
     expect(orphan.map(([, text]) => text)).toEqual(['q0', 'c2.2', 'o2.2', 'a0']);
   });
@@ -100,13 +100,13 @@ describe('OxyGent', () => {
       react_memory: [],
     });
     const log = logOf([pair(1, 12_399), pair(2, 12_399)]);
-    expect(shown(log, { reference: true })).toHaveLength(4);
+    expect(shown(log, { likeOxygent: true })).toHaveLength(4);
     expect(
-      shown(logOf([pair(1, 12_400), pair(2, 12_399)]), { reference: true }).map(([, text]) =>
+      shown(logOf([pair(1, 12_400), pair(2, 12_399)]), { likeOxygent: true }).map(([, text]) =>
         text.slice(0, 2),
       ),
     ).toEqual(['🦊', '2']);
-    const oldest = shown(logOf(rows), { max: 4, order: (place) => 1 / place, reference: true });
+    const oldest = shown(logOf(rows), { max: 4, order: (place) => 1 / place, likeOxygent: true });
     expect(oldest.map(([, text]) => text)).toEqual(['q0', 'a0']);
   });
 });
@@ -177,7 +177,7 @@ test.for<[what: string, replies: readonly ScriptedReply[], written: string]>([
     const kept = async (max: number): Promise<boolean> => {
       const model = new ScriptedModel([reply!, 'a', 'b']);
       const use = [
-        weightedHistory({ reference: true, reactWeight: 9, max, order: () => 1 }),
+        weightedHistory({ likeOxygent: true, reactWeight: 9, max, order: () => 1 }),
         textToolCalls(),
       ];
       const agent = new ReActAgent({ name: 'a', model, tools: [look], use });
@@ -266,7 +266,9 @@ test('turns without an answer or without a question, and messages after an answe
     userMessage('too late', { metadata: { runId: '2' } }),
   ];
   expect(shown(history).map(([, text]) => text)).toEqual(history.map(textOf));
-  expect(shown(history, { reference: true }).map(([, text]) => text)).toEqual(history.map(textOf));
+  expect(shown(history, { likeOxygent: true }).map(([, text]) => text)).toEqual(
+    history.map(textOf),
+  );
   expect(shown([])).toEqual([]);
 });
 
@@ -289,7 +291,7 @@ test.each<[options: unknown, message: string]>([
   [{ max: 'all' }, 'max must be'],
   [{ unit: 'words' }, 'unit must be'],
   [{ profile: arc }, 'profile needs unit: "tokens"'],
-  [{ reference: 1 }, 'reference must be'],
+  [{ likeOxygent: 1 }, 'likeOxygent must be'],
   [null, 'weightedHistory() must be an object'],
 ])('weightedHistory() rejects the options %j', (options, message) => {
   const error = expect.objectContaining({

@@ -44,7 +44,7 @@ export interface WeightedHistoryOptions {
    * not fit, and shows a step only with its question. A tool call then counts by its name and
    * arguments.
    */
-  readonly reference?: boolean;
+  readonly likeOxygent?: boolean;
 }
 
 /** A question with its answer, or a step. A piece is shown as a whole or left out. */
@@ -68,14 +68,14 @@ interface Piece {
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMiddleware {
   checkOptions('weightedHistory()', options, optionFields);
   const { shortWeight = 5, reactWeight = 1, order = (place) => place } = options;
-  const { max = 24_800, unit = 'characters', reference = false } = options;
+  const { max = 24_800, unit = 'characters', likeOxygent = false } = options;
   if (options.profile && unit !== 'tokens')
     throw misconfigured('weightedHistory(): profile needs unit: "tokens".');
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const textIn = messageParts(isText);
   const asWritten = writtenForm();
   const sizeOf = (messages: Turn): number => {
-    const counted = reference ? asWritten(messages) : messages;
+    const counted = likeOxygent ? asWritten(messages) : messages;
     return counted.reduce((sum, message) => sum + countMessage(message, profile), 0);
   };
 
@@ -86,7 +86,7 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMi
     );
     const places = [...pieces.keys()].toSorted((a, b) => worths[b]! - worths[a]!);
     const ranked = places.map((place) => pieces[place]!);
-    const kept = reference ? takeFirst(ranked, max) : takeFitting(ranked, max);
+    const kept = likeOxygent ? takeFirst(ranked, max) : takeFitting(ranked, max);
     return toTurns(pieces.filter((piece) => kept.has(piece)));
   });
 }
@@ -139,7 +139,7 @@ function piecesOf(
 
 const optionFields =
   'shortWeight,reactWeight,max:count|? order:function|? unit:characters|tokens|? ' +
-  'profile:countText()|? reference:boolean|?';
+  'profile:countText()|? likeOxygent:boolean|?';
 
 /** Takes pieces in order, up to the first piece that does not fit. */
 function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {

@@ -60,8 +60,8 @@ export function handOff(options: HandOffOptions): Middleware {
   checkAgents(options.to, options.own ?? {});
   /** By agent, because a team keeps which tool groups are active. */
   const teams = new WeakMap<object, Team>();
-  const teamOf = ({ status, agentPath, options: usual }: RunContext): Team => {
-    const { presetPriority } = usual;
+  const teamOf = ({ status, agentPath, options: ofAgent }: RunContext): Team => {
+    const { presetPriority } = ofAgent;
     const team = teams.get(status) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
     teams.set(status, team);
     return team;

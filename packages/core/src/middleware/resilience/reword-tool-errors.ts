@@ -44,7 +44,7 @@ export interface RewordToolErrorsOptions {
  */
 export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middleware {
   checkOptions('rewordToolErrors()', options, 'tools:names|? format,rethrow,onError:function|?');
-  const { tools, format = usual, rethrow, onError } = options;
+  const { tools, format = defaultFormat, rethrow, onError } = options;
   return {
     name: 'rewordToolErrors',
     wrapTool: (next) => async (call) => {
@@ -85,6 +85,6 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
   };
 }
 
-function usual(error: unknown): string {
+function defaultFormat(error: unknown): string {
   return `Tool failed: ${messageOf(error)}`;
 }

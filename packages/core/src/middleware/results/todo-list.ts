@@ -44,7 +44,7 @@ export interface TodoListOptions {
  */
 export function todoList(options: TodoListOptions = {}): Middleware {
   checkOptions('todoList()', options, 'prompt:string|? description:string|?');
-  const { prompt = usualPrompt, description = usualDescription } = options;
+  const { prompt = defaultPrompt, description = defaultDescription } = options;
   // The same object each time, so that the tokens of the list's message are counted once.
   const listOf = memoize(toList);
   return {
@@ -144,10 +144,10 @@ const todoFields: JsonObject = {
   status: { type: 'string', enum: ['pending', 'in_progress', 'completed'] },
 };
 
-const usualDescription =
+const defaultDescription =
   'Writes your to-do list. Give the whole list each time: it replaces the previous one. Use it for tasks of three or more steps.';
 
-const usualPrompt = [
+const defaultPrompt = [
   `For a task of three steps or more, plan with ${toolName} before you begin. Mark a step in_progress when you begin it`,
   'and completed as soon as it is done, one step at a time. Add steps that turn up and drop steps that are no longer needed.',
   'Do not use a list for small tasks.',

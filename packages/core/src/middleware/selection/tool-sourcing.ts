@@ -70,7 +70,7 @@ export interface ToolSourcingOptions {
  */
 export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   checkOptions('toolSourcing()', options, optionFields);
-  const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
+  const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = defaultPrompt } = options;
   const { embed, threshold = 0.3, childAgents = true, alwaysInclude } = options;
   checkThreshold('toolSourcing()', threshold);
   const { search = embed ? similarTools(embed, threshold) : toolSearch() } = options;
@@ -157,7 +157,7 @@ function foundIn(message: Msg): readonly string[] {
   });
 }
 
-const usualPrompt = [
+const defaultPrompt = [
   `You have more tools than you see. Before you say that you can't do something, search with ${searchName}:`,
   'say in a few words what the tool should do. You can call the tools that it finds from your next step on.',
   'If it finds nothing, try other words once or twice, then continue without.',

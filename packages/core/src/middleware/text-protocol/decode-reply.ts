@@ -27,12 +27,12 @@ export async function* decodeReply(
   stream: AsyncIterable<readonly ModelDelta[]>,
   { parse, parallel, signal }: DecodeOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {
-  const isOwnParser = parse !== parseToolCalls;
+  const isCustomParser = parse !== parseToolCalls;
   const scans =
-    isOwnParser ||
+    isCustomParser ||
     request.tools.length > 0 ||
     request.messages.some(({ content }) => content.some(({ type }) => type === 'tool_use'));
-  const options = { scans, withholdsAll: isOwnParser };
+  const options = { scans, withholdsAll: isCustomParser };
   let reply = new TextReply(options);
   for await (const batch of stream) {
     const deltas: ModelDelta[] = [];

@@ -426,7 +426,7 @@ test('`reflect` does not apply to a summary of the history', async () => {
     window: 200,
     reserveOutput: 0,
     summaryTokens: 50,
-    step: 1,
+    roundTo: 1,
     onError,
   });
   const seen: string[] = [];

@@ -49,7 +49,7 @@ export function testFile(turn: LogTurn): TestFile {
 }
 
 /** Number of model requests that an agent makes without a limit of its own. */
-const usualIterations = 10;
+const defaultIterations = 10;
 
 function agentFields({ tools, replies }: ReplayScript): readonly string[] {
   const requests = replies.length + 1;
@@ -57,7 +57,7 @@ function agentFields({ tools, replies }: ReplayScript): readonly string[] {
     "name: 'assistant'",
     'model',
     ...(tools.length ? ['tools'] : []),
-    ...(requests > usualIterations ? [`limits: { iterations: ${requests} }`] : []),
+    ...(requests > defaultIterations ? [`limits: { iterations: ${requests} }`] : []),
   ];
 }
 

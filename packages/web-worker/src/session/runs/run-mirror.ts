@@ -1,16 +1,16 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import { logLimit, type LogEntry, type RunLog } from '@isoloop/core/adapter';
+import { eventLogLimit, type EventLogEntry, type EventLog } from '@isoloop/core/adapter';
 import type { ShownTurn } from '../../wire/protocol.ts';
 import { packEvents, unpackEvents } from '../../wire/delta-runs.ts';
 import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
 /**
  * Copy of the events of the active run, in this or another tab. Readers that join later get these
- * events, and a new leader continues after them. A long run keeps only what `logLimit` keeps.
+ * events, and a new leader continues after them. A long run keeps only what `eventLogLimit` keeps.
  */
 export class RunMirror {
-  #log: RunLog = [];
-  #limit = logLimit();
+  #log: EventLog = [];
+  #limit = eventLogLimit();
   #run: { readonly work: string; readonly turn: ShownTurn } | undefined;
 
   /** Id of the request that started the active run. `undefined` if no run is active. */
@@ -66,9 +66,9 @@ export class RunMirror {
     this.#run = undefined;
   }
 
-  #keep(log: RunLog): void {
+  #keep(log: EventLog): void {
     this.#log = log;
-    this.#limit = logLimit();
+    this.#limit = eventLogLimit();
   }
 
   #take(event: AgentEvent, work: string, turn: ShownTurn): boolean {
@@ -84,7 +84,7 @@ export class RunMirror {
 }
 
 /** Returns the event as an entry of its own, because late readers get the deltas unjoined. */
-function toEntry(event: AgentEvent): LogEntry {
+function toEntry(event: AgentEvent): EventLogEntry {
   return { event, ends: [] };
 }
 

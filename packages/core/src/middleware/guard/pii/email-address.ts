@@ -92,7 +92,7 @@ const encodedDot = '(?:%2e|&#0{0,4}46;|&#x0{0,4}2e;|&period;)';
  * A domain in ASCII with a usual top-level domain. Other domains do not count after an unusual `@`,
  * because file names and names of users have periods, too.
  */
-const usualDomain =
+const commonDomain =
   '(?!www\\.)(?:[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?\\.){1,6}(?:com|net|org|edu|gov|info|biz|co|io|de|uk|fr|jp|kr|cn|tw|hk|ru|br|nl|ch|se|fi|dk|pl|eu|ca|au)(?![\\p{L}\\d-])';
 
 /**
@@ -102,7 +102,7 @@ const usualDomain =
 export function bracketedDomain(): RegExp {
   const label = '[a-z\\d-]{1,63}';
   const hidden = `(?:${label}(?:${bracketedDot}|\\.)){0,5}${label}${bracketedDot}(?:${label}\\.){0,3}[a-z]{2,63}(?![\\p{L}\\d-])`;
-  return new RegExp(`${bracketedAt}(?:${hidden}|${usualDomain})`, 'giu');
+  return new RegExp(`${bracketedAt}(?:${hidden}|${commonDomain})`, 'giu');
 }
 
 /** Creates the pattern of an address whose `@` is encoded for a URL or for HTML. */
@@ -118,12 +118,12 @@ export function literalDomain(): RegExp {
 
 /** Creates the pattern of an address with a blank after its `@`, or on both sides. */
 export function spacedDomain(): RegExp {
-  return new RegExp(` {0,2}@ {1,2}${usualDomain}`, 'giu');
+  return new RegExp(` {0,2}@ {1,2}${commonDomain}`, 'giu');
 }
 
 /** Creates the pattern of an address with a blank before its `@`. */
 export function detachedDomain(): RegExp {
-  return new RegExp(` {1,2}@${usualDomain}`, 'giu');
+  return new RegExp(` {1,2}@${commonDomain}`, 'giu');
 }
 
 /**

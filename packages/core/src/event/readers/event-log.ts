@@ -4,10 +4,10 @@ import type { AgentEvent, EventOf } from '../agent-event.ts';
  * Events of a run, for readers that start late. Adjacent deltas of a block share one entry, so the
  * size depends on the text, not on the number of deltas.
  */
-export type RunLog = LogEntry[];
+export type EventLog = EventLogEntry[];
 
 /** One event in the log of a run, into which later chunks of the same block are joined. */
-export interface LogEntry {
+export interface EventLogEntry {
   event: AgentEvent & {
     readonly delta?: string;
     readonly toolUseId?: string;
@@ -21,7 +21,7 @@ export interface LogEntry {
 }
 
 /** Function that returns the log to keep, after `event` was added as its last event. */
-export type LogLimit = (log: RunLog, event: AgentEvent) => RunLog;
+export type EventLogLimit = (log: EventLog, event: AgentEvent) => EventLog;
 
 type ReplyEvent = EventOf<'post-reasoning'> | EventOf<'post-summary'>;
 
@@ -31,7 +31,7 @@ type ReplyEvent = EventOf<'post-reasoning'> | EventOf<'post-summary'>;
  */
 const maxJoined = 1024;
 
-export function addToLog(log: RunLog, event: LogEntry['event']): void {
+export function addEvent(log: EventLog, event: EventLogEntry['event']): void {
   const last = log.at(-1);
   const before = last?.event.delta;
   if (before === undefined || before.length >= maxJoined || !goesOn(last!.event, event)) {
@@ -44,7 +44,7 @@ export function addToLog(log: RunLog, event: LogEntry['event']): void {
 }
 
 /** Returns the events after the sequence number `seq`. */
-export function logSince(log: RunLog, seq: number): readonly AgentEvent[] {
+export function eventsSince(log: EventLog, seq: number): readonly AgentEvent[] {
   const first = log.findLastIndex(({ event }) => event.seq <= seq) + 1;
   return log.slice(first).map(({ event, ends }) => {
     const seen = ends.at(seq - event.seq - 1);
@@ -53,8 +53,8 @@ export function logSince(log: RunLog, seq: number): readonly AgentEvent[] {
 }
 
 function goesOn(
-  last: LogEntry['event'],
-  { type, seq, toolUseId, blockId }: LogEntry['event'],
+  last: EventLogEntry['event'],
+  { type, seq, toolUseId, blockId }: EventLogEntry['event'],
 ): boolean {
   return (
     last.type === type &&
@@ -73,7 +73,7 @@ const messageCost = 8;
  * Creates the limit of the log of one run. Without a limit, a run that nobody reads could use up
  * the memory.
  */
-export function logLimit(): LogLimit {
+export function eventLogLimit(): EventLogLimit {
   let growth = 0;
   return (log, event) => {
     growth += costOf(event);
@@ -83,7 +83,7 @@ export function logLimit(): LogLimit {
   };
 }
 
-function costOf(event: LogEntry['event']): number {
+function costOf(event: EventLogEntry['event']): number {
   if (event.type === 'acting-chunk') return JSON.stringify(event.chunk).length;
   if (event.type === 'pre-reasoning') return event.messages.length * messageCost;
   return event.delta?.length ?? 0;
@@ -94,8 +94,8 @@ function costOf(event: LogEntry['event']): number {
  * `step-reset` that contains the whole reply. Removes messages and tools from the model requests of
  * finished replies. Drops the older half of the progress of tools.
  */
-function shortened(log: RunLog): RunLog {
-  const kept: RunLog = [];
+function shortened(log: EventLog): EventLog {
+  const kept: EventLog = [];
   /** The event with each finished reply, by the run and the iteration. */
   const replies = new Map<string, ReplyEvent>();
   const progress = log.filter(({ event }) => event.type === 'acting-chunk');
@@ -115,11 +115,11 @@ function shortened(log: RunLog): RunLog {
 }
 
 /** Returns whether the finished reply repeats what the event says. */
-function isPiece({ type, delta }: LogEntry['event']): boolean {
+function isPiece({ type, delta }: EventLogEntry['event']): boolean {
   return delta !== undefined || type === 'hosted-tool-chunk';
 }
 
-function isResetTo({ message }: ReplyEvent, next: LogEntry | undefined): boolean {
+function isResetTo({ message }: ReplyEvent, next: EventLogEntry | undefined): boolean {
   return next?.event.type === 'step-reset' && next.event.replacement === message;
 }
 
