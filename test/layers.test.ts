@@ -67,9 +67,7 @@ test('a feature may not import another feature, except what the list names', () 
   expect(check(path, `import { b } from './b.ts';\nimport { c } from '../../event/c.ts';`)).toEqual(
     [],
   );
-  expect(check(path, `import { b } from '../recall/retrieval/b.ts';`)).toEqual([
-    `${path}:1: ${why}`,
-  ]);
+  expect(check(path, `import { b } from '../recall/b.ts';`)).toEqual([`${path}:1: ${why}`]);
   expect(check(path, `import type { B } from '../recall/b.ts';`)).toEqual([`${path}:1: ${why}`]);
   expect(
     check('packages/core/src/middleware/a.ts', `import { b } from './limits/b.ts';`),

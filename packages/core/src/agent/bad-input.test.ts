@@ -17,7 +17,7 @@ import { Toolkit } from '../tool/set/toolkit.ts';
 import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { summarize } from '../middleware/answer/last-answer.ts';
-import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
+import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { structured } from '../middleware/output/structured.ts';
 
 /** Passes a value of the wrong type, as JavaScript code or parsed JSON may do. */

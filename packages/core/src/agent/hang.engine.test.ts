@@ -8,7 +8,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { replyCache } from '../middleware/resilience/reply-cache.ts';
-import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
+import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';

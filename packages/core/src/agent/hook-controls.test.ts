@@ -7,7 +7,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../message/msg.ts';
 import { positionHooks } from '../preset/position-hooks.ts';
-import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
+import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { saveState } from '../middleware/state/agent-state.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';

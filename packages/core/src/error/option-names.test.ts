@@ -10,7 +10,7 @@ import { fromAiSdk } from '../model/ai-sdk/ai-sdk-model.ts';
 import { replace } from '../state/state-key.ts';
 import { stateKeys } from '../middleware/state/state-keys.ts';
 import { keywordMemory } from '../search/keyword-memory.ts';
-import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
+import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { multiAgent } from '../model/multi-agent/multi-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';

@@ -3,7 +3,7 @@ import { ReActAgent } from './react-agent.ts';
 import { textOf } from '../message/msg.ts';
 import { jsonMode } from '../middleware/output/json-mode.ts';
 import { openai } from '../openai.ts';
-import { retrieval } from '../middleware/recall/retrieval/retrieval.ts';
+import { retrieval } from '../middleware/recall/retrieval.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { arcReactor } from './arc-reactor.ts';
 

@@ -27,7 +27,7 @@ import { type Claim, claimed, instructions } from '../middleware/guard/claims.ts
 import { lastAnswer, lastAnswerFields } from '../middleware/answer/last-answer.ts';
 import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
-import { retrievalFields } from '../middleware/recall/retrieval/retrieval.ts';
+import { retrievalFields } from '../middleware/recall/retrieval.ts';
 import type { GivenTools } from '../tool/tool.ts';
 import { pauseNext, steering, steeringFields } from '../middleware/steering/steering.ts';
 

@@ -70,7 +70,7 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
     'store:object namespace:string|? maxRecords:natural|Infinity|? stopWords:iterator()|? onError,generateId,now:function|?';
   checkOptions('keywordMemory()', options, fields);
   const { store, namespace = 'default', maxRecords = 2_000, stopWords, onError } = options;
-  const { generateId = randomId, now = Date.now } = options;
+  const { generateId = () => crypto.randomUUID().slice(0, 8), now = Date.now } = options;
   checkFields('keywordMemory(): store', store, 'get,getMany,set,delete,keys:function');
   const search = termIndex(searchTerms({ stopWords }));
   const records = new StoredEntries<StoredRecord>({
@@ -96,7 +96,10 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
         const { parts: _parts, ...about } = record;
         return [{ ...about, id: key.slice(records.prefix.length), text, score }];
       });
-      return found.sort(byScore).slice(0, limit);
+      // The best records come first, and of equal ones the newest.
+      return found
+        .sort((a, b) => b.score! - a.score! || Date.parse(b.createdAt) - Date.parse(a.createdAt))
+        .slice(0, limit);
     },
     record: (messages, { sessionId, signal }) =>
       records.inTurn(async () => {
@@ -130,11 +133,6 @@ interface StoredRecord {
   readonly parts: readonly { readonly speaker: string; readonly text: string }[];
 }
 
-/** Sorts the best records first, and of equal ones the newest. */
-function byScore(a: LongTermRecord, b: LongTermRecord): number {
-  return b.score! - a.score! || Date.parse(b.createdAt) - Date.parse(a.createdAt);
-}
-
 function parseRecord({ sessionId, createdAt, parts }: StoredFields): StoredRecord | undefined {
   if (typeof sessionId !== 'string' || typeof createdAt !== 'string') return undefined;
   const isDamaged = Number.isNaN(Date.parse(createdAt)) || !Array.isArray(parts);
@@ -145,10 +143,6 @@ function isPart(value: unknown): boolean {
   return (
     isRecord(value) && typeof value['speaker'] === 'string' && typeof value['text'] === 'string'
   );
-}
-
-function randomId(): string {
-  return crypto.randomUUID().slice(0, 8);
 }
 
 /**

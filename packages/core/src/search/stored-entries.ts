@@ -128,7 +128,8 @@ export class StoredEntries<T extends object> {
     const values = splitValue(text, store.features.maxValueBytes);
     const before = this.#options.isUnique ? this.#held.get(group)?.place : undefined;
     // The new entry must sort after the one that it replaces, also if the clock was set back.
-    const time = Math.max(Math.trunc(at), before ? timeOf(before) + 1 : 0);
+    const timeBefore = before ? parseInt(before.revision.slice(0, timeLength), 36) : -1;
+    const time = Math.max(Math.trunc(at), timeBefore + 1);
     const revision = `${time.toString(36).padStart(timeLength, '0')}-${id}`;
     const size = values.length > 1 ? `~${values.length}` : '';
     const place = this.placeOf(`${this.groupPrefix(group)}${revision}${size}`);
@@ -140,9 +141,18 @@ export class StoredEntries<T extends object> {
     return before;
   }
 
-  /** Deletes entries from the store and the index. */
-  async delete(places: readonly Place[]): Promise<void> {
-    await this.#delete(places.flatMap(keysOf));
+  /** Deletes entries from the store and the index. `keys`: other keys to delete. */
+  async delete(places: readonly Place[], keys: readonly string[] = []): Promise<void> {
+    const deleted = new Set([...places.flatMap(keysOf), ...keys]);
+    if (!deleted.size) return;
+    // A running refresh must not add these entries again.
+    for (const key of deleted) this.#ignored.add(key);
+    try {
+      await this.#options.store.delete([...deleted]);
+    } catch (error) {
+      for (const key of deleted) this.#ignored.delete(key);
+      throw error;
+    }
     for (const place of places) this.#forget(place);
   }
 
@@ -150,8 +160,7 @@ export class StoredEntries<T extends object> {
   async deleteAll(prefix: string): Promise<void> {
     const places = [...this.#held.values()].map(({ place }) => place);
     const held = places.filter(({ key }) => key.startsWith(prefix));
-    await this.#delete([...held.flatMap(keysOf), ...(await this.#options.store.keys(prefix))]);
-    for (const place of held) this.#forget(place);
+    await this.delete(held, await this.#options.store.keys(prefix));
   }
 
   /**
@@ -185,7 +194,9 @@ export class StoredEntries<T extends object> {
     const listed = await this.list(this.prefix);
     const keys = new Set(listed.map(({ key }) => key));
     for (const key of this.#ignored) if (!keys.has(key)) this.#ignored.delete(key);
-    const newest = this.#newest(listed.filter(({ key }) => !this.#ignored.has(key)));
+    const sorted = listed.filter(({ key }) => !this.#ignored.has(key)).toSorted(byRevision);
+    /** The newest of the entries of each slot. */
+    const newest = new Map(sorted.map((place) => [this.#slotOf(place), place]));
     const kept = [...newest.values()].toSorted(byRevision);
     const old = kept.splice(0, Math.max(0, kept.length - limit));
     const added = kept.filter((place) => this.#isNew(place));
@@ -229,19 +240,6 @@ export class StoredEntries<T extends object> {
     }
   }
 
-  async #delete(keys: readonly string[]): Promise<void> {
-    const gone = new Set(keys);
-    if (!gone.size) return;
-    // A running refresh must not add these entries again.
-    for (const key of gone) this.#ignored.add(key);
-    try {
-      await this.#options.store.delete([...gone]);
-    } catch (error) {
-      for (const key of gone) this.#ignored.delete(key);
-      throw error;
-    }
-  }
-
   #hold(place: Place, entry: T): void {
     const slot = this.#slotOf(place);
     this.#held.set(slot, { place, entry });
@@ -256,11 +254,6 @@ export class StoredEntries<T extends object> {
     this.#options.remove(slot, held.entry);
   }
 
-  /** Returns the newest of the entries of each slot. */
-  #newest(places: readonly Place[]): ReadonlyMap<string, Place> {
-    return new Map(places.toSorted(byRevision).map((place) => [this.#slotOf(place), place]));
-  }
-
   #isNew(place: Place): boolean {
     const held = this.#held.get(this.#slotOf(place));
     return !held || held.place.revision < place.revision;
@@ -273,10 +266,6 @@ export class StoredEntries<T extends object> {
 
 function byRevision(a: Place, b: Place): number {
   return a.revision < b.revision ? -1 : 1;
-}
-
-function timeOf({ revision }: Place): number {
-  return parseInt(revision.slice(0, timeLength), 36);
 }
 
 function keysOf({ key, values }: Place): readonly string[] {

@@ -41,3 +41,15 @@ function matches(pattern: string, name: string): boolean {
   }
   return true;
 }
+
+/**
+ * Returns the name of a tool that calls an agent: the prefix and the agent's name, shortened to 64
+ * characters. Throws `CONFIGURATION` if the agent's name has no ASCII letters or digits. `option`:
+ * what then has to give the name.
+ */
+export function agentToolName(prefix: string, name: string, option: string): string {
+  const made = `${prefix}${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
+  if (/[a-z\d]/i.test(made.slice(prefix.length))) return made;
+  const message = `The agent "${name}" needs a \`${option}\` with ASCII letters or digits.`;
+  throw misconfigured(message);
+}

@@ -1,4 +1,4 @@
-import { messageOf, misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { messageOf, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { userMessage, textOf, toolUseIn, type Msg } from '../../message/msg.ts';
 import { isRecord } from '../../message/json.ts';
 import { metadataOf } from '../../message/metadata.ts';
@@ -6,6 +6,7 @@ import { resumptionOf } from '../../memory/log/resumption.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import { objectInput, type Validation } from '../../schema/schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../../tool/tool.ts';
+import { agentToolName } from '../../tool/name-pattern.ts';
 import type { AgentInput } from '../../event/call-input.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
@@ -89,11 +90,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
   checkOptions('agentTool()', options, toolFields);
   if (typeof agent !== 'function') checkFields('agentTool(): the agent', agent, childFields);
   const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
-  const toolName = `call_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
-  if (!/[a-z\d]/i.test(toolName.slice(5))) {
-    const message = `The name of an agent tool needs ASCII letters or digits; "${name}" has none.`;
-    throw misconfigured(message);
-  }
+  const toolName = agentToolName('call_', name, 'name');
   const children = new Map<string, Child>();
   if (typeof agent !== 'function') keepChild(children, agent.sessionId, agent);
   const declared = tool({

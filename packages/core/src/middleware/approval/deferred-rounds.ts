@@ -58,9 +58,10 @@ export function deferredRounds(
     try {
       const made = await next({ calls: first, parallelTools: Infinity });
       // The tools start in the next round, also if the run pauses after it.
-      const isPause = isEnding(made) && made.reason === 'suspended' && !hasPending(context);
-      const goesOn = isPause || !isEnding(made);
-      return goesOn && context.openCalls.length ? { to: 'tools' } : made;
+      const { openCalls } = context;
+      const hasPending = openCalls.some(({ state }) => state.pending);
+      const isPause = isEnding(made) && made.reason === 'suspended' && !hasPending;
+      return openCalls.length && (isPause || !isEnding(made)) ? { to: 'tools' } : made;
     } finally {
       deferral.mayStart = true;
     }
@@ -76,10 +77,6 @@ export function deferredRounds(
     wrapTool: (next) => async (call, context) =>
       deferralOf(context).mayStart ? next(call) : notStarted,
   };
-}
-
-function hasPending({ openCalls }: RunContext): boolean {
-  return openCalls.some(({ state }) => state.pending);
 }
 
 /** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */

@@ -3,6 +3,7 @@ import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import { metadataOf } from '../../message/metadata.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
 import { ToolList, type ForkOptions, type ToolSet } from '../../tool/set/tool-set.ts';
+import { agentToolName } from '../../tool/name-pattern.ts';
 import type { HandOffOptions } from './hand-off.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import type { SchemaLike } from '../../schema/schema.ts';
@@ -90,7 +91,7 @@ function memberOf(given: Given, fork?: ForkOptions): Member {
   const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
   return {
     ...given,
-    toolName: toolNameOf(name, given.toolName),
+    toolName: given.toolName ?? agentToolName('transfer_to_', name, 'toolName'),
     ...(model && { model: boundedModel(model) }),
     tools: fork && set.fork(fork),
   };
@@ -159,12 +160,4 @@ export function checkAgents(agents: readonly HandOffAgent[], own: object): void 
     checkOptions(`handOff(): to[${index}]`, agent, agentFields);
   const optional = targetFields.replace('description:string', 'description:string|?');
   checkOptions('handOff(): own', own, optional);
-}
-
-/** Returns the name of the tool that passes the conversation to an agent. */
-function toolNameOf(name: string, given?: string): string {
-  const made = given ?? `transfer_to_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
-  if (given !== undefined || /[a-z\d]/i.test(made.slice('transfer_to_'.length))) return made;
-  const message = `The agent "${name}" needs a \`toolName\`, because its name has no ASCII letters or digits.`;
-  throw misconfigured(message);
 }

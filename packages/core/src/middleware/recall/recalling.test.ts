@@ -8,7 +8,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { contextToken, provide } from '../../tool/context-token.ts';
 import { tool } from '../../tool/tool.ts';
 import { recalling, type Recall } from './recalling.ts';
-import { retrieval } from './retrieval/retrieval.ts';
+import { retrieval } from './retrieval.ts';
 
 const ask = tool({ name: 'ask', description: '', input: {} });
 

@@ -99,8 +99,6 @@ export function stateKeys<const K extends StateKeys>(
   /** The states of the running agent calls, by run. */
   const running = new Map<string, SessionState<K>>();
   const of = (source: StateSource): SessionState<K> => stateOf(keys, running, source);
-  const put = (source: StateSource, name: string, value: unknown): void =>
-    of(source).write({ [name]: value } as never);
   return {
     of,
     // Two lists of keys in one agent must have different names.
@@ -117,21 +115,19 @@ export function stateKeys<const K extends StateKeys>(
         priority: Number.MAX_SAFE_INTEGER,
         handle(event) {
           if (inputKey !== undefined && event.input.some(({ role }) => role === 'user'))
-            put(event, inputKey, userText(event.input));
+            of(event).write({ [inputKey]: userText(event.input) } as never);
         },
       },
     },
     wrapRun: (next) => async (input, context) => {
       await load(context);
       checkSaved(keys, context.state);
-      running.set(
-        context.runId,
-        sessionState(keys, () => context.state),
-      );
+      const state = sessionState(keys, () => context.state);
+      running.set(context.runId, state);
       try {
         const result = await next(input);
         if (outputKey !== undefined && isAnswer(result.reason)) {
-          put(context, outputKey, result.output ?? result.text);
+          state.write({ [outputKey]: result.output ?? result.text } as never);
           // The answer is valid even if this write fails. The next write reports the failure.
           await context.storeState().catch(() => {});
         }
@@ -200,12 +196,14 @@ function sessionState<K extends StateKeys>(keys: K, values: () => Values): Sessi
     all: () => Object.fromEntries(Object.keys(keys).map((name) => [name, read(name)])) as never,
     write(updates) {
       checkFields('The updates', updates, '', 'INVALID_INPUT');
-      const changes = Object.entries(updates).map(([name, update]) =>
-        changeOf(keyOf(keys, name), name, toJson(name, update)),
-      );
+      const changes = Object.entries(updates).map(([name, update]) => ({
+        name,
+        key: keyOf(keys, name),
+        update: toJson(name, update),
+      }));
       const apply = (own: Values): void => {
-        const next = changes.map((change) => change(own));
-        Object.assign(own, ...next);
+        const next = changes.map((change) => [change.name, updated(change, own)]);
+        Object.assign(own, Object.fromEntries(next));
       };
       updateValues(values(), apply, Object.keys(updates));
     },
@@ -232,21 +230,26 @@ function valueOf({ initial }: AnyKey, values: Values, name: string): unknown {
   return Object.hasOwn(values, name) ? values[name] : initial;
 }
 
+/** An update of one key. */
+interface KeyUpdate {
+  readonly name: string;
+  readonly key: AnyKey;
+  readonly update: JsonValue;
+}
+
 /**
- * Returns a function that returns the key's new value after an update. The function throws
- * `INVALID_STATE` if the key's strategy cannot apply the update to the current value.
+ * Returns the key's value after an update. Throws `INVALID_STATE` if the key's strategy cannot
+ * apply the update to the current value.
  */
-function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values) => Values {
-  return (values) => {
+function updated({ name, key, update }: KeyUpdate, values: Values): JsonValue {
+  try {
+    if (!fits(key, values, name)) throw new Error('the saved value does not fit the key');
     const value = freeze(valueOf(key, values, name)) as never;
-    try {
-      if (!fits(key, values, name)) throw new Error('the saved value does not fit the key');
-      return { [name]: toJson(name, key.reduce(value, freeze(update) as never)) };
-    } catch (cause) {
-      const message = `The state key "${name}" cannot take an update: ${messageOf(cause)}`;
-      throw new AgentError(AgentError.from(cause, 'INVALID_STATE').code, message, { cause });
-    }
-  };
+    return toJson(name, key.reduce(value, freeze(update) as never));
+  } catch (cause) {
+    const message = `The state key "${name}" cannot take an update: ${messageOf(cause)}`;
+    throw new AgentError(AgentError.from(cause, 'INVALID_STATE').code, message, { cause });
+  }
 }
 
 function keyOf(keys: StateKeys, name: PropertyKey): AnyKey {

@@ -4,7 +4,7 @@ import { agentTool } from '../agent-tool/agent-tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { recentQuestions, retrieval } from '../recall/retrieval/retrieval.ts';
+import { recentQuestions, retrieval } from '../recall/retrieval.ts';
 import { structured } from '../output/structured.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { summarizeHistory } from '../context/summarize-history.ts';

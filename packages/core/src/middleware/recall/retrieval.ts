@@ -1,13 +1,13 @@
-import { checkFields, AgentError } from '../../../error/agent-error.ts';
-import { reportFailure } from '../../../error/report-failure.ts';
-import { textOf } from '../../../message/msg.ts';
-import { isOwn } from '../../../message/metadata.ts';
-import { longestTimeout } from '../../../wait/wait.ts';
-import { objectInput, textIn } from '../../../schema/schema.ts';
-import { valueFor } from '../../../tool/context-token.ts';
-import { tool, type Tool } from '../../../tool/tool.ts';
-import type { Middleware } from '../../../agent/middleware.ts';
-import { lastQuestion, recalling, type Report } from '../recalling.ts';
+import { checkFields, AgentError } from '../../error/agent-error.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+import { textOf } from '../../message/msg.ts';
+import { isOwn } from '../../message/metadata.ts';
+import { longestTimeout } from '../../wait/wait.ts';
+import { objectInput, textIn } from '../../schema/schema.ts';
+import { valueFor } from '../../tool/context-token.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { lastQuestion, recalling, type Report } from './recalling.ts';
 import {
   type RetrievalCall,
   type RetrievalOptions,
@@ -18,7 +18,7 @@ import {
 /** The option of an agent that every `retrieval()` reads. */
 export const retrievalFields = 'retrievalRole:user|system|?';
 
-declare module '../../../agent/kernel-options.ts' {
+declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
     /**
      * Place of the documents of a `retrieval()` without its own `role`. `system`: in the system

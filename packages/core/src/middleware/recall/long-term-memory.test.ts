@@ -1,18 +1,18 @@
 import { expect, test, vi } from 'vitest';
-import { AgentError } from '../../../error/agent-error.ts';
-import { keywordMemory } from '../../../search/keyword-memory.ts';
-import type { LongTermMemory, LongTermRecordOptions } from '../../../search/long-term-memory.ts';
-import { MemoryStore } from '../../../memory/store/memory-store.ts';
-import { assistantMessage, userMessage, textOf, type Msg } from '../../../message/msg.ts';
-import type { JsonValue } from '../../../message/json.ts';
-import type { ModelRequest } from '../../../model/chat-model.ts';
-import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
-import { tool } from '../../../tool/tool.ts';
-import type { AgentOptions } from '../../../preset/react-agent.ts';
-import type { AgentHook } from '../../../agent/middleware.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { keywordMemory } from '../../search/keyword-memory.ts';
+import type { LongTermMemory, LongTermRecordOptions } from '../../search/long-term-memory.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { assistantMessage, userMessage, textOf, type Msg } from '../../message/msg.ts';
+import type { JsonValue } from '../../message/json.ts';
+import type { ModelRequest } from '../../model/chat-model.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import type { AgentHook } from '../../agent/middleware.ts';
 import { longTermMemory, type LongTermMemoryMiddleware } from './long-term-memory.ts';
 import type { LongTermMemoryOptions, LongTermTurn } from './record-search.ts';
-import { ReActAgent } from '../../../preset/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 
 interface Made {
   readonly agent: ReActAgent;

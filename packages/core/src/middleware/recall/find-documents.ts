@@ -1,26 +1,26 @@
-import { setFields, isObject, isRecord, type JsonObject } from '../../../message/json.ts';
+import { setFields, isObject, isRecord, type JsonObject } from '../../message/json.ts';
 import {
   AgentError,
   messageOf,
   misconfigured,
   checkFields,
   checkOptions,
-} from '../../../error/agent-error.ts';
-import { shortenText } from '../../../message/text.ts';
+} from '../../error/agent-error.ts';
+import { shortenText } from '../../message/text.ts';
 import {
   type RetrievedDocument,
   contextSection,
   documentsText,
-} from '../../../message/retrieved-document.ts';
-import { Deadline } from '../../../wait/deadline.ts';
-import type { Retriever } from '../../../search/retriever.ts';
-import { shortQuery } from '../../../search/search-terms.ts';
-import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
-import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import type { Awaitable } from '../../../event/hook.ts';
-import type { MessageContext, Msg } from '../../../message/msg.ts';
+} from '../../message/retrieved-document.ts';
+import { Deadline } from '../../wait/deadline.ts';
+import type { Retriever } from '../../search/retriever.ts';
+import { shortQuery } from '../../search/search-terms.ts';
+import { estimateTokens } from '../../tokens/estimate-tokens.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+import type { Awaitable } from '../../event/hook.ts';
+import type { MessageContext, Msg } from '../../message/msg.ts';
 import type { Rerank } from './rerank.ts';
-import type { ContextToken } from '../../../tool/context-token.ts';
+import type { ContextToken } from '../../tool/context-token.ts';
 
 /** Maximum number of items to read from one result. Later items are ignored and reported. */
 const maxItems = 10_000;

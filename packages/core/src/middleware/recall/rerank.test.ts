@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keywordRerank, mmrRerank, type Rerank } from './rerank.ts';
-import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
+import type { RetrievedDocument } from '../../message/retrieved-document.ts';
 
 const signal = new AbortController().signal;
 const order = async (

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { documentsText } from '../../../message/retrieved-document.ts';
-import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
+import { documentsText } from '../../message/retrieved-document.ts';
+import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import { fittingDocuments } from './find-documents.ts';
 
 test('fittingDocuments() keeps the documents that fit, in order, and cuts the first document if it is too long', () => {

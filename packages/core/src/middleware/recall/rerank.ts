@@ -1,6 +1,6 @@
-import { checkOptions } from '../../../error/agent-error.ts';
-import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
-import { searchTerms } from '../../../search/search-terms.ts';
+import { checkOptions } from '../../error/agent-error.ts';
+import type { RetrievedDocument } from '../../message/retrieved-document.ts';
+import { searchTerms } from '../../search/search-terms.ts';
 
 /** Function that sorts documents into a better order and may leave out some. */
 export type Rerank = (

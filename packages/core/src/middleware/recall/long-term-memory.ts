@@ -1,17 +1,17 @@
-import type { Middleware } from '../../../agent/middleware.ts';
-import { perRun } from '../../../agent/per-run.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { perRun } from '../../agent/per-run.ts';
 import {
   AgentError,
   invalidInput,
   messageOf,
   checkFields,
   checkOptions,
-} from '../../../error/agent-error.ts';
-import { reportFailure } from '../../../error/report-failure.ts';
-import { isAnswer, type AgentResult } from '../../../event/agent-result.ts';
-import { toolUsesOf, assistantMessage, type Msg } from '../../../message/msg.ts';
-import { isOwn } from '../../../message/metadata.ts';
-import { recalling } from '../recalling.ts';
+} from '../../error/agent-error.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
+import { toolUsesOf, assistantMessage, type Msg } from '../../message/msg.ts';
+import { isOwn } from '../../message/metadata.ts';
+import { recalling } from './recalling.ts';
 import {
   type LongTermMemoryOptions,
   type LongTermPhase,
@@ -21,9 +21,9 @@ import {
   recalledText,
   recallRecords,
 } from './record-search.ts';
-import { isRecord, type JsonObject } from '../../../message/json.ts';
-import { objectInput } from '../../../schema/schema.ts';
-import { tool, type Tool, type ToolContext } from '../../../tool/tool.ts';
+import { isRecord, type JsonObject } from '../../message/json.ts';
+import { objectInput } from '../../schema/schema.ts';
+import { tool, type Tool, type ToolContext } from '../../tool/tool.ts';
 
 /** What `longTermMemory()` returns: middleware that tells when all recordings have ended. */
 export interface LongTermMemoryMiddleware extends Middleware {
@@ -107,7 +107,7 @@ const fields =
 /** Records a turn in a long-term memory. A failure is reported. */
 async function record(
   turn: LongTermTurn,
-  { memory, select = wholeTurn, report }: LongTermSettings,
+  { memory, select = ({ input, answer }) => [...input, answer], report }: LongTermSettings,
 ): Promise<void> {
   try {
     const messages = select(turn);
@@ -134,10 +134,6 @@ function wholeInput(input: readonly Msg[], conversation: readonly Msg[]): readon
     .slice(start)
     .filter((message) => message.role === 'user' && !isOwn(message) && !ids.has(message.id));
   return [...input, ...added];
-}
-
-function wholeTurn({ input, answer }: LongTermTurn): readonly Msg[] {
-  return [...input, answer];
 }
 
 /**

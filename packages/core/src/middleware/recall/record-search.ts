@@ -1,13 +1,13 @@
-import type { RunContext } from '../../../agent/run-context.ts';
-import { AgentError } from '../../../error/agent-error.ts';
-import type { MessageContext, Msg } from '../../../message/msg.ts';
-import { shortenText } from '../../../message/text.ts';
-import { cleanText, fence } from '../../../message/fence.ts';
-import { isRecord } from '../../../message/json.ts';
-import { Deadline } from '../../../wait/deadline.ts';
-import type { LongTermMemory, LongTermRecord } from '../../../search/long-term-memory.ts';
-import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
-import { lastQuestion } from '../recalling.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { MessageContext, Msg } from '../../message/msg.ts';
+import { shortenText } from '../../message/text.ts';
+import { cleanText, fence } from '../../message/fence.ts';
+import { isRecord } from '../../message/json.ts';
+import { Deadline } from '../../wait/deadline.ts';
+import type { LongTermMemory, LongTermRecord } from '../../search/long-term-memory.ts';
+import { estimateTokens } from '../../tokens/estimate-tokens.ts';
+import { lastQuestion } from './recalling.ts';
 
 /** What a long-term memory did when it failed: it searched, or it stored. */
 export type LongTermPhase = 'recall' | 'record';
