@@ -1,16 +1,11 @@
-import type {
-  JSONRPCMessage,
-  JSONRPCRequest,
-  OAuthClientProvider,
-  StreamableHTTPClientTransport,
-} from '@modelcontextprotocol/client';
+import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
 import { lostAnswer } from './mcp-error.ts';
 import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
 
 type RequestId = string | number;
-type Send = StreamableHTTPClientTransport['send'];
+type Send = sdk.StreamableHTTPClientTransport['send'];
 
 /**
  * The connection of one session: the SDK's transport, which this class makes sure to end requests.
@@ -19,11 +14,11 @@ type Send = StreamableHTTPClientTransport['send'];
  * - The stream of a canceled request is closed, because a browser has only six per server.
  */
 export class McpConnection {
-  readonly transport: StreamableHTTPClientTransport;
+  readonly transport: sdk.StreamableHTTPClientTransport;
   /** Requests without an answer. */
   readonly #open = new Map<RequestId, AbortController>();
 
-  constructor(Transport: typeof StreamableHTTPClientTransport, options: McpToolsOptions) {
+  constructor(Transport: typeof sdk.StreamableHTTPClientTransport, options: McpToolsOptions) {
     const { url, auth, reconnect = {} } = options;
     const address = new URL(url);
     this.transport = new Transport(address, {
@@ -43,7 +38,7 @@ export class McpConnection {
   }
 
   /** Passes each message of the server through `read`. Call it after the client has connected. */
-  readWith(read: (message: JSONRPCMessage) => JSONRPCMessage): void {
+  readWith(read: (message: sdk.JSONRPCMessage) => sdk.JSONRPCMessage): void {
     const { transport } = this;
     const { onmessage } = transport;
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- no event target
@@ -77,7 +72,7 @@ export class McpConnection {
  * Returns the first message to a server of an older revision. Such a server would wait for the
  * answers of its forms, and the wait would end with this process. So it may only name pages to visit.
  */
-function withoutForms(message: JSONRPCRequest): JSONRPCRequest {
+function withoutForms(message: sdk.JSONRPCRequest): sdk.JSONRPCRequest {
   const { capabilities = {} } = message.params as { readonly capabilities?: JsonObject };
   if (!capabilities['elicitation']) return message;
   const elicitation = { url: {} };
@@ -114,7 +109,7 @@ async function ask(
 }
 
 /** Returns the provider with errors that say that they come from the authorization. */
-function guardedAuth(provider: OAuthClientProvider): OAuthClientProvider {
+function guardedAuth(provider: sdk.OAuthClientProvider): sdk.OAuthClientProvider {
   return new Proxy(provider, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);

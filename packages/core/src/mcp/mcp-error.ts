@@ -1,4 +1,5 @@
 import { AgentError, messageOf, type AgentErrorCode } from '../error/agent-error.ts';
+import { setFields } from '../message/json.ts';
 
 /** The fields of the SDK's errors that are used. */
 interface SdkErrorFields {
@@ -21,24 +22,26 @@ interface SdkErrorFields {
  */
 export function toMcpError(error: unknown, where: string): AgentError {
   if (AgentError.is(error)) return error;
-  const { code, cause } = fieldsOf(error);
+  const { name, code, cause } = fieldsOf(error);
   if (code === 'ERA_NEGOTIATION_FAILED' && cause) return toMcpError(cause, where);
   const status = statusOf(error);
   const said = messageOf(error)
     .replace(/^(?:MCP error -?\d+: |Error POSTing to endpoint: )+/, '')
     .slice(0, 300);
-  const failed = (of: AgentErrorCode, message: string, retryable = false): AgentError =>
-    new AgentError(of, message, {
-      retryable,
-      cause: error,
-      details: { server: where, ...(status !== undefined && { status }) },
-    });
+  const failed = (of: AgentErrorCode, message: string, retryable = false): AgentError => {
+    const details = setFields({ server: where, status });
+    return new AgentError(of, message, { retryable, cause: error, details });
+  };
   const server = `The MCP server "${where}"`;
   if (isSaid(error) && messageOf(error) !== lostAnswer.message)
     return failed('MCP_BAD_RESPONSE', `${server} says: ${said}`);
-  const refusal = refusalBy(error, where, said);
-  if (refusal) return failed('MCP_AUTH', refusal);
-  if (status === 408 || status === 429 || (status !== undefined && status >= 500))
+  if (/^40[13]$/.test(`${status}`))
+    return failed('MCP_AUTH', `${server} refused the credentials (${status}).`);
+  if (name === 'UnauthorizedError')
+    return failed('MCP_AUTH', `A person has to allow the access to the MCP server "${where}".`);
+  if (authErrors.test(String(name)))
+    return failed('MCP_AUTH', `The authorization for the MCP server "${where}" failed: ${said}`);
+  if (/^(408|429|5..)$/.test(`${status}`))
     return failed('MCP_UNREACHABLE', `${server} failed (${status}).`, true);
   if (code === 'REQUEST_TIMEOUT')
     return failed('MCP_TIMEOUT', `${server} did not answer in time.`, true);
@@ -50,24 +53,13 @@ export function toMcpError(error: unknown, where: string): AgentError {
   return failed('MCP_BAD_RESPONSE', message);
 }
 
-/** Returns what is wrong with the authorization. Returns `undefined` if nothing is. */
-function refusalBy(error: unknown, where: string, said: string): string | undefined {
-  const { name } = fieldsOf(error);
-  const status = statusOf(error);
-  if (status === 401 || status === 403)
-    return `The MCP server "${where}" refused the credentials (${status}).`;
-  if (name === 'UnauthorizedError')
-    return `A person has to allow the access to the MCP server "${where}".`;
-  if (name === 'OAuthError' || (typeof name === 'string' && authErrors.test(name)))
-    return `The authorization for the MCP server "${where}" failed: ${said}`;
-  return undefined;
-}
-
+/** Returns whether the connection ended before the answer. */
 function isBroken(error: unknown): boolean {
   const { name, code } = fieldsOf(error);
-  if (isSaid(error) || (typeof code === 'string' && brokenCodes.test(code))) return true;
+  if (isSaid(error) || /^(NOT_CONNECTED|CONNECTION_CLOSED|SEND_FAILED)$/.test(String(code)))
+    return true;
   // An error without a code of the SDK came from `fetch`.
-  return !name?.toString().startsWith('Sdk') && !isMisread(error);
+  return !String(name).startsWith('Sdk') && !isMisread(error);
 }
 
 /** JSON-RPC error of an answer that was lost. The code is the usual one for a closed connection. */
@@ -78,10 +70,7 @@ export const lostAnswer = {
 
 /** Errors of the SDK's authorization flow. */
 const authErrors =
-  /^(?:IssuerMismatch|RegistrationRejected|InsecureTokenEndpoint|AuthorizationServerMismatch|InsufficientScope)Error$/;
-
-/** Codes of the SDK for a connection that ended. */
-const brokenCodes = /^(?:NOT_CONNECTED|CONNECTION_CLOSED|SEND_FAILED)$/;
+  /^(OAuth|IssuerMismatch|RegistrationRejected|InsecureTokenEndpoint|AuthorizationServerMismatch|InsufficientScope)Error$/;
 
 /**
  * Returns whether the server reports an unknown session. In that case, the request did not run.

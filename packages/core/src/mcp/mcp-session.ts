@@ -1,22 +1,15 @@
-import type {
-  CallToolResult,
-  Client,
-  ClientOptions,
-  Progress,
-  Transport,
-} from '@modelcontextprotocol/client';
-import type * as sdkModule from '@modelcontextprotocol/client';
+import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, misconfigured } from '../error/agent-error.ts';
 import { abortable, longestTimeout, wait } from '../wait/wait.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { isRecord, type JsonObject } from '../message/json.ts';
-import { toQuestions, type McpAnswers, type McpReply } from './call/mcp-question.ts';
+import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
 import { McpConnection } from './mcp-connection.ts';
 import { toMcpError } from './mcp-error.ts';
-import { ToolLister, type McpToolList } from './mcp-list.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
+import { ToolLister, type McpToolList } from './mcp-tool.ts';
 
-type Sdk = Pick<typeof sdkModule, 'Client' | 'StreamableHTTPClientTransport' | 'specTypeSchemas'>;
+type Sdk = Pick<typeof sdk, 'Client' | 'StreamableHTTPClientTransport' | 'specTypeSchemas'>;
 
 export interface McpCall {
   readonly name: string;
@@ -29,7 +22,7 @@ export interface McpCall {
 
 export interface McpCallOptions {
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: Progress) => void;
+  readonly onProgress: (progress: sdk.Progress) => void;
 }
 
 export interface McpSessionListener {
@@ -38,31 +31,15 @@ export interface McpSessionListener {
   onListChanged(): void;
 }
 
-/**
- * Connects and lists the tools. On a failure, closes all connections and rejects with an
- * `AgentError`.
- */
-export async function openMcpSession(
-  options: McpToolsOptions,
-  signal: AbortSignal,
-  listener: McpSessionListener,
-): Promise<McpSession> {
-  const session = new McpSession(await loadSdk(), options, signal, listener);
-  await session.open();
-  return session;
-}
-
 /** One session with an MCP server, from the handshake to its end. */
 export class McpSession {
-  /** Tools that the server listed after the handshake. */
-  listed: McpToolList = { tools: [], refused: [] };
   readonly #sdk: Sdk;
   readonly #options: McpToolsOptions;
   readonly #timeout: number;
   readonly #signal: AbortSignal;
   readonly #listener: McpSessionListener;
   readonly #lister: ToolLister;
-  readonly #client: Client;
+  readonly #client: sdk.Client;
   /** Connection of the last attempt. */
   #connection: McpConnection;
   /** Requests that have no answer yet. */
@@ -88,10 +65,14 @@ export class McpSession {
     return this.#client.getInstructions();
   }
 
-  async open(): Promise<void> {
+  /**
+   * Connects and lists the tools. On a failure, closes all connections and rejects with an
+   * `AgentError`.
+   */
+  async open(): Promise<McpToolList> {
     const deadline = new Deadline(this.#signal, this.#timeout, this.#timedOut);
     try {
-      this.listed = await deadline.wait(async () => {
+      return await deadline.wait(async () => {
         await this.#connect();
         await this.#subscribe();
         return this.#lister.list(this.#client, this.#timeout);
@@ -145,7 +126,7 @@ export class McpSession {
     return new McpConnection(this.#sdk.StreamableHTTPClientTransport, this.#options);
   }
 
-  #newClient(): Client {
+  #newClient(): sdk.Client {
     const { elicitation = true } = this.#options;
     const client = new this.#sdk.Client(clientInfo, {
       jsonSchemaValidator: unchecked,
@@ -175,10 +156,10 @@ export class McpSession {
     }
   }
 
-  async #connectOnce(more: Parameters<Client['connect']>[1] = {}): Promise<void> {
+  async #connectOnce(more: Parameters<sdk.Client['connect']>[1] = {}): Promise<void> {
     const { transport } = this.#connection;
     // The SDK's types do not compile under `exactOptionalPropertyTypes`.
-    await this.#client.connect(transport as Transport, { timeout: longestTimeout, ...more });
+    await this.#client.connect(transport as sdk.Transport, { timeout: longestTimeout, ...more });
     this.#connection.readWith((message) => this.#lister.tidy(message));
   }
 
@@ -216,7 +197,7 @@ const mostRounds = 10;
  * sends it again with the answers.
  */
 async function callTool(
-  client: Client,
+  client: sdk.Client,
   call: McpCall,
   { signal, onProgress }: McpCallOptions,
 ): Promise<McpReply> {
@@ -224,10 +205,10 @@ async function callTool(
   let params = call;
   for (let round = 1; round <= mostRounds; round += 1) {
     // The SDK's type does not have the answers and the state.
-    const sent = params as unknown as Parameters<Client['callTool']>[0];
+    const sent = params as unknown as Parameters<sdk.Client['callTool']>[0];
     const result: unknown = await client.callTool(sent, { ...options, allowInputRequired: true });
     const { resultType, inputRequests, requestState } = Object(result) as JsonObject;
-    if (resultType !== 'input_required') return { result: result as CallToolResult };
+    if (resultType !== 'input_required') return { result: result as sdk.CallToolResult };
     const state = typeof requestState === 'string' && { requestState };
     if (isRecord(inputRequests) && Object.keys(inputRequests).length > 0)
       return { questions: toQuestions(inputRequests), next: 'retry', ...state };
@@ -238,7 +219,7 @@ async function callTool(
 }
 
 /** Loads the parts of the MCP SDK that a client needs. Throws `CONFIGURATION` without the SDK. */
-async function loadSdk(): Promise<Sdk> {
+export async function loadSdk(): Promise<Sdk> {
   try {
     const { Client, StreamableHTTPClientTransport, specTypeSchemas } =
       await import('@modelcontextprotocol/client');
@@ -260,7 +241,7 @@ const mostPages = 1_000;
  * Accepts any result of a tool. The SDK's default validator compiles schemas with `eval`, which
  * some platforms forbid.
  */
-const unchecked: NonNullable<ClientOptions['jsonSchemaValidator']> = {
+const unchecked: NonNullable<sdk.ClientOptions['jsonSchemaValidator']> = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
 };
 

@@ -1,9 +1,68 @@
-import type { Tool as ServerTool } from '@modelcontextprotocol/client';
+import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, checkFields } from '../error/agent-error.ts';
-import { isObject, type JsonObject } from '../message/json.ts';
+import { isObject, isRecord, setFields, type JsonObject } from '../message/json.ts';
 import type { StandardSchema } from '../schema/schema.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
 import { tool, type Tool } from '../tool/tool.ts';
+
+type ServerTool = sdk.Tool;
+
+export interface McpToolList {
+  readonly tools: readonly ServerTool[];
+  /** Listed items that are not valid tools, as JSON text. */
+  readonly refused: readonly string[];
+}
+
+/** Lists the tools of a server, without listed items that are not valid tools. */
+export class ToolLister {
+  readonly #schemas: typeof sdk.specTypeSchemas;
+  readonly #refused = new Set<string>();
+
+  constructor(schemas: typeof sdk.specTypeSchemas) {
+    this.#schemas = schemas;
+  }
+
+  /** Reads all pages of the tool list. Returns an empty list if the server has no tools. */
+  async list(client: sdk.Client, timeout: number): Promise<McpToolList> {
+    this.#refused.clear();
+    if (!client.getServerCapabilities()?.tools) return { tools: [], refused: [] };
+    const { tools } = await client.listTools(undefined, { timeout, cacheMode: 'refresh' });
+    return { tools, refused: [...this.#refused] };
+  }
+
+  /**
+   * Returns the message without listed items that are not valid tools. The SDK would reject the
+   * whole list because of one of them.
+   */
+  tidy<T extends sdk.JSONRPCMessage>(message: T): T {
+    const result: unknown = 'result' in message ? message.result : undefined;
+    if (!isRecord(result) || !Array.isArray(result['tools'])) return message;
+    const { nextCursor, ...rest } = result;
+    const tools = result['tools'].flatMap((item) => this.#read(item) ?? []);
+    const cursor = typeof nextCursor === 'string' && { nextCursor };
+    return { ...message, result: { ...rest, ...cursor, tools } };
+  }
+
+  #read(item: unknown): ServerTool | undefined {
+    const read = partsOf(item) as ServerTool;
+    const checked = this.#schemas.Tool['~standard'].validate(read);
+    if (!('issues' in checked && checked.issues) && read.name !== '') return read;
+    this.#refused.add(String(JSON.stringify(item)).slice(0, 200));
+    return undefined;
+  }
+}
+
+/** Returns the fields of a tool that are used. Some servers send `null` for a missing field. */
+function partsOf(item: unknown): Readonly<Record<string, unknown>> {
+  const given = Object(item) as Readonly<Record<string, unknown>>;
+  const { name, title, description, inputSchema, annotations } = given;
+  return {
+    name,
+    title: title ?? Object(annotations).title ?? undefined,
+    description: description ?? undefined,
+    inputSchema: isObject(inputSchema) ? { type: 'object', ...inputSchema } : inputSchema,
+  };
+}
 
 export interface McpToolOptions extends McpToolsOptions {
   readonly server: string;
@@ -40,11 +99,8 @@ export function toTool(name: string, serverTool: ServerTool, options: McpToolOpt
     description: serverTool.description ?? serverTool.title ?? '',
     input: inputOf(serverTool, options),
     server,
-    execute: (input, context) => execute(input, context),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(group !== undefined && { group }),
-    ...(needsApproval !== undefined && { needsApproval }),
-    ...(replay !== undefined && { replay }),
+    execute,
+    ...setFields({ timeoutMs, group, needsApproval, replay }),
   });
   // The answers to the server's questions go to the server.
   return { ...declared, takesDecisions: true };
@@ -62,9 +118,8 @@ function inputOf(
   try {
     if (schema) {
       const own = schema(given);
-      const where = 'mcpTools(): the result of schema()';
       const fields = 'validate:function jsonSchema:object';
-      checkFields(where, own['~standard'], fields);
+      checkFields('mcpTools(): the result of schema()', own['~standard'], fields);
       return own;
     }
   } catch (error) {

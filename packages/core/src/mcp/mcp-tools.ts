@@ -4,10 +4,9 @@ import { abortable, wait } from '../wait/wait.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
 import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';
-import { callServerTool, type McpServer } from './call/mcp-call.ts';
-import type { McpToolList } from './mcp-list.ts';
-import { openMcpSession, type McpSession } from './mcp-session.ts';
-import { nameTools, toTool } from './mcp-tool.ts';
+import { callServerTool, type McpServer } from './mcp-call.ts';
+import { loadSdk, McpSession } from './mcp-session.ts';
+import { nameTools, toTool, type McpToolList } from './mcp-tool.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { Tool, ToolContext } from '../tool/tool.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
@@ -167,36 +166,37 @@ export class McpTools implements ToolSet {
   async #openSession(): Promise<McpSession> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
-    const own: { session?: McpSession; isGone?: boolean; isStale?: boolean } = {};
-    const session = await openMcpSession(this.#options, signal, {
+    let isGone = false;
+    let isStale = false;
+    const session = new McpSession(await loadSdk(), this.#options, signal, {
       onGone: () => {
-        own.isGone = true;
-        // A session that was already replaced may also call `onGone`.
-        if (own.session) this.#lose(own.session);
+        isGone = true;
+        this.#lose(session);
       },
       onListChanged: () => {
-        own.isStale = true;
-        if (own.session) void this.#listTools();
+        isStale = true;
+        void this.#listTools();
       },
     });
-    if (signal.aborted || own.isGone) {
+    const listed = await session.open();
+    if (signal.aborted || isGone) {
       await session.close();
       signal.throwIfAborted();
       const message = `The MCP server "${this.name}" closed the session before it was ready.`;
       throw new AgentError('MCP_UNREACHABLE', message, { retryable: true });
     }
-    own.session = session;
     this.#session = session;
     this.#instructions = session.instructions;
     this.#retrying?.abort();
     this.#retrying = undefined;
-    this.#take(session.listed);
+    this.#take(listed);
     // The server's list changed while it was read.
-    if (own.isStale) void this.#listTools();
+    if (isStale) void this.#listTools();
     return session;
   }
 
   #lose(session: McpSession): void {
+    // A session that was already replaced may also be lost.
     if (this.#session !== session) return;
     this.#session = undefined;
     void session.drop();

@@ -1,8 +1,8 @@
 import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client';
-import { AgentError } from '../../error/agent-error.ts';
-import type { Decision, PendingCall } from '../../event/pending-call.ts';
-import { isRecord, parseJson, type JsonObject } from '../../message/json.ts';
-import { outputText } from '../../message/msg.ts';
+import { AgentError } from '../error/agent-error.ts';
+import type { Decision, PendingCall } from '../event/pending-call.ts';
+import { isRecord, parseJson, setFields, type JsonObject } from '../message/json.ts';
+import { outputText } from '../message/msg.ts';
 
 /** Questions of an MCP server by their keys. Each is a form to fill in or a page to visit. */
 export type McpQuestions = Readonly<Record<string, McpQuestion>>;
@@ -85,7 +85,8 @@ function readAnswer(question: McpQuestion, text: string): unknown {
 async function toAnswer(question: McpQuestion, given: unknown): Promise<ElicitResult> {
   if ('url' in question) return { action: 'accept' };
   if (!isRecord(given)) throw wrong('The answer must be an object.');
-  const content = { ...given, ...defaultsOf(question.requestedSchema, given) };
+  // The fields of the answer come first.
+  const content = { ...given, ...defaultsOf(question.requestedSchema), ...given };
   const problem = await problemOf(question.requestedSchema, content);
   if (problem !== undefined) throw wrong(`The answer does not fit: ${problem}.`);
   return { action: 'accept', content: content as NonNullable<ElicitResult['content']> };
@@ -105,14 +106,11 @@ async function problemOf(schema: JsonObject, content: object): Promise<string | 
   }
 }
 
-/** Returns the defaults of the form for fields that the answer does not have. */
-function defaultsOf({ properties }: JsonObject, given: object): JsonObject {
+/** Returns the defaults of a form's fields. */
+function defaultsOf({ properties }: JsonObject): object {
   const fields = Object.entries(Object(properties) as JsonObject);
-  return Object.fromEntries(
-    fields.flatMap(([name, schema]) => {
-      const { default: value } = Object(schema) as JsonObject;
-      return value === undefined || name in given ? [] : [[name, value]];
-    }),
+  return setFields(
+    Object.fromEntries(fields.map(([name, schema]) => [name, Object(schema).default as unknown])),
   );
 }
 
