@@ -36,10 +36,10 @@ test('saveState() and loadState() move an agent’s state', async () => {
     'activeGroups',
     'interrupted',
     'calls',
-    'suspendedRun',
+    'openRun',
     'state',
   ]);
-  expect(elsewhere.status).toMatchObject({ interrupted: false, suspendedRun: undefined });
+  expect(elsewhere.status).toMatchObject({ interrupted: false, openRun: undefined });
 });
 
 test('returnToCheckpoint() returns a session to an earlier state', async () => {

@@ -64,7 +64,7 @@ async function resumedRun(run: Run, input: CallInput): Promise<string | undefine
   // Another process may have begun the run, so the state comes from the log. If this read fails,
   // the loop reports the failure.
   if (!run.aborted) await restore(run).catch(() => {});
-  return status.suspendedRun ?? status.stoppedRun;
+  return status.openRun ?? status.stoppedRun;
 }
 
 /** Writes the end of the run to the log, and returns the result. */
@@ -148,5 +148,5 @@ function keepEnd({ runId, status, conversation }: Run, { reason }: AgentResult):
   const isOpen = reason === 'suspended' || reason === 'error' || conversation.openCalls().length;
   status.interrupted = reason === 'interrupted';
   status.stoppedRun = isStopped ? runId : undefined;
-  if (!isOpen) status.suspendedRun = undefined;
+  if (!isOpen) status.openRun = undefined;
 }

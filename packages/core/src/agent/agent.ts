@@ -228,7 +228,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
       return input;
     } catch (error) {
       if (run.callOptions.throwOnError !== false) throw error;
-      run.refuse(error as AgentError);
+      run.haltWith(error as AgentError);
       return { messages: [], decisions: [] };
     }
   }

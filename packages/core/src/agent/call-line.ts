@@ -56,7 +56,7 @@ export class CallLine {
     const { run, driver } = call;
     run.begin((events) => driver.push(events));
     try {
-      if (this.refusal) run.refuse(this.refusal);
+      if (this.refusal) run.haltWith(this.refusal);
       const { failure } = run;
       if (failure && run.callOptions.throwOnError !== false) throw failure;
       if (failure) return await this.#runWithoutTurn(call);
@@ -95,7 +95,7 @@ export class CallLine {
       await abortable(earlier, signal);
       return undefined;
     } catch (error) {
-      if (!run.aborted) run.refuse(AgentError.from(error));
+      if (!run.aborted) run.haltWith(AgentError.from(error));
       return this.#runWithoutTurn(call);
     }
   }

@@ -60,6 +60,6 @@ type EndRejected = typeof endingOf | typeof endStopped;
 async function rescue(run: Run, thrown: unknown, end: EndRejected): Promise<Next> {
   if (run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run));
   if (!isRejection(thrown)) throw thrown;
-  run.refuse(thrown);
+  run.haltWith(thrown);
   return end(run);
 }

@@ -73,7 +73,7 @@ test('`wrapModel` is called once per agent, and once more for each agent call wi
       return next;
     },
     wrapRun: (next) => (input, context) => {
-      statuses.add(context.status);
+      statuses.add(context.agentKey);
       return next(input);
     },
   };

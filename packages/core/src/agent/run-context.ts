@@ -21,7 +21,7 @@ export interface RunContext extends RunInfo {
    */
   readonly resumes: string | undefined;
   /** The same object in all calls of one agent: a key for what middleware keeps by agent. */
-  readonly status: object;
+  readonly agentKey: object;
   /** Signal that aborts when the agent call is aborted. */
   readonly signal: AbortSignal;
   /** Signal that aborts when the agent call is aborted, interrupted or paused. */

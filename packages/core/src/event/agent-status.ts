@@ -32,8 +32,8 @@ export interface AgentStatus {
   interrupted: boolean;
   /** Whether the next agent call pauses before its first model request. */
   pauseNext?: boolean;
-  /** Id of the run that the next agent call continues. */
-  suspendedRun?: string | undefined;
+  /** Id of the last run that has no end in the log, or ended as suspended. The next agent call continues it. */
+  openRun?: string | undefined;
   /** Id of the last run, if an interrupt or an abort ended the run. */
   stoppedRun?: string | undefined;
 }

@@ -170,7 +170,7 @@ export class SessionMemory implements Memory {
     const view = await (isOld ? this.#reload() : this.#load());
     status.calls.clear();
     for (const [id, state] of view.calls) status.calls.set(id, { ...state });
-    status.suspendedRun = view.openRun;
+    status.openRun = view.openRun;
     status.stoppedRun = view.stoppedRun;
     status.interrupted = view.ended === 'interrupted';
     if (status.state !== this.state) this.#values.take(status);

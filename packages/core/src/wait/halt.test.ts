@@ -7,8 +7,8 @@ const error = (message: string): AgentError => new AgentError('CONFIGURATION', m
 const moves = {
   interrupt: (halt) => halt.stopWith({ how: 'interrupted' }),
   pause: (halt) => halt.stopWith({ how: 'suspended' }),
-  reject: (halt) => halt.refuse(new AgentError('GUARD_REJECTED', 'rejected')),
-  refuse: (halt) => halt.refuse(error('refused')),
+  reject: (halt) => halt.haltWith(new AgentError('GUARD_REJECTED', 'rejected')),
+  refuse: (halt) => halt.haltWith(error('refused')),
   abort: (halt) => halt.abort('gone'),
   fail: (halt) => halt.fail(error('failed')),
 } satisfies Record<string, (halt: Haltable) => void>;

@@ -95,7 +95,7 @@ export class Haltable {
    * Ends the agent call without an abort. The error tells whether a guard or a hook rejected it, or
    * whether it fails, for example because the agent is busy.
    */
-  refuse(error: AgentError): void {
+  haltWith(error: AgentError): void {
     this.#haltBy({ how: isRejection(error) ? 'rejected' : 'failed', error });
   }
 

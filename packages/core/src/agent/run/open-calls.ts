@@ -1,6 +1,6 @@
 import type { CallState } from '../../event/agent-status.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { takeMessage, takeNote } from '../../memory/log/call-notes.ts';
+import { applyMessage, applyNote } from '../../memory/log/call-notes.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import { toolUsesOf, type ToolUse, type Msg } from '../../message/msg.ts';
 import { setFields } from '../../message/json.ts';
@@ -44,15 +44,15 @@ export function callState({ status }: Run, { id }: ToolUse): CallState | undefin
 }
 
 /** Opens the tool calls of new messages, and closes those with a result in them. */
-export function takeCalls({ status }: Run, messages: readonly Msg[]): void {
-  for (const message of messages) takeMessage(status.calls, message);
+export function applyMessages({ status }: Run, messages: readonly Msg[]): void {
+  for (const message of messages) applyMessage(status.calls, message);
 }
 
 /** Applies notes of the log, such as decisions and the start of a tool. */
-export function takeNotes(run: Run, notes: readonly RunNote[]): void {
+export function applyNotes(run: Run, notes: readonly RunNote[]): void {
   for (const note of notes) {
     if (note.kind === 'decision') keepState(run, note.decision.toolUseId);
-    takeNote(run.status.calls, note);
+    applyNote(run.status.calls, note);
   }
 }
 
@@ -69,7 +69,7 @@ export function suspendCall(run: Run, toolUse: ToolUse, outcome: Suspension): vo
   const reason = suspended || undefined;
   const pending: PendingCall = setFields({ toolUseId, name, input, kind, reason, ...about });
   keepState(run, toolUseId);
-  takeNotes(run, [{ kind: 'suspended', calls: [{ pending, toolUse }] }]);
+  applyNotes(run, [{ kind: 'suspended', calls: [{ pending, toolUse }] }]);
 }
 
 /** Makes sure that an open tool call has a state, which notes can change. */

@@ -117,7 +117,7 @@ export class Outbox {
       reject: (why = 'A hook rejected the call.') => {
         // The later hooks of this event have nothing more to judge.
         controls.isOver = true;
-        this.#run.refuse(new AgentError('HOOK_REJECTED', why));
+        this.#run.haltWith(new AgentError('HOOK_REJECTED', why));
       },
     };
     return controls;

@@ -46,6 +46,7 @@ export class Run extends Haltable implements RunContext {
   /** Values for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
   readonly status: AgentStatus;
+  readonly agentKey: object;
   /** The model inside the wrappers of all middleware. */
   readonly model: ChatModel;
   readonly now: () => number;
@@ -95,6 +96,7 @@ export class Run extends Haltable implements RunContext {
     this.setup = setup;
     this.callOptions = callOptions;
     this.status = setup.status;
+    this.agentKey = setup.status;
     this.model = setup.model;
     this.now = options.now;
     this.startedAt = this.now();

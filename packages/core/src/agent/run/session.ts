@@ -5,7 +5,7 @@ import type { Msg } from '../../message/msg.ts';
 import type { RunContext } from '../run-context.ts';
 import type { Edit } from '../steps.ts';
 import { openConversation } from '../../message/conversation.ts';
-import { takeCalls, takeNotes } from './open-calls.ts';
+import { applyMessages, applyNotes } from './open-calls.ts';
 import type { Run } from './run.ts';
 
 // Everything that a run reads from the log of its session, and writes to it.
@@ -60,7 +60,7 @@ export async function append(
   );
   await run.waits.write(run.setup.memory.append(messages, options), () => {
     conversation.add(messages);
-    takeCalls(run, messages);
+    applyMessages(run, messages);
   });
 }
 
@@ -82,7 +82,7 @@ export async function edit(
   await run.waits.write(rewriteMessages(setup.memory, remove, added, options));
   const kept = run.messages.filter(({ id }) => !remove.includes(id));
   conversation.replace([...kept, ...added]);
-  takeCalls(run, added);
+  applyMessages(run, added);
 }
 
 /** Adds notes to the log and applies them to the states of the open tool calls. */
@@ -91,7 +91,7 @@ export function note(
   notes: readonly RunNote[],
   options?: { readonly now?: boolean },
 ): Promise<void> {
-  takeNotes(run, notes);
+  applyNotes(run, notes);
   return run.waits.write(run.setup.memory.note?.(notes, options));
 }
 

@@ -11,7 +11,7 @@ import { append, reload } from '../run/session.ts';
 const ticksOfCall = 10;
 
 /** Ends or suspends a tool call, or leaves it open. */
-export async function takeOutcome(
+export async function recordOutcome(
   run: Run,
   toolUse: ToolUse,
   outcome: ToolOutcome,

@@ -17,10 +17,10 @@ import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-qu
 import { requireParts } from '../check-options.ts';
 import type { OpenCall, Round } from '../middleware.ts';
 import type { Next } from '../next.ts';
-import { callState, markReady, pendingCallsOf, takeNotes } from '../run/open-calls.ts';
+import { callState, markReady, pendingCallsOf, applyNotes } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { runWrapped, runWrappedTool } from '../run/wrapped-step.ts';
-import { takeOutcome, failCall } from './close-calls.ts';
+import { recordOutcome, failCall } from './close-calls.ts';
 import { endStopped } from './finish.ts';
 import { jump } from './jump.ts';
 
@@ -74,7 +74,7 @@ async function checkCalls(run: Run, calls: readonly OpenCall[]): Promise<readonl
     // Given results enter the log in one write.
     const later = calls[index + 1]?.result !== undefined;
     if (isPrepared(made)) ready.push({ call, checked: made });
-    else await takeOutcome(run, call.toolUse, made, { later });
+    else await recordOutcome(run, call.toolUse, made, { later });
   }
   return ready;
 }
@@ -170,7 +170,7 @@ async function handle(run: Run, item: ToolQueueItem): Promise<void> {
   if (item.type === 'events') return run.outbox.push(run.outbox.adopt(item.events));
   // A decision may have changed the arguments.
   if (item.type === 'outcome')
-    return takeOutcome(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome);
+    return recordOutcome(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome);
   // After an abort, nobody needs progress events, and a hook could hang.
   if (run.aborted) return;
   return run.outbox.emit('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
@@ -233,7 +233,7 @@ async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<
   const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
   await run.waits.write(run.setup.memory.note?.([note], { now: true }));
   if (!mayStart(run)) return false;
-  takeNotes(run, [note]);
+  applyNotes(run, [note]);
   run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
   return true;
 }

@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import type { LogRecord, RunNote } from './log-record.ts';
 
 /** Opens the tool calls of a message, and closes those with a result in it. */
-export function takeMessage(calls: Map<string, CallState>, { content }: Msg): void {
+export function applyMessage(calls: Map<string, CallState>, { content }: Msg): void {
   for (const block of content) {
     if (block.type === 'tool_use') calls.set(block.id, {});
     if (block.type === 'tool_result') calls.delete(block.toolUseId);
@@ -15,7 +15,7 @@ export function takeMessage(calls: Map<string, CallState>, { content }: Msg): vo
  * Applies a note to the states of the open tool calls. The log and a running agent use the same
  * rules. Ignores a tool call that already has its result, and notes about anything else.
  */
-export function takeNote(calls: Map<string, CallState>, note: RunNote): void {
+export function applyNote(calls: Map<string, CallState>, note: RunNote): void {
   const update = (id: string, change: (state: CallState) => CallState): void => {
     const state = calls.get(id);
     if (state) calls.set(id, change(state));

@@ -6,7 +6,7 @@ import { inRequestOrder, orderFrom } from '../../message/tool-pairs.ts';
 import { interruptedResult } from '../../tool/tool-call.ts';
 import type { Flushes, LogRecord, RunNote } from './log-record.ts';
 import { titleKey } from '../store/storage-keys.ts';
-import { callsOf, notesOf, takeMessage, takeNote } from './call-notes.ts';
+import { callsOf, notesOf, applyMessage, applyNote } from './call-notes.ts';
 import { endsWithAnswer } from './resumption.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
@@ -175,14 +175,14 @@ export class LogFold implements SessionView {
         }
         break;
       default:
-        takeNote(this.calls, record);
+        applyNote(this.calls, record);
     }
   }
 
   #append(message: Msg): void {
     this.#appended.push(message);
     if (message.role === 'assistant') this.reply = undefined;
-    takeMessage(this.calls, message);
+    applyMessage(this.calls, message);
     // After the end of a run, an answer comes from outside, and the failed or waiting run is
     // settled.
     if (this.ended !== undefined) this.#closeAnswered();

@@ -60,10 +60,10 @@ export function handOff(options: HandOffOptions): Middleware {
   checkAgents(options.to, options.own ?? {});
   /** By agent, because a team keeps which tool groups are active. */
   const teams = new WeakMap<object, Team>();
-  const teamOf = ({ status, agentPath, options: ofAgent }: RunContext): Team => {
+  const teamOf = ({ agentKey, agentPath, options: ofAgent }: RunContext): Team => {
     const { presetPriority } = ofAgent;
-    const team = teams.get(status) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
-    teams.set(status, team);
+    const team = teams.get(agentKey) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
+    teams.set(agentKey, team);
     return team;
   };
   const turnOf = perRun((context, steps) => new TeamTurn(context, steps, teamOf(context), options));

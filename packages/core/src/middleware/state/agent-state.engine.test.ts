@@ -147,18 +147,18 @@ test('saved and loaded states share no objects', async () => {
 });
 
 const good = {
-  version: 1,
+  version: 2,
   messages: [],
   activeGroups: null,
   interrupted: false,
   calls: {},
-  suspendedRun: null,
+  openRun: null,
   state: {},
 };
 
 test.for([
   ['nothing', undefined, 'must be an object'],
-  ['a later version', { ...good, version: 2 }, 'version is 2'],
+  ['a later version', { ...good, version: 3 }, 'version is 3'],
   ['no version', { ...good, version: undefined }, 'version is undefined'],
   ['a damaged message', { ...good, messages: [{ id: 'm', role: 'robot' }] }, 'role'],
   ['messages that are not an array', { ...good, messages: 'x' }, 'array'],
@@ -171,7 +171,7 @@ test.for([
   ],
   ['groups that are not an array', { ...good, activeGroups: 'a' }, 'activeGroups must'],
   ['a flag of another type', { ...good, interrupted: 'no' }, 'interrupted'],
-  ['a run of another type', { ...good, suspendedRun: 1 }, 'suspendedRun'],
+  ['a run of another type', { ...good, openRun: 1 }, 'openRun'],
   ['a state that is not an object', { ...good, state: [] }, 'state'],
   ['calls of another type', { ...good, calls: null }, 'calls'],
   ['a call that is not open', { ...good, calls: { call_9: {} } }, 'call_9'],
