@@ -56,14 +56,14 @@ export { addUsage, noUsage } from './model/usage.ts';
 export { outputToolName } from './schema/output-format.ts';
 export { inlineSource } from './message/media.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';
-export { objectWriterOf, type ObjectWriter } from './middleware/output/growth/object-writer.ts';
+export { objectWriterOf, type ObjectWriter } from './middleware/output/object-writer.ts';
 export {
   failureMark,
   failureText,
   objectMediaType,
   restartMark,
   signOfLife,
-} from './middleware/output/growth/object-format.ts';
+} from './middleware/output/object-format.ts';
 export { SseParser } from './model/http/sse-parser.ts';
 export { toTypedChunk } from './stream/ui/ui-typed-parts.ts';
 export { answerEnding, replyEnding, type AnswerEnding } from './stream/answer-ending.ts';

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
+import type { TemplateVariables, PromptCall } from '../middleware/prompt/prompt-variables.ts';
 import { textOf } from '../message/msg.ts';
 import { modelRequestLimit } from '../middleware/limits/call-limits.ts';
-import type { PromptCall } from '../middleware/prompt/prompt-variables.ts';
 import { ReActAgent } from './react-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
 import { replace } from '../state/state-key.ts';

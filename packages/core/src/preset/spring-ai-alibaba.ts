@@ -1,15 +1,15 @@
 import { checkOptions } from '../error/agent-error.ts';
 import { checkPositionHooks, positionHooks, type PositionHook } from './position-hooks.ts';
-import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
+import { promptVariables } from '../middleware/prompt/prompt-variables.ts';
+import type {
+  TemplateVariables,
+  PromptCall,
+  PromptVariablesOptions,
+} from '../middleware/prompt/prompt-variables.ts';
 import { userText } from '../message/msg.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { presetOf } from '../agent/use-list.ts';
-import {
-  promptVariables,
-  type PromptCall,
-  type PromptVariablesOptions,
-} from '../middleware/prompt/prompt-variables.ts';
 import type { StateSource } from '../middleware/state/state-keys.ts';
 
 /** Hooks, state and prompt variables for `springAiAlibaba()`, and how its tools run. */

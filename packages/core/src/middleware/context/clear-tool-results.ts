@@ -74,8 +74,8 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       let batch: (readonly [index: number, message: Msg])[] = [];
       for (const index of old.filter((at) => at < seen)) {
         for (const id of idsAt(messages[index]!)) ids.add(id);
-        const call = clearToolInputs ? callBefore(messages, index) : -1;
-        for (const at of call >= start ? [index, call] : [index]) {
+        const call = messages.slice(0, index).findLastIndex((one) => !toolResultsOf(one).length);
+        for (const at of clearToolInputs && call >= start ? [index, call] : [index]) {
           const given = fitted[at]!;
           const cleared = clear(messages[at]!, ids);
           fitted[at] = cleared;
@@ -98,13 +98,6 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
 const optionFields =
   'above,clearAtLeast:count|? keep:whole|Infinity|? clearToolInputs:boolean|? ' +
   'placeholder:string|? exclude:names|? profile:countText()|?';
-
-/** Returns the index of the message before the results at `index`, or -1 if there is none. */
-function callBefore(messages: readonly Msg[], index: number): number {
-  let at = index - 1;
-  while (at >= 0 && toolResultsOf(messages[at]!).length) at -= 1;
-  return at;
-}
 
 /**
  * Makes a function that clears the results and the arguments of the tool calls with these ids. For

@@ -1,7 +1,7 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { readSchema, type InferOutput, type SchemaLike, type Schema } from '../../schema/schema.ts';
-import { growing } from './growth/object-writer.ts';
+import { growing } from './object-writer.ts';
 import { type OutputMode, valueMode } from './value-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 
@@ -80,10 +80,7 @@ function textMode(
   format: TextFormat,
   { attempts = 2, responseSchema }: JsonModeOptions,
 ): OutputMode {
-  return valueMode({
-    attempts,
-    form: (_context, steps) => textForm({ schema: read(), format, responseSchema }, steps),
-  });
+  return valueMode(attempts, (_context, steps) => textForm(steps, read(), responseSchema, format));
 }
 
 function schemaOf(where: string, source: SchemaLike | undefined): Schema<unknown> {

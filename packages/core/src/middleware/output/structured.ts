@@ -1,6 +1,6 @@
 import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/schema.ts';
-import { growing } from './growth/object-writer.ts';
+import { growing } from './object-writer.ts';
 import { type OutputMode, valueMode } from './value-mode.ts';
 import { textForm } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
@@ -53,18 +53,15 @@ export function structured<const S extends SchemaLike>(
   checkOptions('structured()', options, optionFields);
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   const schema = readSchema('structured()', source);
-  const output = valueMode({
-    attempts,
-    form(context, steps) {
-      const { tools } = context.model.features;
-      if (mode === 'tool' && !tools) {
-        const message = 'The model takes no tools. Use structured(schema, { mode: "prompt" }).';
-        throw misconfigured(message);
-      }
-      return tools && mode !== 'prompt'
-        ? toolForm(schema, forceTool, context, steps)
-        : textForm({ schema, responseSchema }, steps);
-    },
+  const output = valueMode(attempts, (context, steps) => {
+    const { tools } = context.model.features;
+    if (mode === 'tool' && !tools) {
+      const message = 'The model takes no tools. Use structured(schema, { mode: "prompt" }).';
+      throw misconfigured(message);
+    }
+    return tools && mode !== 'prompt'
+      ? toolForm(schema, forceTool, context, steps)
+      : textForm(steps, schema, responseSchema);
   });
   return growing(output) as OutputMode<InferOutput<S>>;
 }

@@ -24,22 +24,15 @@ export interface TextFormat {
   read(text: string): Iterable<Said>;
 }
 
-/** Settings for a value in the text of a reply. */
-export interface TextFormOptions {
-  readonly schema: Schema<unknown>;
-  /** See `StructuredOptions`. */
-  readonly responseSchema?: boolean | undefined;
-  /** Default: JSON. */
-  readonly format?: TextFormat;
-}
-
 /**
  * Gets the value from the text of the answer. The system prompt of each request contains the schema,
- * which is never stored.
+ * which is never stored. `responseSchema`: see `StructuredOptions`.
  */
 export function textForm(
-  { schema, responseSchema, format = jsonText }: TextFormOptions,
   steps: Steps,
+  schema: Schema<unknown>,
+  responseSchema: boolean | undefined,
+  format: TextFormat = jsonText,
 ): ValueForm {
   const { name } = format;
   const told = formatInstruction(name, schema.jsonSchema);

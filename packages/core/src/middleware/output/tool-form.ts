@@ -2,7 +2,7 @@ import type { RunContext, Steps } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
 import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
-import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { setFields, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { outputToolName, wrappedName } from '../../schema/output-format.ts';
 import { objectInput, type Schema, type Validation } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
@@ -160,30 +160,17 @@ export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<F
   };
 }
 
-function wrap(schema: JsonObject): JsonObject {
-  const { $defs, definitions, ...response } = moveRefs(schema) as JsonObject;
-  return {
-    ...objectInput({ [wrappedName]: response as JsonObject }),
-    ...($defs && { $defs }),
-    ...(definitions && { definitions }),
-  };
-}
-
 /**
- * Adjusts the references of a schema that is wrapped. References to definitions stay, because the
- * definitions move to the new root. Other references point to `#/properties/response`.
+ * Returns the schema of an object whose only property has the given schema. Definitions move to the
+ * new root, so references to them stay. Other references get the path of the property.
  */
-function moveRefs(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(moveRefs);
-  if (!isRecord(value)) return value;
-  const entries = Object.entries(value as JsonObject).map(([key, inner]) => [
-    key,
-    key === '$ref' ? moveRef(inner!) : moveRefs(inner!),
-  ]);
-  return Object.fromEntries(entries) as JsonObject;
+function wrap(schema: JsonObject): JsonObject {
+  const moved = JSON.stringify(schema, (key, value: unknown) =>
+    key === '$ref' && typeof value === 'string' ? value.replace(otherRef, wrappedRef) : value,
+  );
+  const { $defs, definitions, ...response } = JSON.parse(moved) as JsonObject;
+  return { ...objectInput({ [wrappedName]: response }), ...setFields({ $defs, definitions }) };
 }
 
-function moveRef(ref: JsonValue): JsonValue {
-  if (typeof ref !== 'string') return moveRefs(ref);
-  return ref.replace(/^#(?=$|\/(?!\$defs\/|definitions\/))/, `#/properties/${wrappedName}`);
-}
+const otherRef = /^#(?=$|\/(?!\$defs\/|definitions\/))/;
+const wrappedRef = `#/properties/${wrappedName}`;

@@ -78,20 +78,17 @@ export interface ValueForm {
   withoutAttempt?(message: Msg): Msg | undefined;
 }
 
-export interface ValueModeOptions {
-  /** Number of invalid answers after which the agent call fails. */
-  readonly attempts: number;
-  /** Returns the form of the value in one run, after the guards have judged the input. */
-  readonly form: (context: RunContext, steps: Steps) => ValueForm;
-}
-
 /**
- * Creates an output mode. Its value is in the last reply, in the given form. Several runs may share
- * it.
+ * Creates an output mode. Its value is in the last reply. `formOf` returns the form of the value in
+ * one run, after the guards have checked the input. The agent call fails after `attempts` invalid
+ * answers. Several runs may share the output mode.
  */
-export function valueMode({ attempts, form }: ValueModeOptions): OutputMode {
+export function valueMode(
+  attempts: number,
+  formOf: (context: RunContext, steps: Steps) => ValueForm,
+): OutputMode {
   const valueRun = perRun(
-    (context, steps) => new ValueRun(form(context, steps), context, steps, attempts),
+    (context, steps) => new ValueRun(formOf(context, steps), context, steps, attempts),
   );
   return [
     {

@@ -1,8 +1,7 @@
-import { AgentError, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, checkFields, checkOptions, invalidInput } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import { setFields } from '../../message/json.ts';
+import { jsonCopy, setFields, type JsonValue } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
-import { renderTemplate, type TemplateOptions, type TemplateVariables } from './render-template.ts';
 import { abortable } from '../../wait/wait.ts';
 import type { GenerateOptions, ModelRequest, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
@@ -10,6 +9,61 @@ import { contextToken, type ContextToken } from '../../tool/context-token.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { isNext } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
+
+/**
+ * Values by variable name. Strings are inserted as they are, and other values as JSON. `undefined`
+ * means that the variable has no value.
+ */
+export type TemplateVariables = Readonly<Record<string, JsonValue | undefined>>;
+
+/** How a template marks its variables, and what happens if one has no value. */
+export interface TemplateOptions {
+  /**
+   * Syntax of a variable. `${name}` (default) is OxyGent's, and `{name}` is Spring AI Alibaba's.
+   */
+  readonly form?: '${}' | '{}';
+  /**
+   * What happens to a variable without a value. `keep` (default) leaves it as written. `fail`
+   * throws `INVALID_INPUT`, with the names of all such variables in `details.missing`.
+   */
+  readonly missing?: 'keep' | 'fail';
+}
+
+/**
+ * Replaces the variables of a text with their values, in one pass, so that inserted values are not
+ * rendered. A name consists of letters of any script, digits and `_`. Other braces, such as those
+ * of JSON, stay as they are. Throws `INVALID_INPUT` if `text` is not a string, if another argument
+ * has the wrong kind, or with `missing: 'fail'`.
+ */
+export function renderTemplate(
+  text: string,
+  variables: TemplateVariables,
+  options: TemplateOptions = {},
+): string {
+  const fields = 'text:string variables:object form:${}|{}|? missing:keep|fail|?';
+  checkOptions('renderTemplate()', { ...options, text, variables }, fields, 'INVALID_INPUT');
+  const { form = '${}', missing: whenMissing = 'keep' } = options;
+  const missing = new Set<string>();
+  const rendered = text.replace(form === '{}' ? inBraces : afterDollar, (written, name: string) => {
+    const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    if (value !== undefined) return valueText(name, value);
+    missing.add(name);
+    return written;
+  });
+  if (whenMissing === 'keep' || !missing.size) return rendered;
+  const names = [...missing];
+  throw invalidInput(`No value for ${names.join(', ')}.`, { details: { missing: names } });
+}
+
+function valueText(name: string, value: JsonValue): string {
+  if (typeof value === 'string') return value;
+  const json = jsonCopy(value);
+  if (json !== undefined) return JSON.stringify(json);
+  throw invalidInput(`The prompt variable "${name}" has no JSON form: it is a ${typeof value}.`);
+}
+
+const afterDollar = /\$\{([\p{L}\p{N}_]+)\}/gu;
+const inBraces = /\{([\p{L}\p{N}_]+)\}/gu;
 
 /** An agent call for which the system prompt is rendered. */
 export interface PromptCall extends RunInfo {

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { renderTemplate, type TemplateOptions, type TemplateVariables } from './render-template.ts';
+import {
+  renderTemplate,
+  type TemplateOptions,
+  type TemplateVariables,
+} from './prompt-variables.ts';
 
 test.each<[text: string, variables: TemplateVariables, rendered: string]>([
   ['Hello ${name}.', { name: 'Ann' }, 'Hello Ann.'],

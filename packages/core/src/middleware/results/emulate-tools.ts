@@ -45,7 +45,9 @@ export interface EmulateToolsOptions {
 export function emulateTools(options: EmulateToolsOptions): Middleware {
   checkOptions('emulateTools()', options, optionFields);
   checkOptions('emulateTools(): generate', options.generate ?? {}, generateFields);
-  const { tools, onFailure = 'run', onError } = options;
+  const { tools, onFailure = 'run', onError, generate, timeoutMs = 30_000 } = options;
+  const { prompt = instruction } = options;
+  const model = boundedModel(options.model);
   const emulates = ({ name }: Tool, { addedTools }: RunContext): boolean =>
     tools ? tools.includes(name) : !addedTools.some((other) => other.name === name);
   return {
@@ -56,7 +58,21 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
       const emulated = withExecute(call, async (execute, input, toolContext) => {
         const { signal } = toolContext;
         try {
-          return await invent(options, tool, input, signal, run);
+          const { name, description, parameters } = tool.schema;
+          const about = JSON.stringify({ name, description, parameters });
+          const given = JSON.stringify(input) ?? '';
+          return await askText({
+            model,
+            system: prompt,
+            user: `${fence('tool', about)}\n${fence('arguments', given)}`,
+            generate,
+            signal,
+            timeoutMs,
+            run,
+            what: 'result of a tool',
+            replyIs: 'note',
+            onUsage: (usage) => run.addUsage(usage),
+          });
         } catch (error) {
           if (signal.aborted) throw error;
           const message = `Tool "${tool.name}" could not be emulated:`;
@@ -70,30 +86,6 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
       return next(emulated);
     },
   };
-}
-
-async function invent(
-  { model, prompt = instruction, generate, timeoutMs = 30_000 }: EmulateToolsOptions,
-  { schema }: Tool,
-  input: unknown,
-  signal: AbortSignal,
-  run: RunContext,
-): Promise<string> {
-  const { name, description, parameters } = schema;
-  const about = JSON.stringify({ name, description, parameters });
-  const user = `${fence('tool', about)}\n${fence('arguments', JSON.stringify(input) ?? '')}`;
-  return askText({
-    model: boundedModel(model),
-    system: prompt,
-    user,
-    generate,
-    signal,
-    timeoutMs,
-    run,
-    what: 'result of a tool',
-    replyIs: 'note',
-    onUsage: (usage) => run.addUsage(usage),
-  });
 }
 
 const optionFields =

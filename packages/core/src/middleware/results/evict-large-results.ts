@@ -66,7 +66,7 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   const parts = 'features:object get,getMany,setMany,delete,keys:function';
   checkFields('evictLargeResults(): store', options.store, parts);
   const { maxTokens = 20_000, headLines = 10, exclude = [], profile = arc, onError } = options;
-  const store = new LargeResultStore(options.store);
+  const store = largeResultStore(options.store);
   const kept = [readToolName, ...exclude];
   const evict = async (event: EventOf<'post-acting'>) => {
     const { sessionId, toolUse, result } = event;
@@ -114,7 +114,11 @@ const readToolName = 'read_result';
  * Returns the tool that reads stored results. It returns a range of lines, or the lines that
  * contain a text.
  */
-function readResultTool(store: LargeResultStore, maxTokens: number, profile: TokenProfile): Tool {
+function readResultTool(
+  store: ReturnType<typeof largeResultStore>,
+  maxTokens: number,
+  profile: TokenProfile,
+): Tool {
   return tool({
     name: readToolName,
     description:
@@ -222,51 +226,44 @@ const maxSessions = 1_000;
  * Texts of results, by session and tool call. A text that is longer than the store's maximum value
  * size is split into several values.
  */
-class LargeResultStore {
-  readonly #store: KeyValueStore;
-  /**
-   * Keys that this process has written, by session. They are needed because the key list of an
-   * eventually consistent store may be out of date.
-   */
-  readonly #written: RecentMap<string, Set<string>> = new RecentMap(maxSessions);
-
-  constructor(store: KeyValueStore) {
-    this.#store = store;
-  }
-
-  async write(sessionId: string, toolUseId: string, text: string): Promise<void> {
-    const key = keyOf(sessionId, toolUseId);
-    const values = splitValue(JSON.stringify({ v: 1, text }), this.#store.features.maxValueBytes);
-    const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
-    const whole = [key, JSON.stringify({ v: 1, pieces: values.length })] as const;
-    // The value under `key` is written last: if it exists, all pieces exist too.
-    const entries = values[1] ? [...pieces, whole] : [[key, values[0]!] as const];
-    const written = this.#written.get(sessionId) ?? new Set();
-    this.#written.set(sessionId, written);
-    for (const [name] of entries) written.add(name);
-    await this.#store.setMany(entries);
-  }
-
-  /** Returns a text, or `undefined` if the text or a piece of it is missing. */
-  async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
-    const key = keyOf(sessionId, toolUseId);
-    let value = parseJson((await this.#store.get(key)) ?? '');
-    const pieces = isRecord(value) ? value['pieces'] : undefined;
-    if (typeof pieces === 'number') {
-      const names = Array.from({ length: pieces }, (_, index) => `${key}:${index}`);
-      const found = await this.#store.getMany(names);
-      if (found.size < pieces) return undefined;
-      value = parseJson(joinValue(names.map((name) => found.get(name)!)));
-    }
-    const text = isRecord(value) ? value['text'] : undefined;
-    return typeof text === 'string' ? text : undefined;
-  }
-
-  async delete(sessionId: string): Promise<void> {
-    const listed = await this.#store.keys(keyOf(sessionId, ''));
-    await this.#store.delete([...new Set([...listed, ...(this.#written.get(sessionId) ?? [])])]);
-    this.#written.delete(sessionId);
-  }
+function largeResultStore(store: KeyValueStore) {
+  // The key list of an eventually consistent store may be out of date.
+  /** Keys that this process has written, by session. */
+  const keysOf: RecentMap<string, Set<string>> = new RecentMap(maxSessions);
+  return {
+    async write(sessionId: string, toolUseId: string, text: string): Promise<void> {
+      const key = keyOf(sessionId, toolUseId);
+      const values = splitValue(JSON.stringify({ v: 1, text }), store.features.maxValueBytes);
+      const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
+      const whole = [key, JSON.stringify({ v: 1, pieces: values.length })] as const;
+      // The value under `key` is written last: if it exists, all pieces exist too.
+      const entries = values[1] ? [...pieces, whole] : [[key, values[0]!] as const];
+      const keys = keysOf.get(sessionId) ?? new Set();
+      keysOf.set(sessionId, keys);
+      for (const [name] of entries) keys.add(name);
+      await store.setMany(entries);
+    },
+    /** Returns a text, or `undefined` if the text or a piece of it is missing. */
+    async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
+      const key = keyOf(sessionId, toolUseId);
+      let value = parseJson((await store.get(key)) ?? '');
+      const pieces = isRecord(value) ? value['pieces'] : undefined;
+      if (typeof pieces === 'number') {
+        const names = Array.from({ length: pieces }, (_, index) => `${key}:${index}`);
+        const found = await store.getMany(names);
+        if (found.size < pieces) return undefined;
+        value = parseJson(joinValue(names.map((name) => found.get(name)!)));
+      }
+      const text = isRecord(value) ? value['text'] : undefined;
+      return typeof text === 'string' ? text : undefined;
+    },
+    async delete(sessionId: string): Promise<void> {
+      const listed = await store.keys(keyOf(sessionId, ''));
+      const written = keysOf.get(sessionId) ?? [];
+      await store.delete([...new Set([...listed, ...written])]);
+      keysOf.delete(sessionId);
+    },
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { checkOptions } from '../../error/agent-error.ts';
-import type { ToolResult, ToolUse } from '../../message/msg.ts';
+import type { ToolResult } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
@@ -37,7 +37,7 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
       const { toolUse } = call;
       if (!applies(toolUse.name)) return next(call);
       const reuse = reuseOf(context);
-      const key = keyOf(toolUse);
+      const key = `${toolUse.name}::${JSON.stringify(toolUse.input)}`;
       const known = reuse.results.get(key);
       if (known) {
         reuse.hasRepeated = true;
@@ -51,7 +51,3 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
 }
 
 const hint = 'You made this tool call before. Answer now, from the results that you have.';
-
-function keyOf({ name, input }: ToolUse): string {
-  return `${name}::${JSON.stringify(input)}`;
-}

@@ -75,7 +75,7 @@ export function todoList(options: TodoListOptions = {}): Middleware {
       if (!list?.todos.some(({ status }) => status !== 'completed')) return next(draft);
       const addedLater = [...draft.addedLater, list.message];
       const made = await next({ ...draft, addedLater });
-      if (isNext(made) || isShown(list, made.messages)) return made;
+      if (isNext(made) || isShown(list.toolUseId, made.messages)) return made;
       const { messages } = made;
       const head = messages.findIndex(({ role }) => role !== 'system');
       const at = head < 0 ? messages.length : head;
@@ -90,13 +90,6 @@ export function todosOf(messages: readonly Msg[]): readonly Todo[] {
   return result ? toList(result).todos : [];
 }
 
-interface List {
-  readonly todos: readonly Todo[];
-  readonly toolUseId: string;
-  /** Message with the list for the model. */
-  readonly message: Msg;
-}
-
 const toolName = 'write_todos';
 
 /** Returns the newest result with a list. */
@@ -109,7 +102,8 @@ function todosIn({ name, state, output }: ToolResult): readonly Todo[] | undefin
   return isList ? readTodos(parseJson(outputText(output))) : undefined;
 }
 
-function toList(result: ToolResult): List {
+/** Returns the list of a result, with its message for the model. */
+function toList(result: ToolResult) {
   const { toolUseId } = result;
   const todos = todosIn(result)!;
   const lines = todos.map(({ status, content }) => `- [${status}] ${content}`).join('\n');
@@ -119,7 +113,7 @@ function toList(result: ToolResult): List {
 }
 
 /** Returns whether the messages have the tool call that wrote the list, with its arguments. */
-function isShown({ toolUseId }: List, messages: readonly Msg[]): boolean {
+function isShown(toolUseId: string, messages: readonly Msg[]): boolean {
   return messages.some((message) => readTodos(toolUseIn(message, toolUseId)?.input));
 }
 
