@@ -1,8 +1,8 @@
 import { fitContext } from '../middleware/context/fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
 import { injection } from '../middleware/guard/input/injection.ts';
-import { inputLength } from '../middleware/guard/input/input-length.ts';
-import { rateLimit } from '../middleware/guard/input/rate-limit.ts';
+import { inputLength } from '../middleware/guard/input/input-guards.ts';
+import { rateLimit } from '../middleware/guard/input/user-limits.ts';
 import { classifyModelErrors } from '../middleware/resilience/classify-model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { checkOptions } from '../error/agent-error.ts';

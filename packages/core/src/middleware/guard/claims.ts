@@ -12,10 +12,10 @@ export interface Claim {
   readonly message: Msg;
   /**
    * Gets the message after the guards: the same object if they did not change it, or `undefined` if
-   * they removed it. Its text has to be used. Throw if that is not possible, because the unjudged
+   * they removed it. Its text has to be used. Throw if that is not possible, because the unchecked
    * text must not be used.
    */
-  readonly take: (judged: Msg | undefined) => void | Promise<void>;
+  readonly take: (checked: Msg | undefined) => void | Promise<void>;
 }
 
 /**
@@ -29,7 +29,7 @@ export function unfitClaim(): AgentError {
 }
 
 /** Returns a claim with all strings of a JSON value, such as the schema of a client's tool. */
-export function jsonClaim(value: JsonValue, take: (judged: JsonValue) => void): Claim {
+export function jsonClaim(value: JsonValue, take: (checked: JsonValue) => void): Claim {
   const texts: string[] = [];
   mapStrings(value, (text) => {
     texts.push(text);
@@ -39,9 +39,9 @@ export function jsonClaim(value: JsonValue, take: (judged: JsonValue) => void): 
   const message = createMessage('user', content);
   return {
     message,
-    take(judged) {
-      if (judged === message) return;
-      const left = judged?.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+    take(checked) {
+      if (checked === message) return;
+      const left = checked?.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
       // The place of a text in the list says where it belongs in the value.
       if (left?.length !== texts.length) throw unfitClaim();
       take(mapStrings(value, () => left.shift()!));
@@ -65,7 +65,7 @@ export function decisionClaims(decisions: Decision[]): readonly Claim[] {
       case 'reject': {
         if (!decision.reason) return [];
         const message = createMessage('user', decision.reason);
-        return { message, take: (judged) => replace({ reason: textOf(judged ?? fail()) }) };
+        return { message, take: (checked) => replace({ reason: textOf(checked ?? fail()) }) };
       }
       case 'result': {
         const { toolUseId, name = '', output, state = 'success' } = decision;
@@ -74,8 +74,8 @@ export function decisionClaims(decisions: Decision[]): readonly Claim[] {
         const message = createMessage('tool', [result]);
         return {
           message,
-          take: (judged) =>
-            replace({ output: (toolResultsOf(judged ?? fail())[0] ?? fail()).output }),
+          take: (checked) =>
+            replace({ output: (toolResultsOf(checked ?? fail())[0] ?? fail()).output }),
         };
       }
     }
@@ -86,43 +86,43 @@ function fail(): never {
   throw unfitClaim();
 }
 
-/** Lets the guards judge claims together with the input of one agent call. */
+/** Lets the guards check claims together with the input of one agent call. */
 export function claimed(claims: readonly Claim[]): Middleware {
   return {
     wrapInput: (next) => (input) =>
-      input.from === undefined ? judgedWith(claims, input, (all) => next(all)) : next(input),
+      input.from === undefined ? checkWithClaims(claims, input, (all) => next(all)) : next(input),
   };
 }
 
 /**
- * Passes an input through `judge` with the messages of claims before its own. Gives each claim its
- * judged message, and returns the judged input without these messages.
+ * Passes an input through `check` with the messages of claims before its own. Gives each claim its
+ * checked message, and returns the checked input without these messages.
  */
-export async function judgedWith(
+export async function checkWithClaims(
   claims: readonly Claim[],
   input: CallInput,
-  judge: (all: CallInput) => Promise<CallInput>,
+  check: (all: CallInput) => Promise<CallInput>,
 ): Promise<CallInput> {
   const added = claims.map(({ message }) => message);
-  const judged = await judge({ ...input, messages: [...added, ...input.messages] });
-  const byId = new Map(judged.messages.map((message) => [message.id, message]));
+  const checked = await check({ ...input, messages: [...added, ...input.messages] });
+  const byId = new Map(checked.messages.map((message) => [message.id, message]));
   for (const { message, take } of claims) await take(byId.get(message.id));
   const ids = new Set(added.map(({ id }) => id));
-  return { ...judged, messages: judged.messages.filter(({ id }) => !ids.has(id)) };
+  return { ...checked, messages: checked.messages.filter(({ id }) => !ids.has(id)) };
 }
 
 /**
- * Adds messages to all model requests of one agent call, after the system prompt. The guards judge
+ * Adds messages to all model requests of one agent call, after the system prompt. The guards check
  * them with the input. They are never stored.
  */
 export function instructions(messages: readonly Msg[]): Middleware {
-  const judged: Msg[] = [];
-  const take = (left: Msg | undefined): void => void (left && judged.push(asOwn(left)));
+  const checked: Msg[] = [];
+  const take = (left: Msg | undefined): void => void (left && checked.push(asOwn(left)));
   return {
     ...claimed(messages.map((message) => ({ message, take }))),
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
-      steps.include(judged);
+      steps.include(checked);
       return first;
     },
   };

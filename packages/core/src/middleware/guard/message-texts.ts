@@ -15,11 +15,12 @@ export function textsOf(messages: readonly Msg[]): readonly string[] {
 }
 
 /**
- * Returns the URLs of media, without inline data. A model that does not accept a medium reads its
- * URL.
+ * Returns every text of the messages and the URLs of their media, without inline data. A model that
+ * does not accept a medium reads its URL.
  */
-export function addressesOf(messages: readonly Msg[]): readonly string[] {
-  return messages.flatMap(({ content }) => content.flatMap(addressesIn));
+export function textWithUrls(messages: readonly Msg[]): string {
+  const urls = messages.flatMap(({ content }) => content.flatMap(urlsIn));
+  return [...textsOf(messages), ...urls].join('\n');
 }
 
 /**
@@ -83,9 +84,9 @@ function mapCall(call: ToolUse, change: Change): ToolUse {
   return { ...rest, name, input, ...(call.input === null && raw && { raw }) };
 }
 
-function addressesIn(block: ContentBlock): readonly string[] {
+function urlsIn(block: ContentBlock): readonly string[] {
   if (block.type === 'tool_result')
-    return typeof block.output === 'string' ? [] : block.output.flatMap(addressesIn);
+    return typeof block.output === 'string' ? [] : block.output.flatMap(urlsIn);
   if (!('source' in block) || block.source.type !== 'url') return [];
   return block.source.url.startsWith('data:') ? [] : [block.source.url];
 }

@@ -5,7 +5,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { approvals } from '../approval/approvals.ts';
 import { guardInput } from '../guard/input/guard-input.ts';
-import { rateLimit } from '../guard/input/rate-limit.ts';
+import { rateLimit } from '../guard/input/user-limits.ts';
 import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { structured } from '../output/structured.ts';

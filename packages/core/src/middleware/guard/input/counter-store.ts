@@ -1,16 +1,8 @@
-import {
-  AgentError,
-  misconfigured,
-  checkFields,
-  checkOptions,
-} from '../../../error/agent-error.ts';
+import { AgentError, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import { parseJson } from '../../../message/json.ts';
 import { maxAttempts, pause, type ContentionOptions } from '../../../memory/store/contention.ts';
-import type { RunContext } from '../../../agent/middleware.ts';
 import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
-import type { Rejection } from '../rejection.ts';
-import { inputGuardFields, type InputGuardOptions } from './guard-input.ts';
 
 /**
  * Time window of a counter. The window begins with the first amount above 0 and lasts `ms`
@@ -122,68 +114,4 @@ function added(before: Count | undefined, amount: number, { ms, now }: CounterWi
   // began.
   const runs = before && before.endsAt > now && before.endsAt <= now + ms;
   return runs ? { ...before, total: before.total + amount } : { total: amount, endsAt: now + ms };
-}
-
-/** Whom a guard counts for, and where it keeps its counts. */
-export interface CounterOptions extends InputGuardOptions {
-  /**
-   * Returns the key to count by. Default: the agent's `userId`. Without one, `rateLimit()` counts
-   * for `anonymous`, and `spendCap()` fails.
-   */
-  readonly key?: (context: RunContext) => string;
-  /** Store of the counts. Default: a new `memoryCounters()` for this guard. */
-  readonly store?: CounterStore;
-  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
-  readonly now?: () => number;
-}
-
-/**
- * Throws `CONFIGURATION` for invalid options. The message names the function `where`. `fields`: its
- * other options, for `checkOptions`.
- */
-export function checkCounterOptions(where: string, options: CounterOptions, fields: string): void {
-  const all = `${fields} key,now:function|? store ${inputGuardFields}`;
-  checkOptions(where, options, all);
-  if (options.store !== undefined)
-    checkFields(`The store of ${where}`, options.store, 'add:function');
-}
-
-/** A user's count, and the time until its window ends. */
-export interface UserCount {
-  readonly total: number;
-  readonly retryAfterMs: number;
-}
-
-/**
- * Adds an amount to a count of the user, in a window of `ms` milliseconds. The key of the count is
- * `prefix` and the user.
- */
-export type AddCount = (
-  context: RunContext,
-  prefix: string,
-  amount: number,
-  ms: number,
-) => Promise<UserCount>;
-
-/** Returns a function that counts for the user of a run. It rejects for an invalid key or total. */
-export function userCounter(options: CounterOptions): AddCount {
-  const { key = userOf, store = memoryCounters(), now = Date.now } = options;
-  return async (context, prefix, amount, ms) => {
-    const user: unknown = key(context);
-    if (typeof user !== 'string') throw misconfigured('The key of a guard must be a string.');
-    const time = now();
-    const count = await store.add(prefix + user, amount, { ms, now: time });
-    checkFields('The result of a counter store', count, 'total:number', 'STORAGE_FAILED');
-    return { total: count.total, retryAfterMs: Math.max(0, count.endsAt - time) };
-  };
-}
-
-function userOf({ userId }: RunContext): string {
-  return userId ?? 'anonymous';
-}
-
-/** Returns the rejection by a limit. */
-export function limitReached({ retryAfterMs }: UserCount): Rejection {
-  const details = Number.isFinite(retryAfterMs) ? { retryAfterMs } : {};
-  return { category: 'RATE_LIMITED', details };
 }

@@ -4,7 +4,7 @@ import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { parseMessages } from '../../../message/validate-message.ts';
 import { abortable } from '../../../wait/wait.ts';
-import { decisionClaims, judgedWith } from '../claims.ts';
+import { decisionClaims, checkWithClaims } from '../claims.ts';
 import {
   guardFields,
   isGuardRejection,
@@ -66,46 +66,45 @@ export function guardInput(
 /** Works as `guardInput`, without a check of its arguments. */
 export function inputGuard(name: string, check: InputCheck, options: GuardOptions): InputGuard {
   const report = reporter(options);
-  const judge = async (input: readonly Msg[], context: RunContext): Promise<readonly Msg[]> => {
-    let verdict: readonly Msg[] | Rejection;
+  const allowed = async (input: readonly Msg[], context: RunContext): Promise<readonly Msg[]> => {
+    const { signal } = context;
+    let result: readonly Msg[] | Rejection = { category: 'SYSTEM_ERROR' };
     try {
-      verdict = await verdictOf(name, check, input, context);
+      const asked = (async () => check(input, context))();
+      result = validResult(name, input, await abortable(asked, signal));
     } catch (error) {
-      context.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (AgentError.is(error) && error.code === 'GUARD_REJECTED') throw error;
       report(error, name);
-      verdict = { category: 'SYSTEM_ERROR' };
     }
-    context.signal.throwIfAborted();
-    if ('category' in verdict) throw rejectionError(name, verdict, options);
-    return verdict;
+    signal.throwIfAborted();
+    if ('category' in result) throw rejectionError(name, result, options);
+    return result;
   };
   return {
     name,
     wrapInput: (next) => async (input, context) => {
       const decisions = [...input.decisions];
       const claims = decisionClaims(decisions);
-      // A decision during the run has nothing to judge if it has no text.
+      // A decision during the run has nothing to check if it has no text.
       if (input.from && !claims.length && !input.messages.length) return next(input);
-      const { messages } = await judgedWith(claims, input, async (all) => ({
+      const { messages } = await checkWithClaims(claims, input, async (all) => ({
         ...all,
-        messages: await judge(all.messages, context),
+        messages: await allowed(all.messages, context),
       }));
       return next({ ...input, messages, decisions });
     },
   };
 }
 
-async function verdictOf(
+/** Returns what a check returned. Throws if that is neither a rejection nor messages. */
+function validResult(
   name: string,
-  check: InputCheck,
   input: readonly Msg[],
-  context: RunContext,
-): Promise<readonly Msg[] | Rejection> {
-  const asked = (async () => check(input, context))();
-  const verdict: unknown = await abortable(asked, context.signal);
-  if (verdict === input || isGuardRejection(verdict)) return verdict as readonly Msg[] | Rejection;
-  const messages = parseMessages(verdict);
+  result: unknown,
+): readonly Msg[] | Rejection {
+  if (result === input || isGuardRejection(result)) return result as readonly Msg[] | Rejection;
+  const messages = parseMessages(result);
   // Without messages, the agent call would continue from the log.
   if (messages.length || !input.length) return messages;
   throw new AgentError('INVALID_MESSAGE', `The guard "${name}" removed the whole input.`);

@@ -8,7 +8,7 @@ import {
   type InputGuard,
   type InputGuardOptions,
 } from './guard-input.ts';
-import { addressesOf, textsOf } from '../message-texts.ts';
+import { textWithUrls } from '../message-texts.ts';
 import {
   hasTags,
   plainText,
@@ -49,7 +49,7 @@ export function injection(options: InjectionOptions = {}): InputGuard {
   const { patterns: given = injectionPatterns(), name = 'injection' } = options;
   const patterns = given.map(toPattern);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
-    const raw = [...textsOf(input), ...addressesOf(input)].join('\n');
+    const raw = textWithUrls(input);
     const readings = hasTags(raw) ? [raw, withReadTags(raw), tagsOnly(raw)] : [raw];
     return readings.some((text) => isFound(text, patterns) || isFound(decoded(text), patterns))
       ? { category: 'PROMPT_INJECTION' }

@@ -5,9 +5,8 @@ import { toolMessage, userMessage, textOf, type Msg } from '../../../message/msg
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { piiGuard } from '../pii/pii-guard.ts';
 import type { GuardOptions } from '../rejection.ts';
-import { classify, permission } from './classify.ts';
+import { classify, permission, inputLength } from './input-guards.ts';
 import { guardInput, type InputGuard } from './guard-input.ts';
-import { inputLength } from './input-length.ts';
 
 const input = [userMessage('my secret is hunter2')];
 const silent = { onError: () => {} };

@@ -8,8 +8,7 @@ import { userMessage } from '../../../message/msg.ts';
 import { MemoryStore } from '../../../memory/store/memory-store.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { memoryCounters, storedCounters, type CounterStore } from './counter-store.ts';
-import { rateLimit, type RateLimitOptions } from './rate-limit.ts';
-import { spendCap } from './spend-cap.ts';
+import { rateLimit, type RateLimitOptions, spendCap } from './user-limits.ts';
 
 const input = [userMessage('Hi')];
 
@@ -221,7 +220,7 @@ function spend(cap: Middleware, usage: Usage, userId = 'ann'): Promise<AgentResu
 test.each<[string, () => unknown]>([
   ['rateLimit(): perMinute', () => rateLimit({ perMinute: -1 })],
   ['rateLimit(): perHour', () => rateLimit({ perHour: Number.NaN })],
-  ['The store of rateLimit(): add', () => rateLimit({ store: {} as never })],
+  ['rateLimit(): store', () => rateLimit({ store: {} as never })],
   ['spendCap(): limit', () => spendCap({} as never)],
   ['spendCap(): price', () => spendCap({ limit: 1, price: 5 as never })],
   ['The store of storedCounters(): get', () => storedCounters({} as never)],

@@ -10,7 +10,7 @@ import { arc } from '../../../tokens/arc-profile.ts';
 import { tool } from '../../../tool/tool.ts';
 import { outputGuards } from '../output/output-guards.ts';
 import { regexRule } from '../output/regex-rule.ts';
-import { spendCap } from './spend-cap.ts';
+import { spendCap } from './user-limits.ts';
 
 const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });
 const silent = (words: string): ScriptedReply => ({

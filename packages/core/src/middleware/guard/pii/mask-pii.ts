@@ -60,10 +60,8 @@ export function piiRule(
   const digest = sha256();
   const hashed = (value: string): string => digest(salt + value).slice(0, 16);
   const finders = known.filter(({ kind }) => kinds.includes(kind));
-  const searchesAll = finders.some(({ needs }) => !needs);
 
   const find = (text: string): readonly Finding[] => {
-    if (!searchesAll && !mayHave.test(text)) return [];
     const readings = [withoutDisguise(text)];
     if (hasTags(text)) readings.push(withoutDisguise(text, true));
     if (inlineTag.test(text)) readings.push(withoutMarkup(text));
@@ -86,32 +84,16 @@ interface Match {
   readonly value: (end: number) => string;
 }
 
-/**
- * Characters that finders with `needs` look for, disguised ones too. These finders cannot match a
- * text without them.
- */
-const mayHave =
-  /[\d@:\ufe13\ufe55\ufe6b\uff1a\uff20]|\p{N}|[([{<\ufe59\ufe5b\ufe64\uff08\uff1c\uff3b\uff5b]\s{0,2}\S{0,3}at|&commat;|[\u{e0020}-\u{e007e}]/iu;
-
 function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[] {
   const { text, written } = reading;
   const found: Match[] = [];
-  const has = {
-    '@': text.includes('@'),
-    ':': text.includes(':'),
-    digit: /\d/.test(text),
-    bracket: /[([{<]\s{0,2}(?:at|@)\s{0,2}[)\]}>]/i.test(text),
-    code: /%40|&#|&commat;/i.test(text),
-  };
-  for (const { kind, pattern, needs, accept, before } of finders) {
-    if (needs && !has[needs]) continue;
+  for (const { kind, pattern, accept, before } of finders) {
     pattern.lastIndex = 0;
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
       const { index } = match;
       const ahead = before ? before(text, index) : 0;
-      const isRejected = before !== undefined && ahead === 0;
       const whole = accept ? accept(match[0], text, index) : match[0].length;
-      const length = isRejected ? 0 : whole;
+      const length = before && !ahead ? 0 : whole;
       const first = index - ahead;
       if (length)
         found.push({

@@ -34,11 +34,6 @@ export interface PiiFinder {
   readonly kind: PiiKind;
   readonly pattern: RegExp;
   /**
-   * Character that every match contains. A text without this character is not searched. Default:
-   * every text is searched.
-   */
-  readonly needs?: '@' | ':' | 'digit' | 'bracket' | 'code';
-  /**
    * Returns how many characters of the match are personal data, or 0 to reject the match. Default:
    * all characters.
    */
@@ -54,45 +49,45 @@ export interface PiiFinder {
 // oxlint-disable-next-line max-lines-per-function -- flat table of patterns
 export function piiFinders(): readonly PiiFinder[] {
   return [
-    { kind: 'email', needs: '@', pattern: emailDomain(), before: localPartLength },
-    { kind: 'email', needs: '@', pattern: literalDomain(), before: localPartLength },
-    { kind: 'email', needs: '@', pattern: spacedDomain(), before: otherLocalLength },
-    { kind: 'email', needs: '@', pattern: detachedDomain(), before: detachedLocalLength },
-    { kind: 'email', needs: 'bracket', pattern: bracketedDomain(), before: otherLocalLength },
-    { kind: 'email', needs: 'code', pattern: encodedDomain(), before: localPartLength },
-    digits(
+    { kind: 'email', pattern: emailDomain(), before: localPartLength },
+    { kind: 'email', pattern: literalDomain(), before: localPartLength },
+    { kind: 'email', pattern: spacedDomain(), before: otherLocalLength },
+    { kind: 'email', pattern: detachedDomain(), before: detachedLocalLength },
+    { kind: 'email', pattern: bracketedDomain(), before: otherLocalLength },
+    { kind: 'email', pattern: encodedDomain(), before: localPartLength },
+    finder(
       'iban',
       /(?<![a-z\d])[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?:[ -]?[a-z\d]{1,3})?(?![a-z\d])/gi,
       ibanLength,
     ),
-    digits(
+    finder(
       'cn-id',
       /(?<!\d)[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dx](?![a-z\d])/gi,
       all(isCnId),
     ),
-    digits('rrn', /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, all(isRrn)),
-    digits('card', /(?<!\d)\d(?:[^\p{L}\p{N}]{0,5}\d){12,18}(?!\d)/gu, cardLength),
-    digits(
+    finder('rrn', /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, all(isRrn)),
+    finder('card', /(?<!\d)\d(?:[^\p{L}\p{N}]{0,5}\d){12,18}(?!\d)/gu, cardLength),
+    finder(
       'ssn',
       /(?<![\d-]|\d[._/·])(?!000|666|9)\d{3}([-._/·])(?!00)\d{2}\1(?!0000)\d{4}(?!-|[._/·]?\d)/g,
     ),
     // Without hyphens, nine digits have many meanings, so the name has to stand before them.
-    digits(
+    finder(
       'ssn',
       /(?<!\d)(?!000|666|9)\d{3} ?(?!00)\d{2} ?(?!0000)\d{4}(?!\d)/g,
       (match, text, at) => (ssnNamed.test(text.slice(Math.max(0, at - 48), at)) ? match.length : 0),
     ),
-    digits(
+    finder(
       'phone',
       /(?<![\w+])(?:\+|00)[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?!\d)/g,
       (match) => (/^(?:\D*\d){8,15}\D*$/.test(match) ? match.length : 0),
     ),
     // The next patterns find numbers of Korea, Japan and other countries with a leading 0, then
     // mobile numbers of China, then numbers of North America.
-    digits('phone', /(?<![\d.-])\(?0[1-9]\d{0,2}\)?[ .-]\d{3,4}[ .-]\d{4}(?![ .-]?\d)/g),
-    digits('phone', /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g),
-    digits('phone', /(?<![\d.-])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d-])/g),
-    digits('phone', /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g),
+    finder('phone', /(?<![\d.-])\(?0[1-9]\d{0,2}\)?[ .-]\d{3,4}[ .-]\d{4}(?![ .-]?\d)/g),
+    finder('phone', /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g),
+    finder('phone', /(?<![\d.-])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d-])/g),
+    finder('phone', /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g),
     {
       kind: 'mac',
       pattern:
@@ -106,25 +101,24 @@ export function piiFinders(): readonly PiiFinder[] {
         /(?<![a-z\d])(?:(?:https?|ftps?):\/\/(?=[^\s/).,])|www\.(?=[a-z\d]))(?:[^\s<>"`,;:!?()\u3000-\u303f]|[,;:!?()](?=[!-~]|$)){1,4096}/gi,
       accept: urlLength,
     },
-    digits(
+    finder(
       'ip',
       /(?<![\d.\u3002])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)[.\u3002]){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|[.\u3002]\d)/g,
     ),
-    digits('ip', /(?<![\w.])(?:0x[\da-f]{7,8}|\d{8,10})(?![\w.]*\w)/gi, (match, text, at) =>
+    finder('ip', /(?<![\w.])(?:0x[\da-f]{7,8}|\d{8,10})(?![\w.]*\w)/gi, (match, text, at) =>
       isIpNumber(match, text.slice(Math.max(0, at - 24), at)) ? match.length : 0,
     ),
     {
       kind: 'ip',
-      needs: ':',
+
       pattern: /(?<![\w:.])[\da-f]{0,4}:[\da-f:]{2,36}(?![\w:])/gi,
       accept: all(isIpv6),
     },
   ];
 }
 
-/** Returns a finder of texts with a digit. */
-function digits(kind: PiiKind, pattern: RegExp, accept?: Accept): PiiFinder {
-  return { kind, needs: 'digit', pattern, ...(accept && { accept }) };
+function finder(kind: PiiKind, pattern: RegExp, accept?: Accept): PiiFinder {
+  return { kind, pattern, ...(accept && { accept }) };
 }
 
 function all(ok: (match: string) => boolean): (match: string) => number {

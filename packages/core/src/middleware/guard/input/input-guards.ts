@@ -3,7 +3,7 @@ import type { GuardCategory } from '../../../error/error-message.ts';
 import type { RunContext } from '../../../agent/middleware.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { addressesOf, textsOf } from '../message-texts.ts';
+import { textWithUrls, textsOf } from '../message-texts.ts';
 import { isGuardRejection, type Rejection } from '../rejection.ts';
 import {
   inputGuard,
@@ -27,7 +27,7 @@ export function classify(classifier: Classify, options: InputGuardOptions = {}):
   checkOptions('classify()', options, inputGuardFields);
   const { name = 'classify' } = options;
   const check = async (input: readonly Msg[], context: RunContext) => {
-    const text = [...textsOf(input), ...addressesOf(input)].join('\n');
+    const text = textWithUrls(input);
     // The input has no text if the agent call resumes from the session log.
     if (!text) return input;
     const verdict = await classifier(text, context);
@@ -55,6 +55,36 @@ export function permission(
     if (allowed === true) return input;
     if (allowed === false) return { category: 'UNAUTHORIZED' } as const;
     throw misconfigured('A permission check returned neither true nor false.');
+  };
+  return inputGuard(name, check, options);
+}
+
+/** The longest input that `inputLength()` lets pass. */
+export interface InputLengthOptions extends InputGuardOptions {
+  /**
+   * Minimum length of the input in characters (UTF-16 units), without white space at both ends.
+   * Default 1. The minimum does not apply to input with media.
+   */
+  readonly min?: number;
+  /** Maximum length of the input in the same unit. Default 5,000. */
+  readonly max?: number;
+}
+
+/**
+ * Limits the length of an agent call's input. Counts all texts together that a client sent and the
+ * model will read, also names, tool results and declarations of tools. Does not count the addresses
+ * of files (Arc Reactor: `DefaultInputValidationStage`).
+ */
+export function inputLength(options: InputLengthOptions = {}): InputGuard {
+  const fields = `min:count|? max:count|? ${inputGuardFields}`;
+  checkOptions('inputLength()', options, fields);
+  const { min = 1, max = 5_000, name = 'inputLength' } = options;
+  if (min > max) throw misconfigured(`inputLength(): min ${min} is more than max ${max}.`);
+  const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
+    const length = textsOf(input).join('\n').trim().length;
+    const hasMedia = input.some(({ content }) => content.some((block) => 'source' in block));
+    if (length <= max && (length >= min || hasMedia || !input.length)) return input;
+    return { category: 'INVALID_INPUT', details: { length, min, max } };
   };
   return inputGuard(name, check, options);
 }
