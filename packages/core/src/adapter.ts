@@ -17,7 +17,7 @@ export { EchoMemory, echoFields } from './memory/branch/echo-memory.ts';
 export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memory.ts';
 export type { StoreFeatures } from './memory/store/key-value-store.ts';
 export { BatchCache } from './memory/branch/batch-cache.ts';
-export { checkRecords, type LogRecord, type RunNote } from './memory/log/log-record.ts';
+export { checkRecords, recordsOf, type LogRecord, type RunNote } from './memory/log/log-record.ts';
 export { changeBranchOwner, changeOwner } from './memory/move/owner-change.ts';
 export type { ChooseOwner, StoredChange, StoredSession } from './memory/move/owner-change.ts';
 export { adoptRecords } from './memory/adopt-records.ts';
@@ -30,7 +30,7 @@ export {
   messagesOf,
   placeWith,
   storePlace,
-  viewOf,
+  sessionViewOf,
   type StorePlaceOptions,
 } from './memory/move/store-place.ts';
 export { checkHere, type SessionOwner } from './memory/log/stored-head.ts';

@@ -119,7 +119,7 @@ export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';
 export { showToolMedia } from './model/show-tool-media.ts';
-export { withExecute, isResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
+export { withExecute, hasResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
 export type {
   Prepared,
   ReadyCall,

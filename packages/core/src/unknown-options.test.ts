@@ -87,8 +87,8 @@ const entries: Readonly<Record<string, Entry>> = {
       'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkHere checkOptions copyOfSession deniedChunks digest answerEnding hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm claimedJsonMode eventLogLimit mayAskApproval ' +
       'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
-      'resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
-      'titleOf toTypedChunk unfitClaim viewOf',
+      'recordsOf resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
+      'titleOf toTypedChunk unfitClaim sessionViewOf',
   },
   './ai-sdk': {
     exports: ai,
@@ -191,7 +191,7 @@ const entries: Readonly<Record<string, Entry>> = {
     others:
       'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
       'errorHints errorResult ' +
-      'isEnding isNewAnswer isNext isResult classifyModelErrors nestedHooks ' +
+      'isEnding isNewAnswer isNext hasResult classifyModelErrors nestedHooks ' +
       'nestedWraps operator partsOf ' +
       'boundedModel perRun runInfo presetOf todosOf showToolMedia withExecute withStream wrapModel',
   },

@@ -20,7 +20,7 @@ export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
 }
 
 /** Returns content as text, with a placeholder for each media block. */
-export function plainText(content: MessageContent): string {
+export function contentText(content: MessageContent): string {
   if (typeof content === 'string') return content;
   const texts = content.flatMap((block) => {
     if (block.type === 'text') return block.text;

@@ -175,7 +175,7 @@ export function toolResultsOf(message: Msg): readonly ToolResult[] {
 }
 
 /** Returns whether a message has tool results. A user's message may also have them. */
-export function isResult({ role, content }: Msg): boolean {
+export function hasToolResults({ role, content }: Msg): boolean {
   return role === 'tool' || content.some(({ type }) => type === 'tool_result');
 }
 

@@ -1,6 +1,6 @@
 import { textOf, toolResultsOf, toolUsesOf } from './msg.ts';
 import type { ContentBlock, MediaBlock, ToolUse, Msg } from './msg.ts';
-import { plainText } from './media.ts';
+import { contentText } from './media.ts';
 import { asOwn, metadataOf } from './metadata.ts';
 import { bringsResults, oncePerGroup, resultGroups } from './tool-pairs.ts';
 import type { JsonObject } from './json.ts';
@@ -35,7 +35,7 @@ function observation(group: readonly Msg[], media: readonly MediaBlock['type'][]
     typeof output === 'string' ? [] : output.filter(isRead),
   );
   const text = results
-    .map(({ name, output }) => `Tool [${name}] execution result: ${plainText(output)}`)
+    .map(({ name, output }) => `Tool [${name}] execution result: ${contentText(output)}`)
     .join('\n\n');
   const blocks = group.flatMap(({ content }) => content);
   const others = blocks.filter(({ type }) => type !== 'tool_result');

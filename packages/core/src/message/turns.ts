@@ -1,5 +1,5 @@
 import { isCorrection, metadataOf } from './metadata.ts';
-import { isResult, toolUsesOf, textOf, type Msg } from './msg.ts';
+import { hasToolResults, toolUsesOf, textOf, type Msg } from './msg.ts';
 
 /**
  * Splits a conversation into turns. A turn is the input of an agent call and all messages that the
@@ -16,7 +16,7 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
   for (const [index, message] of messages.entries()) {
     const { role } = message;
     const { runId } = metadataOf(message);
-    if (isResult(message)) {
+    if (hasToolResults(message)) {
       run = runId ?? run;
       isOpening = false;
     } else if (role === 'user') {

@@ -117,7 +117,7 @@ export interface NotStarted {
 export const notStarted: NotStarted = { notStarted: true };
 
 /** Returns whether a tool call has a result. */
-export function isResult(outcome: ToolOutcome): outcome is ToolResult {
+export function hasResult(outcome: ToolOutcome): outcome is ToolResult {
   return 'type' in outcome;
 }
 

@@ -9,7 +9,7 @@ import {
   type UiMessage,
 } from '@isoloop/core/ai-sdk';
 import type { ShownTurn, ChatMessage } from '../wire/protocol.ts';
-import { pendingCalls, shownCalls, viewOf } from './pending-calls.ts';
+import { pendingCalls, shownCalls, storedView } from './pending-calls.ts';
 import type { SessionPages } from './page/session-pages.ts';
 
 /** Input of the agent for a message from `useChat`, and how the chat shows the answer. */
@@ -72,7 +72,7 @@ async function decisionsIn(agent: ReActAgent, answer: AnswerMessage): Promise<re
  * `undefined` if there is no such run.
  */
 export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefined> {
-  const view = await viewOf(agent.memory);
+  const view = await storedView(agent.memory);
   if (!view || !isCutOff(view)) return undefined;
   return { ...(await shownSoFar(agent)), continues: true };
 }
@@ -83,7 +83,7 @@ export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefin
  * removes or produces again.
  */
 export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
-  const [messages, view] = await Promise.all([agent.messages(), viewOf(agent.memory)]);
+  const [messages, view] = await Promise.all([agent.messages(), storedView(agent.memory)]);
   const { openRun } = view ?? { openRun: undefined };
   const pending = await shownCalls(agent);
   const last = toUiMessages(messagesBefore({ messages, openRun }), { pending }).at(-1);

@@ -4,7 +4,7 @@ import { toUiMessages, type UiMessage } from '@isoloop/core/ai-sdk';
 import { pageGoneReason } from './page/remote-tools.ts';
 
 /** Returns the view of a memory's stored log. Returns `undefined` for a memory without a log. */
-export async function viewOf(
+export async function storedView(
   memory: Memory & { view?(): Promise<SessionView> },
 ): Promise<SessionView | undefined> {
   return memory.view?.();
@@ -19,7 +19,7 @@ export async function pendingCalls({
   status,
   busy,
 }: ReActAgent): Promise<readonly PendingCall[]> {
-  const view = busy ? undefined : viewOf(memory);
+  const view = busy ? undefined : storedView(memory);
   const calls = (await view)?.calls ?? status.calls;
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }

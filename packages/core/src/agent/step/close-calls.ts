@@ -1,7 +1,7 @@
 import type { EventOf } from '../../event/agent-event.ts';
 import type { WriteOptions } from '../../memory/memory.ts';
 import type { ToolResult, ToolUse } from '../../message/msg.ts';
-import { isResult, isSuspension, errorResult, interruptedResult } from '../../tool/tool-call.ts';
+import { hasResult, isSuspension, errorResult, interruptedResult } from '../../tool/tool-call.ts';
 import type { ToolOutcome } from '../../tool/tool-call.ts';
 import { callState, suspendCall } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
@@ -18,7 +18,7 @@ export async function recordOutcome(
   options?: WriteOptions,
 ): Promise<void> {
   if (isSuspension(outcome)) suspendCall(run, toolUse, outcome);
-  else if (isResult(outcome)) await closeCall(run, toolUse, outcome, options);
+  else if (hasResult(outcome)) await closeCall(run, toolUse, outcome, options);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import {
   isPrepared,
   prepareCall,
-  isResult,
+  hasResult,
   notStarted,
   deniedResult,
   errorResult,
@@ -219,7 +219,7 @@ async function runTool(
     runCall(made, { ...around, run, isExternal, begin }),
   );
   // A wrapper may have answered in place of the tool.
-  if (isResult(outcome) && outcome.state === 'success')
+  if (hasResult(outcome) && outcome.state === 'success')
     run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
   return outcome;
 }

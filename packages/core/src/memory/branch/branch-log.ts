@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { BatchCache } from './batch-cache.ts';
 import { containsTip, nameOf, coveredRefs, type Branch } from './branch.ts';
-import { attemptId, BranchReader, maxAttempts } from './branch-reader.ts';
+import { attemptId, BranchReader, maxTurnWrites } from './branch-reader.ts';
 import {
   isOverruled,
   compareEcho,
@@ -134,8 +134,11 @@ export class BranchLog implements Log {
     if (this.#readsHead && (await this.#catchUp())) context.onReread(await this.load());
     if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
-    if (this.#unsure.length === maxAttempts)
-      throw new AgentError('STORAGE_FAILED', `The turn was not written in ${maxAttempts} attempts`);
+    if (this.#unsure.length === maxTurnWrites)
+      throw new AgentError(
+        'STORAGE_FAILED',
+        `The turn was not written in ${maxTurnWrites} attempts`,
+      );
     await this.#write(context);
   }
 

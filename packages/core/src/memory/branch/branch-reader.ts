@@ -26,7 +26,7 @@ export interface SeenHead {
 }
 
 /** Maximum number of writes of one turn. Each write uses a new key. */
-export const maxAttempts = 8;
+export const maxTurnWrites = 8;
 
 /**
  * Returns the id of a turn for its next write, after `failed` failed writes. Each write has its own
@@ -95,7 +95,7 @@ export class BranchReader {
    * written.
    */
   async turn(turnId: string): Promise<Branch | undefined> {
-    const ids = Array.from({ length: maxAttempts }, (_, failed) => attemptId(turnId, failed));
+    const ids = Array.from({ length: maxTurnWrites }, (_, failed) => attemptId(turnId, failed));
     const firsts = new Map(ids.map((id) => [id, this.#store.keys.turn(id)]));
     const written = await this.#store.values.getMany([...firsts.values()]);
     const id = ids.findLast((each) => written.has(firsts.get(each)!));

@@ -1,7 +1,7 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { BatchCache } from './batch-cache.ts';
-import { wait } from '../store/contention.ts';
+import { waitFor } from '../store/contention.ts';
 import { BranchLog } from './branch-log.ts';
 import type { Branch } from './branch.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
@@ -90,7 +90,7 @@ export class EchoMemory extends SessionMemory {
     const {
       secrets,
       withoutEcho = 'start',
-      sleep = wait,
+      sleep = waitFor,
       waitMs = 3000,
       staleMs = 120_000,
     } = options;

@@ -1,5 +1,5 @@
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
-import { wait } from '../store/contention.ts';
+import { waitFor } from '../store/contention.ts';
 import { checkHere } from '../log/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
 
@@ -69,7 +69,7 @@ async function finish(copy: OwnedCopy, change: OwnerChange, options: MoveOptions
 /** Returns the session when no run is active. */
 async function atRest(
   sessionId: string,
-  { from, running = 'refuse', signal, sleep = wait }: MoveOptions,
+  { from, running = 'refuse', signal, sleep = waitFor }: MoveOptions,
 ): Promise<OwnedCopy> {
   for (let waited = 0; ; waited += lookEveryMs) {
     const copy = await from.read(sessionId);

@@ -8,7 +8,7 @@ import { SessionStore } from '../log/session-store.ts';
 import { LogFold, type SessionView } from '../log/session-view.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import type { SessionOwner } from '../log/stored-head.ts';
-import { wait } from '../store/contention.ts';
+import { waitFor } from '../store/contention.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 
 /** A session as a store has it, for a program that moves it. */
@@ -84,7 +84,7 @@ export async function changeBranchOwner(
     generateId: shortId,
     now: Date.now,
     compactAfter: 256,
-    sleep: wait,
+    sleep: waitFor,
     waitMs: 3000,
     staleMs: 120_000,
   };

@@ -214,11 +214,11 @@ function conflict(message: string): AgentError {
 }
 
 /** Returns the state of a session from its records. */
-export function viewOf(records: readonly LogRecord[]): SessionView {
+export function sessionViewOf(records: readonly LogRecord[]): SessionView {
   return new LogFold().add(records);
 }
 
 /** Returns the messages of a session from its records, as agents read them. */
 export function messagesOf(records: readonly LogRecord[]): readonly Msg[] {
-  return viewOf(records).messages;
+  return sessionViewOf(records).messages;
 }

@@ -26,12 +26,12 @@ const longestPauseMs = 1000;
  */
 export function pause(
   attempt: number,
-  { sleep = wait, random = Math.random }: ContentionOptions,
+  { sleep = waitFor, random = Math.random }: ContentionOptions,
 ): Promise<void> {
   return sleep(Math.min(longestPauseMs, 2 ** attempt) * random());
 }
 
 /** Resolves after `ms` milliseconds. */
-export function wait(ms: number): Promise<void> {
+export function waitFor(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -4,7 +4,7 @@ import type { Steps } from '../../agent/steps.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
 import { toolResultsOf, type ToolResult, type Msg } from '../../message/msg.ts';
 import { isRecord, parseJson } from '../../message/json.ts';
-import { plainText } from '../../message/media.ts';
+import { contentText } from '../../message/media.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
 
@@ -83,6 +83,6 @@ function isDirect({ name }: ToolResult, tools: ToolSet): boolean {
  * objects and arrays, and quotes any other text.
  */
 function toJson({ output }: ToolResult): string {
-  const text = plainText(output);
+  const text = contentText(output);
   return isRecord(parseJson(text)) ? text : JSON.stringify(text);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
-import { isResult, toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
+import { hasToolResults, toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage, countTools } from '../../tokens/count-message.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
@@ -60,7 +60,7 @@ function faults(
  */
 function smallest({ messages, headLength, promptId }: RandomRequest): number {
   const prompt = messages.findIndex(({ id }) => id === promptId);
-  const last = messages.findLastIndex((message) => !isResult(message));
+  const last = messages.findLastIndex((message) => !hasToolResults(message));
   let start = headLength;
   while (messages[start]?.role === 'system') start++;
   return start + 1 + (last > prompt ? messages.length - last : 0);
@@ -121,9 +121,12 @@ test('fitContext() with `roundTo: 0` removes no group of messages that would fit
     const last = gone.at(-1)!.index;
     const from =
       last > prompt
-        ? request.messages.findLastIndex((message, index) => index <= last && !isResult(message))
+        ? request.messages.findLastIndex(
+            (message, index) => index <= last && !hasToolResults(message),
+          )
         : request.messages.findLastIndex(
-            (message, index) => index <= last && message.role === 'user' && !isResult(message),
+            (message, index) =>
+              index <= last && message.role === 'user' && !hasToolResults(message),
           );
     const back = request.messages
       .slice(Math.max(from, 0), last + 1)
@@ -233,8 +236,8 @@ test('one chain with failing summaries keeps the rules at each request of a grow
     for (let length = whole.headLength + 1; length <= whole.messages.length; length++) {
       const messages = whole.messages.slice(0, length);
       const { id, role } = messages.at(-1)!;
-      if (role === 'user' && !isResult(messages.at(-1)!)) promptId = id;
-      const last = messages.findLastIndex((message) => !isResult(message));
+      if (role === 'user' && !hasToolResults(messages.at(-1)!)) promptId = id;
+      const last = messages.findLastIndex((message) => !hasToolResults(message));
       const results = new Set(
         messages
           .slice(last)
@@ -268,6 +271,6 @@ test('the random requests contain the cases that the rules cover', () => {
   expect(
     all.some((message) => toolResultsOf(message).some(({ output }) => typeof output !== 'string')),
   ).toBe(true);
-  expect(all.some((message) => message.role === 'user' && isResult(message))).toBe(true);
+  expect(all.some((message) => message.role === 'user' && hasToolResults(message))).toBe(true);
   expect(arc.perMedia).toBeGreaterThan(0);
 });

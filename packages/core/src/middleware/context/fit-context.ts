@@ -5,7 +5,7 @@ import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { requestMeter, windowFields } from './request-meter.ts';
 import type { Measured, RequestMeter, WindowOptions } from './request-meter.ts';
-import { isResult, type Msg } from '../../message/msg.ts';
+import { hasToolResults, type Msg } from '../../message/msg.ts';
 import { isOwn } from '../../message/metadata.ts';
 
 /** How large a request of `fitContext()` may be, and what stays in it. */
@@ -127,7 +127,7 @@ function afterPrompt(
 ): number {
   let end = Math.max(prompt + 1, start);
   if (likeArcReactor || end === start) return end;
-  while (end < messages.length && isResult(messages[end]!)) end++;
+  while (end < messages.length && hasToolResults(messages[end]!)) end++;
   return end;
 }
 
@@ -207,7 +207,7 @@ export function groupOf(
  */
 function groupStart(messages: readonly Msg[], index: number, from: number): number {
   let start = index;
-  while (start > from && start < messages.length && isResult(messages[start]!)) start--;
+  while (start > from && start < messages.length && hasToolResults(messages[start]!)) start--;
   return start < index && groupEnd(messages, start) <= index ? index : start;
 }
 
@@ -215,6 +215,6 @@ function groupStart(messages: readonly Msg[], index: number, from: number): numb
 function groupEnd(messages: readonly Msg[], start: number): number {
   let end = start + 1;
   if (!messages[start]!.content.some(({ type }) => type === 'tool_use')) return end;
-  while (end < messages.length && isResult(messages[end]!)) end++;
+  while (end < messages.length && hasToolResults(messages[end]!)) end++;
   return end;
 }

@@ -6,7 +6,7 @@ import { resumptionOf } from '../../memory/log/resumption.ts';
 import { toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { objectInput } from '../../schema/schema.ts';
-import { viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
+import { filteredTools, type ToolSet } from '../../tool/set/tool-set.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { HandOffOptions } from './hand-off.ts';
 import type { LoggedHandOff, Member, Team } from './team.ts';
@@ -175,7 +175,7 @@ export class TeamTurn {
       },
       fork: () => all,
     };
-    return viewOf(all, {
+    return filteredTools(all, {
       offered: (schemas) => schemas.filter(({ name }) => this.#refusal(name) === undefined),
       refusal: ({ name }) => this.#refusal(name),
     });

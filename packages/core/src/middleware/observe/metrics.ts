@@ -8,7 +8,7 @@ import type { ChatModel, ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import { failureIn, watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
-import { isResult, withExecute } from '../../tool/tool-call.ts';
+import { hasResult, withExecute } from '../../tool/tool-call.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
@@ -171,7 +171,7 @@ export function metrics(
         recordCall(context, toolUse, { durationMs: now() - startedAt, outcome });
       try {
         const outcome = await next(measured);
-        const state = isResult(outcome) ? outcome.state : 'suspended';
+        const state = hasResult(outcome) ? outcome.state : 'suspended';
         if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
         return outcome;
       } catch (error) {

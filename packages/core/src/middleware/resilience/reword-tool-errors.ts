@@ -2,7 +2,7 @@ import { AgentError, messageOf, checkFields, checkOptions } from '../../error/ag
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
-import { withExecute, isResult } from '../../tool/tool-call.ts';
+import { withExecute, hasResult } from '../../tool/tool-call.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 
 /** The tool call that failed. */
@@ -62,7 +62,7 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
         }
       });
       const outcome = await next(watched);
-      if (!isResult(outcome) || outcome.state !== 'error') return outcome;
+      if (!hasResult(outcome) || outcome.state !== 'error') return outcome;
       const said = outputText(outcome.output).replace(/^Error: /, '');
       // After a timeout, an error that the tool throws later is only a consequence.
       const cause = seen.signal?.aborted ? seen.signal.reason : seen.thrown;

@@ -2,7 +2,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { dataPartKey, isDataPart, withDataParts } from '../../message/provider-metadata.ts';
 import type { DataPart } from '../../message/provider-metadata.ts';
 import { jsonForm, type JsonValue } from '../../message/json.ts';
-import { withExecute, isResult } from '../../tool/tool-call.ts';
+import { withExecute, hasResult } from '../../tool/tool-call.ts';
 
 /**
  * Stores the data parts that tools emit with the results of their calls, so that `toUiMessages`
@@ -25,7 +25,7 @@ export function keepDataParts(): Middleware {
         return execute(input, { ...context, emit });
       });
       const outcome = await next(keeping);
-      return isResult(outcome) ? withDataParts(outcome, [...kept.values()]) : outcome;
+      return hasResult(outcome) ? withDataParts(outcome, [...kept.values()]) : outcome;
     },
   };
 }

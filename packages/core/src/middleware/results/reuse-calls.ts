@@ -3,7 +3,7 @@ import type { ToolResult } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { isResult } from '../../tool/tool-call.ts';
+import { hasResult } from '../../tool/tool-call.ts';
 
 /** Which tool calls `reuseCalls()` answers again. */
 export interface ReuseCallsOptions {
@@ -44,7 +44,7 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
         return { ...known, toolUseId: toolUse.id };
       }
       const outcome = await next(call);
-      if (isResult(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);
+      if (hasResult(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);
       return outcome;
     },
   };

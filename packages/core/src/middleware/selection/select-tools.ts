@@ -10,7 +10,7 @@ import type { RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { toolOf, viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
+import { toolOf, filteredTools, type ToolSet } from '../../tool/set/tool-set.ts';
 
 /** How `selectTools()` selects tools, and how many. */
 export interface SelectToolsOptions {
@@ -176,7 +176,7 @@ interface Selection {
 
 function beginSelection(context: RunContext): Selection {
   const selection: Selection = { set: context.tools };
-  const view = viewOf(selection.set, {
+  const view = filteredTools(selection.set, {
     offered: (all) => (selection.chosen ? schemasOf(selection.chosen, all) : all),
     refusal: ({ name }) => {
       if (selection.chosen?.includes(name) !== false) return undefined;

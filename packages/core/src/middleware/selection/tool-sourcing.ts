@@ -12,7 +12,7 @@ import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolSearch } from './by-words.ts';
-import { ToolList, toolOf, viewOf, type ToolSet } from '../../tool/set/tool-set.ts';
+import { ToolList, toolOf, filteredTools, type ToolSet } from '../../tool/set/tool-set.ts';
 
 /** Which tools `toolSourcing()` always offers, and how the model finds the others. */
 export interface ToolSourcingOptions {
@@ -207,7 +207,7 @@ class SourcedTools {
 
   /** Returns a view that offers the fixed tools and the found ones. */
   view(): ToolSet {
-    return viewOf(this.#set, {
+    return filteredTools(this.#set, {
       offered: (all) => {
         const hidden = all.filter((schema) => !this.#isFixed(schema));
         return [...all.filter(this.#isFixed), ...schemasOf([...this.#found.keys()], hidden)];

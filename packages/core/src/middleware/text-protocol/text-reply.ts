@@ -1,5 +1,10 @@
 import type { ModelDelta } from '../../model/chat-model.ts';
-import { attach, type Attached, type FinishDelta, type TextDelta } from '../../model/deltas.ts';
+import {
+  addAttached,
+  type Attached,
+  type FinishDelta,
+  type TextDelta,
+} from '../../model/deltas.ts';
 import { trustMark, type ParsedReply } from './parsed-reply.ts';
 import { ReplyReader, type ParseContext } from './parse-tool-calls.ts';
 
@@ -99,7 +104,7 @@ export class TextReply {
     const text = isNext ? `\n${delta.delta}` : delta.delta;
     this.#lastId = delta.id;
     this.#raw += text;
-    attach(this.#attached, delta);
+    addAttached(this.#attached, delta);
     this.#send(this.#reader.push(text), out);
   }
 

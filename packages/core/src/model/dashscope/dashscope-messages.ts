@@ -1,6 +1,6 @@
 import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../../message/msg.ts';
-import { isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
+import { isMedia, mediaPlaceholder, contentText, toUrl } from '../../message/media.ts';
 import type { ModelFeatures } from '../chat-model.ts';
 import { toWireCall, type WireObject } from '../openai/openai-messages.ts';
 
@@ -28,7 +28,7 @@ export function toDashScopeMessages(
 ): readonly WireObject[] {
   const { role, content } = message;
   const toContent = (blocks: readonly ContentBlock[]): string | readonly WireObject[] =>
-    endpoint === 'text' ? plainText(blocks) : toParts(blocks, media);
+    endpoint === 'text' ? contentText(blocks) : toParts(blocks, media);
   if (role === 'assistant') {
     const calls = toolUsesOf(message).map(toWireCall);
     return [{ role, content: toContent(content), tool_calls: calls.length ? calls : undefined }];

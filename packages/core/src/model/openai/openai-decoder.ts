@@ -5,7 +5,7 @@ import type { ReplyDecoder } from '../formatter.ts';
 import {
   decodeToolCall,
   isComplete,
-  type OpenCall,
+  type StreamedCall,
   type WireToolCall,
 } from './openai-tool-calls.ts';
 
@@ -65,7 +65,7 @@ type Kind = 'text' | 'thinking';
  * from the specification.
  */
 export class OpenAiDecoder implements ReplyDecoder {
-  readonly #calls: OpenCall[] = [];
+  readonly #calls: StreamedCall[] = [];
   #blocks = 0;
   /** Kind and id of the current block. */
   #kind: Kind | undefined;

@@ -1,7 +1,13 @@
 import { argumentsOf } from '../formatter.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, ToolUse, Msg } from '../../message/msg.ts';
-import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
+import {
+  inlineSource,
+  isMedia,
+  mediaPlaceholder,
+  contentText,
+  toUrl,
+} from '../../message/media.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
 
 type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
@@ -26,7 +32,7 @@ export function toWireMessages(message: Msg, format: MessageFormat): readonly Wi
       role: role === 'tool' ? 'user' : role,
       // OpenAI rejects other names of a speaker.
       name: /^[^\s<|\\/>]{1,64}$/u.test(name ?? '') ? name : undefined,
-      content: role === 'system' ? plainText(rest) : toWireContent(rest, format),
+      content: role === 'system' ? contentText(rest) : toWireContent(rest, format),
     },
   ];
 }
@@ -37,7 +43,7 @@ function toWireAssistant(message: Msg, { sendThinking }: MessageFormat): WireObj
   const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
   return {
     role: 'assistant',
-    content: plainText(content) || (calls.length ? null : ''),
+    content: contentText(content) || (calls.length ? null : ''),
     reasoning_content: (sendThinking && thinking.join('\n')) || undefined,
     tool_calls: calls.length ? calls : undefined,
   };
@@ -57,7 +63,7 @@ function toWireResult({ toolUseId, output }: ToolResult): WireObject {
   return {
     role: 'tool',
     tool_call_id: toolUseId,
-    content: plainText(output),
+    content: contentText(output),
   };
 }
 
@@ -73,7 +79,7 @@ function toWireContent(
     if (block.type === 'text') return [{ type: 'text', text: block.text }];
     return isMedia(block) ? [toWireMedia(block, format)] : [];
   });
-  return parts.every((part) => part['type'] === 'text') ? plainText(content) : parts;
+  return parts.every((part) => part['type'] === 'text') ? contentText(content) : parts;
 }
 
 function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject {

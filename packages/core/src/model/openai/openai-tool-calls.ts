@@ -10,7 +10,7 @@ export interface WireToolCall {
   readonly extra_content?: JsonObject | null;
 }
 
-export interface OpenCall {
+export interface StreamedCall {
   /**
    * Index from the provider. It may start at 1, be missing, or be the same for all tool calls.
    * Deltas use the position in the list of tool calls instead.
@@ -29,7 +29,7 @@ const maxOpen = 256;
 /** Adds a fragment of `tool_calls` to its tool call, or starts a new tool call. */
 export function decodeToolCall(
   fragment: WireToolCall,
-  calls: OpenCall[],
+  calls: StreamedCall[],
   deltas: ModelDelta[],
 ): void {
   const { id, function: called, extra_content } = fragment;
@@ -56,9 +56,9 @@ export function decodeToolCall(
 
 /** Returns the id and the name in a fragment, if its tool call does not have them yet. */
 function newsOf(
-  call: OpenCall,
+  call: StreamedCall,
   { id, function: called }: WireToolCall,
-): Pick<OpenCall, 'id' | 'name'> {
+): Pick<StreamedCall, 'id' | 'name'> {
   // `trim` throws if the value is not a string. A session log would reject such a value.
   return {
     ...(!call.id && id && { id: id.trim() }),
@@ -71,7 +71,7 @@ function newsOf(
  * index and different ids. Some servers repeat the id and the name in every fragment of a tool
  * call. In later fragments, Qwen sends `id: ''` and GLM sends `name: ''`.
  */
-function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): boolean {
+function goesOn(call: StreamedCall, { id, index, function: called }: WireToolCall): boolean {
   if (index != null && index !== call.wireIndex) return false;
   if (id && call.id) return id === call.id;
   if (!called?.name || !call.name) return true;
@@ -79,7 +79,7 @@ function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): 
 }
 
 /** Returns whether the arguments of a tool call are a whole JSON object. */
-export function isComplete(call: OpenCall): boolean {
+export function isComplete(call: StreamedCall): boolean {
   const { input } = call;
   if (call.completeAt === input.length) return true;
   const isWhole = isWholeObject(input);

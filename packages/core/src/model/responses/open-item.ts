@@ -2,7 +2,7 @@ import type { HostedTool, Source } from '../../message/provider-metadata.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
 import { outputOf, toHostedTool } from './hosted-tool-item.ts';
-import type { Emit, OpenCall } from './open-call.ts';
+import type { Emit, StreamedCall } from './streamed-call.ts';
 import type { KeptItem, WireAnnotation, WireItem } from './responses-wire.ts';
 
 /** Text of an item: answers and refusals, summaries of reasoning, or full reasoning. */
@@ -24,7 +24,7 @@ interface ItemPlace {
   /** Host of the server. */
   readonly origin: string;
   readonly type: WireItem['type'];
-  readonly call: OpenCall | undefined;
+  readonly call: StreamedCall | undefined;
 }
 
 /** Fields that a block holds itself, or that servers refuse to get back. */
@@ -48,7 +48,7 @@ export class OpenItem {
   #output: JsonValue | undefined;
   readonly type: WireItem['type'];
   /** The function call that the item is. */
-  readonly call: OpenCall | undefined;
+  readonly call: StreamedCall | undefined;
   id: string | undefined;
   callId: string | undefined;
   #name: string | undefined;
@@ -182,7 +182,7 @@ export class OpenItem {
     }
   }
 
-  #closeCall(call: OpenCall, item: WireItem): void {
+  #closeCall(call: StreamedCall, item: WireItem): void {
     this.#name ||= item.name?.trim() || undefined;
     call.complete(argumentText(item.arguments));
     const { type: _type, id: _id, ...rest } = fieldsOf(item, heldByBlock);

@@ -1,4 +1,4 @@
-import { OpenCall, type Emit } from './open-call.ts';
+import { StreamedCall, type Emit } from './streamed-call.ts';
 import { OpenItem } from './open-item.ts';
 import type { WireItem } from './responses-wire.ts';
 
@@ -99,7 +99,7 @@ export class OpenItems {
     const isFree = place != null && !this.#indexes.has(place);
     const index = isFree ? place : this.#next;
     const call =
-      item.type === 'function_call' ? new OpenCall(this.#calls++, this.#emit) : undefined;
+      item.type === 'function_call' ? new StreamedCall(this.#calls++, this.#emit) : undefined;
     const open = new OpenItem({ index, origin: this.#origin, type: item.type, call }, this.#emit);
     this.all.push(open);
     this.#indexes.add(index);

@@ -1,7 +1,7 @@
 import { jsonWithLists, memoize } from '../formatter.ts';
 import { isRecord, type JsonObject } from '../../message/json.ts';
 import { isNewestReplyEdited } from '../../message/metadata.ts';
-import { plainText } from '../../message/media.ts';
+import { contentText } from '../../message/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { isStrict } from '../openai/openai-formatter.ts';
@@ -81,7 +81,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       const tools = [...request.tools.map(toolText), ...builtInTools];
       const own = {
         ...toWireRequest(request, format),
-        instructions: system.map(({ content }) => plainText(content)).join('\n\n') || undefined,
+        instructions: system.map(({ content }) => contentText(content)).join('\n\n') || undefined,
         tool_choice: tools.length ? toWireChoice(request.toolChoice) : undefined,
         previous_response_id: previous?.id,
         ...(background && { background, store: true }),

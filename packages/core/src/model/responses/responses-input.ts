@@ -2,7 +2,13 @@ import { argumentsOf } from '../formatter.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, ThinkingBlock, Msg } from '../../message/msg.ts';
 import { isRecord, type JsonValue } from '../../message/json.ts';
-import { inlineSource, isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media.ts';
+import {
+  inlineSource,
+  isMedia,
+  mediaPlaceholder,
+  contentText,
+  toUrl,
+} from '../../message/media.ts';
 import type { ModelFeatures } from '../chat-model.ts';
 import type { WireObject } from '../openai/openai-messages.ts';
 import { isForClient } from './hosted-tool-item.ts';
@@ -63,7 +69,7 @@ export function toInputItems(
   if (!rest.length && (outputs.length || role === 'tool')) return outputs;
   const text = {
     role: role === 'tool' ? 'user' : role,
-    content: role === 'system' ? plainText(rest) : toContent(rest, format),
+    content: role === 'system' ? contentText(rest) : toContent(rest, format),
   };
   return [...outputs, text];
 }
@@ -180,7 +186,7 @@ function toContent(
     if (block.type === 'text') return [{ type: 'input_text', text: block.text }];
     return isMedia(block) ? [toInputMedia(block, features)] : [];
   });
-  return parts.every((part) => part['type'] === 'input_text') ? plainText(content) : parts;
+  return parts.every((part) => part['type'] === 'input_text') ? contentText(content) : parts;
 }
 
 function toInputMedia(block: MediaBlock, { media }: ModelFeatures): WireObject {

@@ -77,7 +77,7 @@ export interface ToolFilter {
  * Returns a view of a tool set that shows a part of its tools. The view has the groups and the
  * context values of the set. The filter may change its mind between two calls.
  */
-export function viewOf(set: ToolSet, filter: ToolFilter): ToolSet {
+export function filteredTools(set: ToolSet, filter: ToolFilter): ToolSet {
   let shown: readonly ToolSchema[] = [];
   return {
     context: set.context,
@@ -95,13 +95,13 @@ export function viewOf(set: ToolSet, filter: ToolFilter): ToolSet {
       if (!isSame) shown = offered;
       return shown;
     },
-    fork: (options) => viewOf(set.fork(options), filter),
+    fork: (options) => filteredTools(set.fork(options), filter),
   };
 }
 
 /** Returns a view of a tool set in which only the named tools can be called. */
 export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
-  return viewOf(set, {
+  return filteredTools(set, {
     offered: (all) => all.filter(({ name }) => names.includes(name)),
     refusal: ({ name }) => (names.includes(name) ? undefined : `Tool not allowed: ${name}.`),
   });

@@ -1,6 +1,6 @@
 import { AgentError, createMessage, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Msg, ToolUse } from '@isoloop/core';
-import { metadataOf, parseHistory, viewOf } from '@isoloop/core/adapter';
+import { metadataOf, parseHistory, sessionViewOf } from '@isoloop/core/adapter';
 import type { CallState, LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
 import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
@@ -31,7 +31,7 @@ export async function importedRecords(
   { records }: SessionCopy,
   setup: ImportSetup,
 ): Promise<readonly LogRecord[]> {
-  const copy = viewOf(records);
+  const copy = sessionViewOf(records);
   const messages = parseHistory(copy.messages);
   const { stored, signed, settings } = setup;
   checkSizes(messages, settings.limits);

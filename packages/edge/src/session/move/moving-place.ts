@@ -1,4 +1,4 @@
-import { endpointHere, placeWith, viewOf } from '@isoloop/core/adapter';
+import { endpointHere, placeWith, sessionViewOf } from '@isoloop/core/adapter';
 import type { ChooseOwner, OwnerChange, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { sessionSecrets } from '../../http/session-secrets.ts';
@@ -35,7 +35,7 @@ export async function takeStep(
   if (step.type === 'put') await place.put({ ...step.copy, sessionId });
   if (step.type !== 'read') return undefined;
   const copy = await place.read(sessionId);
-  const signature = copy && (await signerOf(given).sign(viewOf(copy.records)));
+  const signature = copy && (await signerOf(given).sign(sessionViewOf(copy.records)));
   return copy && { ...copy, ...(signature !== undefined && { signature }) };
 }
 
@@ -49,7 +49,7 @@ function placeOf(given: PlaceSetup): SessionPlace {
         settings,
         setup,
         stored: view,
-        signed: await signerOf(given).check(viewOf(copy.records), copy.signature),
+        signed: await signerOf(given).check(sessionViewOf(copy.records), copy.signature),
       }),
   });
 }

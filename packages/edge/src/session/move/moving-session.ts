@@ -1,5 +1,11 @@
 import { AgentError } from '@isoloop/core';
-import { changeOwner, checkHere, copyOfSession, endpointHere, viewOf } from '@isoloop/core/adapter';
+import {
+  changeOwner,
+  checkHere,
+  copyOfSession,
+  endpointHere,
+  sessionViewOf,
+} from '@isoloop/core/adapter';
 import type { ChooseOwner, LogRecord, SessionCopy, SessionOwner } from '@isoloop/core/adapter';
 import type { AgentSessionClass } from '../../handler-options.ts';
 import { errorResponse, logError } from '../../http/error-response.ts';
@@ -215,6 +221,6 @@ function withTitle({ records }: SessionCopy, title: string | undefined): readonl
 
 /** Returns the copy of a session whose first turn is running, before the log has anything. */
 function emptyCopy(sessionId: string): SessionCopy {
-  const nothing = { view: viewOf([]), records: [], owner: undefined, tip: undefined };
+  const nothing = { view: sessionViewOf([]), records: [], owner: undefined, tip: undefined };
   return { ...copyOfSession(sessionId, endpointHere, nothing), isRunning: true };
 }

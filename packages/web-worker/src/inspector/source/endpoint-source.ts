@@ -4,10 +4,10 @@ import {
   endpointPlace,
   SseParser,
   type EndpointPlaceOptions,
+  recordsOf,
 } from '@isoloop/core/adapter';
 import type { InspectedEvent } from '../steps/event-runs.ts';
 import type { InspectorSession, InspectorSource } from './inspector-source.ts';
-import { recordsOf } from './records-of.ts';
 
 /** How to send requests to an endpoint, and what a fork asks for. */
 export interface EndpointSourceOptions extends EndpointPlaceOptions {

@@ -1,6 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
-import { adoptRecords, type LogRecord } from '@isoloop/core/adapter';
-import { recordsOf } from './records-of.ts';
+import { adoptRecords, type LogRecord, recordsOf } from '@isoloop/core/adapter';
 import { IndexedDbSessions } from '../../store/indexed-db-sessions.ts';
 import { IndexedDbStore } from '../../store/indexed-db-store.ts';
 import type { ForkDraft } from '../steps/fork-draft.ts';

@@ -1,7 +1,12 @@
 import { startOf } from '../../../message/text.ts';
 import type { JsonObject } from '../../../message/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
-import { attach, type Attached, type FinishDelta, type TextDelta } from '../../../model/deltas.ts';
+import {
+  addAttached,
+  type Attached,
+  type FinishDelta,
+  type TextDelta,
+} from '../../../model/deltas.ts';
 import { GuardedValue, type ToolInput, mapJson, unescaped } from './guarded-value.ts';
 import { throwRejected, type CheckedRule } from './checked-rule.ts';
 import {
@@ -168,7 +173,7 @@ export class GuardedReply {
     }
     text.raw += delta.delta;
     text.unchecked += delta.delta;
-    attach(text.attached, delta);
+    addAttached(text.attached, delta);
   }
 
   #open(type: GuardedText['type'], id: string): GuardedText {

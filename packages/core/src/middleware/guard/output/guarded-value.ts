@@ -1,6 +1,6 @@
 import { parseJson } from '../../../message/json.ts';
 import type { ModelDelta } from '../../../model/chat-model.ts';
-import { attach } from '../../../model/deltas.ts';
+import { addAttached } from '../../../model/deltas.ts';
 import { outputToolName } from '../../../schema/output-format.ts';
 import { rewriteText, type RewrittenText } from '../rewritten-text.ts';
 
@@ -39,7 +39,7 @@ export class GuardedValue {
     const [first, ...others] = deltas;
     if (!first || this.final === this.raw) return deltas;
     const changed = { ...first, name: this.name!, delta: this.final };
-    for (const delta of others) attach(changed, delta);
+    for (const delta of others) addAttached(changed, delta);
     return [changed];
   }
 }

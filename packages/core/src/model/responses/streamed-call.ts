@@ -8,7 +8,7 @@ export type Emit = (delta: ModelDelta) => void;
  * A function call of a reply while it streams. Its deltas wait until its id and its name are known.
  * Some servers send them only with the finished item, or only at the end of the reply.
  */
-export class OpenCall {
+export class StreamedCall {
   /** Position among the reply's calls. */
   readonly #index: number;
   readonly #emit: Emit;
