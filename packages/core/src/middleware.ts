@@ -45,7 +45,8 @@ export { steering, type SteeringOptions } from './middleware/steering/steering.t
 export { checkNew, type CallInput } from './event/call-input.ts';
 export type { CheckedRequest } from './event/interrupt-request.ts';
 export type { Revised } from './agent/step/jump.ts';
-export type { Edit, Steps } from './agent/steps.ts';
+export type { Edit } from './agent/run/session.ts';
+export type { Steps } from './agent/steps.ts';
 export type { EventData } from './event/agent-event.ts';
 export type { NewCall, InboxHandler } from './agent/run/inbox.ts';
 export type {

@@ -13,19 +13,10 @@ import { readReply, type ModelReply, type ToEvent } from './step/read-reply.ts';
 import { closeCall } from './step/close-calls.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
-import { edit, note } from './run/session.ts';
+import { edit, note, type Edit } from './run/session.ts';
 import { reviseOrJump, type Revised } from './step/jump.ts';
 import { afterReply } from './step/reason.ts';
 import { admitInput } from './step/settle.ts';
-
-/** A change of the conversation. Messages are replaced first, and appended last. */
-export interface Edit {
-  /** Ids of the messages to remove. */
-  readonly remove?: readonly string[];
-  /** Messages that take the places of those with the same ids. */
-  readonly replace?: readonly Msg[];
-  readonly append?: readonly Msg[];
-}
 
 /**
  * What a wrapper may do to the run. What hooks may do, too, is in `RunContext`. After the end of the

@@ -33,30 +33,55 @@ import type { Steps } from '../steps.ts';
  * State of one agent call. The loop reads and changes it. Middleware gets it as `RunContext`.
  */
 export class Run extends Haltable implements RunContext {
+  // What the run is made of.
+  readonly setup: RunSetup;
+  readonly callOptions: KernelCallOptions;
+  /** The options of the agent and of the agent call. */
+  readonly options: AgentSettings;
   readonly runId: string;
   readonly sessionId: string;
   readonly userId: string | undefined;
   readonly agentPath: readonly string[];
-  readonly setup: RunSetup;
-  readonly callOptions: KernelCallOptions;
-  readonly options: AgentSettings;
-  readonly hooks: HookDispatcher;
-  readonly outbox: Outbox = new Outbox(this);
-  readonly startedAt: number;
+  /** The model inside the wrappers of all middleware. */
+  readonly model: ChatModel;
   /** Values for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
   readonly status: AgentStatus;
   readonly agentKey: object;
-  /** The model inside the wrappers of all middleware. */
-  readonly model: ChatModel;
   readonly now: () => number;
+  readonly startedAt: number;
+
+  // Its parts.
+  readonly hooks: HookDispatcher;
+  readonly outbox: Outbox = new Outbox(this);
+  /** What others ask of this run. */
+  readonly inbox: Inbox = new Inbox();
   /** Waits for code that may never settle, such as hooks and stores. */
   readonly waits: Waits = new Waits(this);
   readonly pace: Pace;
   readonly timeout: CallTimeout;
+  readonly log: LogProgress = { lastWork: [] };
+  /** What wrappers may do to the run. */
+  readonly steps: Steps;
+
+  // The conversation, and what the next model request adds to it.
   /** Empty until the run has read the log. */
   conversation: Conversation = new Conversation();
-  readonly log: LogProgress = { lastWork: [] };
+  /** Messages between system prompt and conversation in each model request. Never stored. */
+  readonly prepended: Msg[] = [];
+  /** System prompt of the next model request. Empty if there is none. */
+  systemPrompt = '';
+  tools: ToolSet;
+  readonly #addedTools: Tool[] = [];
+  /** The last message that readers have and the log may not have yet. An abort stores it. */
+  unstored: Msg | undefined;
+  /** Id of the run that this run continues. */
+  resumes: string | undefined;
+  /** Id of the newest user message when the agent call began. */
+  promptId: string | undefined;
+
+  // What the result says.
+  iteration = 0;
   usage: Usage = noUsage;
   /** Names of the tools that were called, by the id of the tool call. */
   readonly toolsUsed: Map<string, string> = new Map();
@@ -64,23 +89,8 @@ export class Run extends Haltable implements RunContext {
   readonly warnings: AgentErrorData[] = [];
   /** Message of the result if the agent call fails. */
   failureMessage: Msg | undefined;
-  /** System prompt of the next model request. Empty if there is none. */
-  systemPrompt = '';
-  tools: ToolSet;
-  iteration = 0;
-  /** What others ask of this run. */
-  readonly inbox: Inbox = new Inbox();
-  /** Id of the run that this run continues. */
-  resumes: string | undefined;
-  /** Id of the newest user message when the agent call began. */
-  promptId: string | undefined;
-  /** The last message that readers have and the log may not have yet. An abort stores it. */
-  unstored: Msg | undefined;
-  /** Messages between system prompt and conversation in each model request. Never stored. */
-  readonly prepended: Msg[] = [];
-  /** What wrappers may do to the run. */
-  readonly steps: Steps;
-  readonly #addedTools: Tool[] = [];
+
+  /** Copy of the session's values for code that runs after the end of the run. */
   #leftState: Record<string, JsonValue> | undefined;
 
   constructor(

@@ -3,7 +3,6 @@ import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory
 import { withMetadata } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RunContext } from '../run-context.ts';
-import type { Edit } from '../steps.ts';
 import { openConversation } from '../../message/conversation.ts';
 import { applyMessages, applyNotes } from './open-calls.ts';
 import type { Run } from './run.ts';
@@ -62,6 +61,15 @@ export async function append(
     conversation.add(messages);
     applyMessages(run, messages);
   });
+}
+
+/** A change of the conversation. Messages are replaced first, and appended last. */
+export interface Edit {
+  /** Ids of the messages to remove. */
+  readonly remove?: readonly string[];
+  /** Messages that take the places of those with the same ids. */
+  readonly replace?: readonly Msg[];
+  readonly append?: readonly Msg[];
 }
 
 /**

@@ -80,9 +80,13 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
 
 /**
  * Gives each open tool call an `interrupted` result. Then sorts the conversation as models require:
- * each result follows its tool call. If the agent call fails, leaves pending tool calls open,
- * so that a person can still decide about them. After a timeout, closes them, too. Rejects with the
- * first failure, after it has tried to close all tool calls.
+ * each result follows its tool call. If the agent call fails, leaves pending tool calls open, so that
+ * a person can still decide about them. After a timeout, closes them, too. Drops what hooks ask for
+ * meanwhile, because that counts for tool calls that run. Rejects with the first failure, after it
+ * has tried to close all tool calls.
+ *
+ * Three places call this function: each model request, what stops a run at once, and the end of a
+ * run. An ending with reason `suspended` or `stopped-by-hook` leaves the calls open.
  */
 export async function interruptOpenCalls(run: Run): Promise<void> {
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
@@ -95,7 +99,6 @@ export async function interruptOpenCalls(run: Run): Promise<void> {
     });
   }
   run.conversation.sort();
-  // What hooks ask for counts for tool calls that run.
   run.outbox.takeJump();
   failure = run.failure ?? failure;
   if (failure) throw failure;

@@ -30,15 +30,16 @@ export function runRound(run: Run): Promise<Next> {
 }
 
 /**
- * Checks the calls in order, with the `pre-acting` hooks. Then starts their tools at the same time.
- * Results enter the log as they arrive.
+ * Reviews the calls in order. Then starts their tools at the same time. Results enter the log as
+ * they arrive. A call has three forms. `call.toolUse` is that of the model or of an earlier run,
+ * `checked.toolUse` that of this run's hooks. The tool gets that of the wrappers.
  */
 async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Next> {
-  const checked = await checkCalls(run, calls);
+  const reviewed = await reviewCalls(run, calls);
   const queue = toolQueue(parallelTools ?? run.options.limits.parallelTools);
   const messages = run.request;
-  for (const one of checked)
-    queue.start(one.checked.toolUse, (sink) => start(run, one, { ...sink, messages }));
+  for (const one of reviewed)
+    queue.start(one.checked.toolUse, (sink) => runSafely(run, one, { ...sink, messages }));
   for (let items = await queue.next(); items; items = await queue.next()) {
     for (const item of items) {
       // After a failure, such as a full store, the other tools stop. Their results still count.
@@ -56,21 +57,21 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
 }
 
 /** A tool call that passed the hooks. If it cannot run, `checked` has the problem. */
-interface CheckedCall {
+interface ReviewedCall {
   readonly call: OpenCall;
   readonly checked: Prepared;
 }
 
 /**
  * Checks the calls of a round in order, and passes each one through the `pre-acting` hooks. Returns
- * the calls that passed. The others get their results or stay open. After a `stop`, the
- * remaining calls stay open.
+ * the calls that passed. The others get their results or stay open. After a `stop`, the remaining
+ * calls stay open.
  */
-async function checkCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly CheckedCall[]> {
-  const ready: CheckedCall[] = [];
+async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly ReviewedCall[]> {
+  const ready: ReviewedCall[] = [];
   for (const [index, call] of calls.entries()) {
     if (run.outbox.isStopAsked) break;
-    const made = await checkCall(run, call);
+    const made = await reviewCall(run, call);
     // Given results enter the log in one write.
     const later = calls[index + 1]?.result !== undefined;
     if (isPrepared(made)) ready.push({ call, checked: made });
@@ -79,17 +80,17 @@ async function checkCalls(run: Run, calls: readonly OpenCall[]): Promise<readonl
   return ready;
 }
 
-/** Returns the checked call, or the outcome if the call has one already. */
-async function checkCall(run: Run, call: OpenCall): Promise<Prepared | ToolOutcome> {
+/** Returns the call as its tool may get it, or the outcome if the call has one already. */
+async function reviewCall(run: Run, call: OpenCall): Promise<Prepared | ToolOutcome> {
   const { toolUse, state, result } = call;
   if (result) return result;
   if ((state.pending && !state.decision) || !mayStart(run)) return notStarted;
   let checked = await prepare(run, toolUse);
-  const ended = state.started && afterStart(call, checked);
+  const ended = state.started && outcomeOfStarted(call, checked);
   if (ended) return ended;
   // An earlier run has passed the call through the hooks.
   if (!state.toolUse) {
-    const reviewed = await review(run, checked);
+    const reviewed = await passHooks(run, checked);
     if (!isPrepared(reviewed)) return reviewed;
     checked = reviewed;
   }
@@ -122,7 +123,10 @@ async function prepare(run: Run, toolUse: ToolUse): Promise<Prepared> {
  * Returns the outcome of a call whose tool may have started in an earlier run, or nothing if the
  * tool may run again. No hook may repair such a call.
  */
-function afterStart({ toolUse, state }: OpenCall, checked: Prepared): ToolOutcome | undefined {
+function outcomeOfStarted(
+  { toolUse, state }: OpenCall,
+  checked: Prepared,
+): ToolOutcome | undefined {
   if (!checked.ok) return errorResult(checked.toolUse, checked.problem);
   if (state.decision || !checked.tool.execute) return undefined;
   const resume = resumeOfStarted(checked.tool);
@@ -135,7 +139,7 @@ function afterStart({ toolUse, state }: OpenCall, checked: Prepared): ToolOutcom
  * call cannot run, the event names the problem. After a hook changes the tool call, the next hook
  * gets the problem of the changed one.
  */
-async function review(run: Run, first: Prepared): Promise<Prepared | ToolOutcome> {
+async function passHooks(run: Run, first: Prepared): Promise<Prepared | ToolOutcome> {
   let rejection: ToolResult | undefined;
   let checked = first;
   const reject = (reason: string): void => {
@@ -182,7 +186,7 @@ interface Surroundings extends ToolSink {
 }
 
 /** Starts the tool of a checked call, and returns the outcome. Never rejects. */
-async function start(run: Run, one: CheckedCall, around: Surroundings): Promise<ToolOutcome> {
+async function runSafely(run: Run, one: ReviewedCall, around: Surroundings): Promise<ToolOutcome> {
   const { toolUse } = one.checked;
   try {
     return await runTool(run, one, around);
@@ -197,7 +201,7 @@ async function start(run: Run, one: CheckedCall, around: Surroundings): Promise<
 
 async function runTool(
   run: Run,
-  { call, checked }: CheckedCall,
+  { call, checked }: ReviewedCall,
   around: Surroundings,
 ): Promise<ToolOutcome> {
   if (!mayStart(run)) return notStarted;
