@@ -67,7 +67,7 @@ const exceptions: readonly LayerException[] = [
   },
   {
     from: 'core/src/middleware/agent-tool/agent-tool.ts',
-    to: 'core/src/middleware/approval/approval-policy.ts',
+    to: 'core/src/middleware/approval/approval-rules.ts',
     values: true,
     reason: 'the call of an agent may wait for an approval of its tools',
   },

@@ -72,7 +72,7 @@ test('a feature may not import another feature, except what the list names', () 
   expect(
     check('packages/core/src/middleware/a.ts', `import { b } from './limits/b.ts';`),
   ).toHaveLength(1);
-  const policy = '../approval/approval-policy.ts';
+  const policy = '../approval/approval-rules.ts';
   expect(check(agentTool, `import { mayAsk } from '${policy}';`)).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 export { attach, type AttachOptions } from './event/readers/attach.ts';
 export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
-export { mayAskApproval } from './middleware/approval/approval-policy.ts';
+export { mayAskApproval } from './middleware/approval/approval-rules.ts';
 export type { AgentStatus, CallState } from './event/agent-status.ts';
 export { claimedJsonMode } from './middleware/output/json-mode.ts';
 export { checkDecision } from './event/pending-call.ts';

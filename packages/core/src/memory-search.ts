@@ -1,9 +1,9 @@
 export { keywordMemory, type KeywordMemoryOptions } from './search/keyword-memory.ts';
 export { chunkText, type ChunkOptions } from './search/chunk-text.ts';
-export type { SearchDocument } from './search/document-index.ts';
-export { keywordRetriever } from './search/keyword-retriever.ts';
-export type {
-  KeywordRetriever,
-  KeywordRetrieverOptions,
-  StoredDocuments,
+export {
+  keywordRetriever,
+  type KeywordRetriever,
+  type KeywordRetrieverOptions,
+  type SearchDocument,
+  type StoredDocuments,
 } from './search/keyword-retriever.ts';

@@ -4,13 +4,13 @@ export type {
   LongTermRecordOptions,
   LongTermRetrieveOptions,
 } from './search/long-term-memory.ts';
-export { longTermMemory } from './middleware/recall/long-term-memory.ts';
-export type { LongTermMemoryMiddleware } from './middleware/recall/long-term-memory.ts';
-export type {
-  LongTermMemoryOptions,
-  LongTermPhase,
-  LongTermTurn,
-} from './middleware/recall/record-search.ts';
+export {
+  longTermMemory,
+  type LongTermMemoryMiddleware,
+  type LongTermMemoryOptions,
+  type LongTermPhase,
+  type LongTermTurn,
+} from './middleware/recall/long-term-memory.ts';
 export { keywordRerank, mmrRerank, type Rerank } from './middleware/recall/rerank.ts';
 export type { RetrievalCall, RetrievalOptions } from './middleware/recall/find-documents.ts';
 export { recentQuestions, retrieval } from './middleware/recall/retrieval.ts';

@@ -22,7 +22,6 @@ import {
 } from '../middleware/text-protocol/text-tool-calls.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { setFields } from '../message/json.ts';
 import { answerFromObservations } from '../middleware/answer/answer-from-observations.ts';
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
@@ -177,8 +176,8 @@ function protocolParts({ protocol = {}, reflect: checked }: OxygentOptions): rea
 
 function earlierSteps(options: OxygentOptions): Middleware {
   const { shortWeight, reactWeight, order, memoryMax: max, memoryUnit: unit } = options;
-  const given = setFields({ shortWeight, reactWeight, order, max, unit });
-  return weightedHistory({ ...(given as WeightedHistoryOptions), likeOxygent: true });
+  const given = { shortWeight, reactWeight, order, max, unit } as WeightedHistoryOptions;
+  return weightedHistory({ ...given, likeOxygent: true });
 }
 
 /** Adds OxyGent's own variables to the given variables. */

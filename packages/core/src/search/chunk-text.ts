@@ -24,7 +24,7 @@ interface Piece {
  * it. In scripts with spaces, a full stop ends a sentence only before whitespace. The lookbehind
  * makes consecutive full stops match once, from the first, so that a search takes linear time.
  */
-const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|\n)\s*/gu;
+const border = /((?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|\n)\s*)/u;
 
 /**
  * Splits a text into chunks for a search index. Each chunk is an unchanged part of the text. Splits
@@ -93,14 +93,9 @@ function piecesOf(text: string, maxTokens: number): readonly Piece[] {
 }
 
 function sentencesOf(text: string): readonly string[] {
-  const sentences: string[] = [];
-  let start = 0;
-  for (const { index, 0: found } of text.matchAll(border)) {
-    sentences.push(text.slice(start, index + found.length));
-    start = index + found.length;
-  }
-  if (start < text.length) sentences.push(text.slice(start));
-  return sentences;
+  // The ends of the sentences stand between the sentences, because `border` captures them.
+  const parts = text.split(border);
+  return parts.flatMap((part, index) => (index % 2 ? [] : [part + (parts[index + 1] ?? '')]));
 }
 
 /**

@@ -2,8 +2,8 @@ import { expect, test, vi } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
-import type { SearchDocument } from './document-index.ts';
 import {
+  type SearchDocument,
   keywordRetriever,
   type KeywordRetriever,
   type KeywordRetrieverOptions,

@@ -4,8 +4,57 @@ import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import { isPattern, nameMatcher } from '../../tool/name-pattern.ts';
-import type { ReadyCall } from '../../tool/tool-call.ts';
-import type { ToolSet } from '../../tool/set/tool-set.ts';
+import { type ReadyCall, prepareCall } from '../../tool/tool-call.ts';
+import { type ToolSet, toolsIn } from '../../tool/set/tool-set.ts';
+import type { Agent } from '../../agent/agent.ts';
+import type { Middleware, OpenCall } from '../../agent/middleware.ts';
+
+/**
+ * Returns whether a tool call needs an approval; a text is the reason for the person who decides.
+ */
+export type NeedsApproval = (call: ReadyCall, context: RunContext) => Awaitable<boolean | string>;
+
+/** Middleware that decides when tool calls need an approval. */
+export interface Approving extends Middleware {
+  /** Whether it may ask for an approval that the tool itself does not need. */
+  readonly mayAsk: boolean;
+}
+
+/** Returns whether the tool itself says that a call needs an approval. */
+export function toolNeeds({ tool, input, toolUse }: ReadyCall): Awaitable<boolean> {
+  const { needsApproval = false } = tool;
+  if (typeof needsApproval === 'boolean') return needsApproval;
+  const ask = async (): Promise<boolean> => needsApproval(input, toolUse);
+  return ask();
+}
+
+/** Returns whether a tool call still needs an approval. Runs no hooks. */
+export async function isUndecided(
+  { toolUse, state, result }: OpenCall,
+  context: RunContext,
+  needs: NeedsApproval,
+): Promise<boolean> {
+  if (state.decision || state.approved || result) return false;
+  if (state.pending) return state.pending.kind === 'approval';
+  try {
+    const call = await prepareCall(context.tools, toolUse);
+    return call.ok && Boolean(await needs(call, context));
+  } catch {
+    // The call fails with this error when it runs.
+    return false;
+  }
+}
+
+/**
+ * Returns whether a tool call of the agent may wait for an approval. Includes the tools of inactive
+ * groups and the tools of child agents. Leaves out child agents that a factory creates later.
+ */
+export function mayAskApproval({ tools, use }: Pick<Agent, 'tools' | 'use'>): boolean {
+  return (
+    use.some((part) => (part as Partial<Approving>).mayAsk) ||
+    toolsIn(tools).some((tool) => tool.needsApproval || tool.mayAskApproval?.())
+  );
+}
 
 /** Which calls of a tool need an approval, and how to describe them to a person. */
 export interface ApprovalRule {
@@ -27,8 +76,8 @@ export type ApprovalRules = Readonly<Record<string, boolean | string | ApprovalR
 const where = 'approvals(): needsApproval';
 
 export interface ApprovalRuleBook {
-  /** Returns whether a tool call needs an approval; a text is the description of its rule. */
-  needs(call: ReadyCall, context: RunContext): Promise<boolean | string>;
+  /** Returns the description of the rule that asks for an approval, if it has one. */
+  readonly needs: NeedsApproval;
   /** Throws `CONFIGURATION` if a rule names a tool that is not in the set. */
   check(tools: ToolSet): void;
 }
@@ -43,15 +92,17 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
     .filter(([key]) => isPattern(key))
     .map(([key, rule]) => ({ fits: nameMatcher(where, [key]), rule }));
   return {
-    async needs({ tool, input, toolUse }, { addedTools }) {
+    async needs(call, { addedTools }) {
+      const { tool, input, toolUse } = call;
+      const own = await toolNeeds(call);
       // A structured value is an answer, although it comes as a tool call.
       const isAnswer = tool.name === outputToolName && addedTools.includes(tool);
       const pattern = isAnswer ? undefined : patterns.find(({ fits }) => fits(tool.name));
       const rule = named.get(tool.name) ?? pattern?.rule;
-      if (!rule) return false;
+      if (!rule) return own;
       const { when = () => true, description = true } = rule;
       const holds = await when(input, toolUse);
-      return holds && description;
+      return (holds && description) || own;
     },
     check(tools) {
       const unknown = [...named.keys()].filter((name) => tools.find(name) === undefined);

@@ -1,8 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { nestedWraps } from '../../agent/nested.ts';
 import { checkOptions } from '../../error/agent-error.ts';
-import { toolNeeds, type Approving } from './approval-policy.ts';
-import { approvalRules, type ApprovalRules } from './approval-rules.ts';
+import { type Approving, approvalRules, type ApprovalRules } from './approval-rules.ts';
 import { askingApprover, type Decide } from './ask-approver.ts';
 import { basicApprovals } from './basic-approvals.ts';
 import { deferredRounds } from './deferred-rounds.ts';
@@ -65,11 +64,8 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   const { needsApproval, decide, deferRound } = options;
   const rules = approvalRules(needsApproval ?? {});
   const deferred = deferredRounds(
-    async (call, context) => {
-      const own = await toolNeeds(call);
-      return (await rules.needs(call, context)) || own;
-    },
-    ({ options: ofAgent }) => deferRound ?? ofAgent.deferRound ?? false,
+    rules.needs,
+    ({ options: usual }) => deferRound ?? usual.deferRound ?? false,
   );
   const decided = basicApprovals(deferred.needs);
   const asking = decide ? [askingApprover({ ...options, decide })] : [];

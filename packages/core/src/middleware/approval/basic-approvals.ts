@@ -22,7 +22,7 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
 import { toolOf } from '../../tool/set/tool-set.ts';
-import { isUndecided, toolNeeds, type NeedsApproval } from './approval-policy.ts';
+import { isUndecided, toolNeeds, type NeedsApproval } from './approval-rules.ts';
 
 /** The parts of the middleware `approvals`. */
 export type BasicApprovals = Required<

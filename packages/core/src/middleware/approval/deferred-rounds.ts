@@ -4,7 +4,7 @@ import type { RunContext } from '../../agent/run-context.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { notStarted, type ReadyCall } from '../../tool/tool-call.ts';
-import { isUndecided, type NeedsApproval } from './approval-policy.ts';
+import { isUndecided, type NeedsApproval } from './approval-rules.ts';
 
 /** Which tool calls of a run may start. */
 interface Deferral {

@@ -8,11 +8,14 @@ import type { JsonValue } from '../../message/json.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { type AgentOptions, ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentHook } from '../../agent/middleware.ts';
-import { longTermMemory, type LongTermMemoryMiddleware } from './long-term-memory.ts';
-import type { LongTermMemoryOptions, LongTermTurn } from './record-search.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import {
+  longTermMemory,
+  type LongTermMemoryMiddleware,
+  type LongTermMemoryOptions,
+  type LongTermTurn,
+} from './long-term-memory.ts';
 
 interface Made {
   readonly agent: ReActAgent;

@@ -196,15 +196,11 @@ function sessionState<K extends StateKeys>(keys: K, values: () => Values): Sessi
     all: () => Object.fromEntries(Object.keys(keys).map((name) => [name, read(name)])) as never,
     write(updates) {
       checkFields('The updates', updates, '', 'INVALID_INPUT');
-      const changes = Object.entries(updates).map(([name, update]) => ({
-        name,
-        key: keyOf(keys, name),
-        update: toJson(name, update),
-      }));
-      const apply = (own: Values): void => {
-        const next = changes.map((change) => [change.name, updated(change, own)]);
-        Object.assign(own, Object.fromEntries(next));
-      };
+      const changes = Object.entries(updates).map(([name, update]) =>
+        changeOf(keyOf(keys, name), name, toJson(name, update)),
+      );
+      const apply = (own: Values): void =>
+        void Object.assign(own, ...changes.map((change) => change(own)));
       updateValues(values(), apply, Object.keys(updates));
     },
     reset(given, value) {
@@ -230,26 +226,21 @@ function valueOf({ initial }: AnyKey, values: Values, name: string): unknown {
   return Object.hasOwn(values, name) ? values[name] : initial;
 }
 
-/** An update of one key. */
-interface KeyUpdate {
-  readonly name: string;
-  readonly key: AnyKey;
-  readonly update: JsonValue;
-}
-
 /**
- * Returns the key's value after an update. Throws `INVALID_STATE` if the key's strategy cannot
- * apply the update to the current value.
+ * Returns a function that returns the key's new value after an update. The function throws
+ * `INVALID_STATE` if the key's strategy cannot apply the update to the current value.
  */
-function updated({ name, key, update }: KeyUpdate, values: Values): JsonValue {
-  try {
-    if (!fits(key, values, name)) throw new Error('the saved value does not fit the key');
+function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values) => Values {
+  return (values) => {
     const value = freeze(valueOf(key, values, name)) as never;
-    return toJson(name, key.reduce(value, freeze(update) as never));
-  } catch (cause) {
-    const message = `The state key "${name}" cannot take an update: ${messageOf(cause)}`;
-    throw new AgentError(AgentError.from(cause, 'INVALID_STATE').code, message, { cause });
-  }
+    try {
+      if (!fits(key, values, name)) throw new Error('the saved value does not fit the key');
+      return { [name]: toJson(name, key.reduce(value, freeze(update) as never)) };
+    } catch (cause) {
+      const message = `The state key "${name}" cannot take an update: ${messageOf(cause)}`;
+      throw new AgentError(AgentError.from(cause, 'INVALID_STATE').code, message, { cause });
+    }
+  };
 }
 
 function keyOf(keys: StateKeys, name: PropertyKey): AnyKey {
