@@ -52,7 +52,7 @@ export { isQuestion, titleOf } from './message/turns.ts';
 export { readSchema } from './schema/schema.ts';
 export { prepareCall } from './tool/tool-call.ts';
 export { parseHistory, parseMessages } from './message/validate-message.ts';
-export { addUsage, noUsage } from './model/usage.ts';
+export { addUsage, noUsage } from './model/chat-model.ts';
 export { outputToolName } from './schema/output-format.ts';
 export { inlineSource } from './message/media.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';

@@ -56,8 +56,8 @@ export type {
   ModelRequest,
   ToolChoice,
   ToolSchema,
+  Usage,
 } from './model/chat-model.ts';
-export type { Usage } from './model/usage.ts';
 export type { InferOutput, SchemaLike } from './schema/schema.ts';
 export type { ToolSet } from './tool/set/tool-set.ts';
 export { tool } from './tool/tool.ts';

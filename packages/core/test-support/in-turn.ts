@@ -8,8 +8,7 @@ import {
   type ContextRequest,
   type FittedContext,
 } from '../src/middleware/context/context-policy.ts';
-import type { ModelRequest } from '../src/model/chat-model.ts';
-import { addUsage, noUsage, type Usage } from '../src/model/usage.ts';
+import { addUsage, noUsage, type ModelRequest, type Usage } from '../src/model/chat-model.ts';
 
 /** Combines context policies as an agent does. */
 export function inTurn(...policies: readonly ContextPolicy[]): ContextMiddleware {

@@ -1,6 +1,6 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
-import type { Usage } from '../model/usage.ts';
+import type { Usage } from '../model/chat-model.ts';
 import type { PendingCall } from './pending-call.ts';
 
 /**

@@ -39,7 +39,7 @@ export function toMcpError(error: unknown, where: string): AgentError {
     return failed('MCP_AUTH', `${server} refused the credentials (${status}).`);
   if (name === 'UnauthorizedError')
     return failed('MCP_AUTH', `A person has to allow the access to the MCP server "${where}".`);
-  if (authErrors.test(String(name)))
+  if (authErrors.includes(String(name)))
     return failed('MCP_AUTH', `The authorization for the MCP server "${where}" failed: ${said}`);
   if (/^(408|429|5..)$/.test(`${status}`))
     return failed('MCP_UNREACHABLE', `${server} failed (${status}).`, true);
@@ -69,8 +69,14 @@ export const lostAnswer = {
 } as const;
 
 /** Errors of the SDK's authorization flow. */
-const authErrors =
-  /^(OAuth|IssuerMismatch|RegistrationRejected|InsecureTokenEndpoint|AuthorizationServerMismatch|InsufficientScope)Error$/;
+const authErrors = [
+  'AuthorizationServerMismatchError',
+  'InsecureTokenEndpointError',
+  'InsufficientScopeError',
+  'IssuerMismatchError',
+  'OAuthError',
+  'RegistrationRejectedError',
+];
 
 /**
  * Returns whether the server reports an unknown session. In that case, the request did not run.

@@ -2,9 +2,8 @@ import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, userMessage } from '../message/msg.ts';
 import { asOwn } from '../message/metadata.ts';
 import { Deadline } from '../wait/deadline.ts';
-import type { ChatModel, GenerateOptions, ModelRequest, RunInfo } from './chat-model.ts';
+import type { ChatModel, GenerateOptions, ModelRequest, RunInfo, Usage } from './chat-model.ts';
 import { defaultReplyLength } from './reply-length.ts';
-import type { Usage } from './usage.ts';
 
 export interface TextRequest {
   /** Model of an agent, or a model of `boundedModel()`. */

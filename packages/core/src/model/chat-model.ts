@@ -1,6 +1,5 @@
 import type { JsonObject } from '../message/json.ts';
 import type { MediaBlock, Msg } from '../message/msg.ts';
-import type { Usage } from './usage.ts';
 
 /**
  * Features that a model supports. Media that the model does not support become text placeholders.
@@ -87,6 +86,16 @@ export interface ModelRequest extends GenerateOptions {
    * models use this field.
    */
   readonly isLast?: boolean;
+}
+
+/** Tokens that a request or an agent call used, as the provider counts them. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Part of `outputTokens`, if the provider reports it. */
+  readonly reasoningTokens?: number;
+  /** Part of `inputTokens` that came from the provider's cache, if the provider reports it. */
+  readonly cachedInputTokens?: number;
 }
 
 interface DeltaBase {
@@ -189,6 +198,16 @@ export interface ChatModel {
   readonly modelId: string;
   readonly features: ModelFeatures;
   stream(request: ModelRequest, context: ModelContext): AsyncIterable<readonly ModelDelta[]>;
+}
+
+/** The usage before the first request: no tokens. */
+export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
+
+/** Adds the tokens of two requests. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum = { ...a };
+  for (const key of Object.keys(b) as (keyof Usage)[]) sum[key] = (a[key] ?? 0) + (b[key] ?? 0);
+  return sum;
 }
 
 /** Fields of `GenerateOptions`, for `checkOptions`. */

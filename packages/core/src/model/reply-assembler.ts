@@ -1,10 +1,8 @@
 import type { ContentBlock, MediaBlock } from '../message/msg.ts';
-import { hostedToolOf } from '../message/provider-metadata.ts';
+import { hostedToolOf, type HostedTool } from '../message/provider-metadata.ts';
 import { isWholeObject, parseJson, type JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media.ts';
-import type { ModelDelta } from './chat-model.ts';
-import type { ReplyChunk } from './reply-chunk.ts';
-import type { Usage } from './usage.ts';
+import type { ModelDelta, Usage } from './chat-model.ts';
 
 /** An incomplete text or thinking block. Only the field with the name of `type` is set. */
 interface OpenBlock {
@@ -29,6 +27,27 @@ interface OpenCall {
   raw: string;
   providerMetadata?: JsonObject;
 }
+
+/** New content of a model's reply, as events show it. */
+export type ReplyChunk =
+  | {
+      readonly type: 'reasoning-chunk';
+      readonly blockId: string;
+      readonly kind: 'text' | 'thinking';
+      readonly delta: string;
+    }
+  | {
+      readonly type: 'tool-input-chunk';
+      readonly toolUseId: string;
+      readonly name: string;
+      readonly delta: string;
+    }
+  | {
+      readonly type: 'hosted-tool-chunk';
+      readonly blockId: string;
+      /** The call as it is known so far. The next chunk of the same block replaces it. */
+      readonly hostedTool: HostedTool;
+    };
 
 /** Event for one delta of the model, without the fields of `AgentEventBase`. */
 export type ReplyPiece = { readonly type: 'step-reset'; readonly reason: string } | ReplyChunk;

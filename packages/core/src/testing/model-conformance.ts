@@ -1,8 +1,7 @@
 import { Agent } from '../agent/agent.ts';
 import { checkOptions } from '../error/agent-error.ts';
-import type { ChatModel } from '../model/chat-model.ts';
+import type { ChatModel, Usage } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-model.ts';
-import type { Usage } from '../model/usage.ts';
 import { answeringFetch } from './answering-fetch.ts';
 import {
   callWith,

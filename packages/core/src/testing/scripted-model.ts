@@ -1,8 +1,13 @@
 import { checkOptions, AgentError } from '../error/agent-error.ts';
 import type { JsonValue } from '../message/json.ts';
 import { abortable } from '../wait/wait.ts';
-import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../model/chat-model.ts';
-import type { Usage } from '../model/usage.ts';
+import type {
+  ChatModel,
+  ModelDelta,
+  ModelFeatures,
+  ModelRequest,
+  Usage,
+} from '../model/chat-model.ts';
 
 /** Tool call of a scripted reply. */
 export interface ScriptedToolCall {

@@ -1,8 +1,7 @@
 import { checkOptions, misconfigured } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ModelRequest, ChatModel } from '../model/chat-model.ts';
+import type { ChatModel, ModelRequest, Usage } from '../model/chat-model.ts';
 import { withStream } from '../model/wrap-model.ts';
-import type { Usage } from '../model/usage.ts';
 import { arc } from './arc-profile.ts';
 import { countRequest } from './count-message.ts';
 import type { TokenProfile } from './token-profile.ts';

@@ -10,9 +10,9 @@ import {
 import { createMessage, type Msg } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { CallTimeout } from '../../wait/call-timeout.ts';
-import { runInfo, type ChatModel, type RunInfo, type ToolSchema } from '../../model/chat-model.ts';
+import { addUsage, noUsage, runInfo } from '../../model/chat-model.ts';
+import type { ChatModel, RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
 import { Pace } from '../../wait/pace.ts';
-import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { Waits } from '../../wait/waits.ts';
 import { allowTools, ToolList, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';

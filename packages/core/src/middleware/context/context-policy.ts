@@ -1,8 +1,7 @@
 import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import { checkFields, type AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ChatModel, RunInfo, ToolSchema } from '../../model/chat-model.ts';
-import type { Usage } from '../../model/usage.ts';
+import type { ChatModel, RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
 
 /**
  * The next model request, before a context policy fits it. An agent sets all optional fields. Other

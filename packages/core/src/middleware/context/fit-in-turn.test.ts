@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { assistantMessage, systemMessage, userMessage, type Msg } from '../../message/msg.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
-import { noUsage } from '../../model/usage.ts';
+import { noUsage } from '../../model/chat-model.ts';
 import { fitInTurn } from '../../../test-support/in-turn.ts';
 import { fitContext } from './fit-context.ts';
 import { lastTurns } from './history-views.ts';

@@ -2,9 +2,9 @@ import { AgentError, misconfigured, checkOptions } from '../../error/agent-error
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Msg } from '../../message/msg.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
-import { generateFields, type ChatModel, type GenerateOptions } from '../../model/chat-model.ts';
+import { addUsage, generateFields, noUsage } from '../../model/chat-model.ts';
+import type { ChatModel, GenerateOptions, Usage } from '../../model/chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
-import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import { headOf, contextPolicy } from './context-policy.ts';

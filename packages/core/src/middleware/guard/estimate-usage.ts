@@ -1,5 +1,4 @@
-import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import type { Usage } from '../../model/usage.ts';
+import type { ModelDelta, ModelRequest, Usage } from '../../model/chat-model.ts';
 import { countRequest } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 

@@ -4,8 +4,7 @@ import type { AgentErrorData } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
 import type { ContentBlock, ToolResult, ToolUse, Msg } from '../../message/msg.ts';
-import type { ModelRequest, RunInfo } from '../../model/chat-model.ts';
-import type { Usage } from '../../model/usage.ts';
+import type { ModelRequest, RunInfo, Usage } from '../../model/chat-model.ts';
 
 /** Returns the attributes that identify the run, session and user of a span. */
 export function runAttributes({ runId, sessionId, userId }: RunInfo): Attributes {

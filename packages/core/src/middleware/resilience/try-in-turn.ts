@@ -1,5 +1,11 @@
-import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { addUsage, type Usage } from '../../model/usage.ts';
+import { addUsage } from '../../model/chat-model.ts';
+import type {
+  ChatModel,
+  ModelContext,
+  ModelDelta,
+  ModelRequest,
+  Usage,
+} from '../../model/chat-model.ts';
 
 /** A model request that failed. */
 export interface FailedRequest {

@@ -5,8 +5,7 @@ import { toBase64 } from '../../message/media.ts';
 import { metadataOfCall, withResult } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkPart, AiSdkPartOf, HostedToolMetadata } from './ai-sdk-hosted-tool.ts';
 import { toAgentError } from './ai-sdk-error.ts';
-import type { ModelDelta } from '../chat-model.ts';
-import type { Usage } from '../usage.ts';
+import type { ModelDelta, Usage } from '../chat-model.ts';
 
 type FinishPart = AiSdkPartOf<'finish'>;
 type FileData = AiSdkPartOf<'file'>['data'];

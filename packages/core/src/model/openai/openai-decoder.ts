@@ -1,6 +1,5 @@
 import { isRecord, setFields } from '../../message/json.ts';
-import type { ModelDelta } from '../chat-model.ts';
-import type { Usage } from '../usage.ts';
+import type { ModelDelta, Usage } from '../chat-model.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import {
   decodeToolCall,

@@ -1,7 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { isRecord, setFields } from '../../message/json.ts';
-import type { ModelDelta } from '../chat-model.ts';
-import type { Usage } from '../usage.ts';
+import type { ModelDelta, Usage } from '../chat-model.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
 import { isIgnored } from './responses-wire.ts';

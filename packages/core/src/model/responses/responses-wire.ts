@@ -98,9 +98,12 @@ export interface KeptItem {
  * Events that add nothing to a reply: the finished item repeats their content, or they only report
  * progress, such as `response.web_search_call.searching`.
  */
-const ignored =
-  /^(keepalive|response\.(\w+_call(_\w+)?|mcp_list_tools|compaction|audio(\.transcript)?)\.\w+|response\.\w+_part\.added)$/;
+const ignored = [
+  /^response\.(\w+_call(_\w+)?|mcp_list_tools|compaction|audio(\.transcript)?)\.\w+$/,
+  /^response\.\w+_part\.added$/,
+  /^keepalive$/,
+];
 
 export function isIgnored(type: string | null | undefined): boolean {
-  return ignored.test(type ?? '');
+  return ignored.some((pattern) => pattern.test(type ?? ''));
 }

@@ -19,7 +19,7 @@ import {
 import type { HostedTool } from '../../message/provider-metadata.ts';
 import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { inlineSource, mediaKind } from '../../message/media.ts';
-import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
+import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
 import {
   asksUser,
   deniedReason,

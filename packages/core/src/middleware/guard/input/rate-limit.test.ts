@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { checkInput, rejectionOf } from '../../../../test-support/check-input.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
 import type { AgentResult } from '../../../event/agent-result.ts';
-import type { Usage } from '../../../model/usage.ts';
+import type { Usage } from '../../../model/chat-model.ts';
 import { ReActAgent } from '../../../preset/react-agent.ts';
 import { userMessage } from '../../../message/msg.ts';
 import { MemoryStore } from '../../../memory/store/memory-store.ts';

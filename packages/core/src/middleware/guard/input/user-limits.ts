@@ -9,8 +9,7 @@ import {
 } from './guard-input.ts';
 import { perRun } from '../../../agent/per-run.ts';
 import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
-import type { ModelRequest } from '../../../model/chat-model.ts';
-import { addUsage, type Usage } from '../../../model/usage.ts';
+import { addUsage, type ModelRequest, type Usage } from '../../../model/chat-model.ts';
 import { withStream } from '../../../model/wrap-model.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';

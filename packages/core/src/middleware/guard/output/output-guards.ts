@@ -3,16 +3,16 @@ import { misconfigured, checkFields, checkOptions } from '../../../error/agent-e
 import type { AgentError } from '../../../error/agent-error.ts';
 import { tell } from '../../../error/report-failure.ts';
 import { assistantMessage, userMessage, type Msg } from '../../../message/msg.ts';
-import {
-  runInfo,
-  type ChatModel,
-  type ModelContext,
-  type ModelDelta,
-  type ModelRequest,
-  type RunInfo,
+import { addUsage, runInfo } from '../../../model/chat-model.ts';
+import type {
+  ChatModel,
+  ModelContext,
+  ModelDelta,
+  ModelRequest,
+  RunInfo,
+  Usage,
 } from '../../../model/chat-model.ts';
 import { asOwn } from '../../../message/metadata.ts';
-import { addUsage, type Usage } from '../../../model/usage.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import { estimateUsage, saidIn } from '../estimate-usage.ts';
