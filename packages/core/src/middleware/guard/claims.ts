@@ -2,7 +2,7 @@ import type { CallInput } from '../../event/call-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { misconfigured, type AgentError } from '../../error/agent-error.ts';
-import { createMessage, textOf, toolResultsOf, type Msg } from '../../message/msg.ts';
+import { createMessage, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { mapStrings } from './message-texts.ts';
 import { asOwn } from '../../message/metadata.ts';
@@ -51,39 +51,37 @@ export function jsonClaim(value: JsonValue, take: (checked: JsonValue) => void):
 
 /** Returns a claim for each decision with a text. A changed decision replaces the one in the list. */
 export function decisionClaims(decisions: Decision[]): readonly Claim[] {
-  return decisions.flatMap((decision, index): Claim | readonly Claim[] => {
+  return decisions.flatMap((decision, index) => {
     const replace = (part: object): void => {
       decisions[index] = { ...decision, ...part } as Decision;
     };
-    switch (decision.type) {
-      case 'approve':
-        return [];
-      case 'edit': {
-        const claim = jsonClaim(decision.input, (input) => replace({ input }));
-        return claim.message.content.length ? claim : [];
-      }
-      case 'reject': {
-        if (!decision.reason) return [];
-        const message = createMessage('user', decision.reason);
-        return { message, take: (checked) => replace({ reason: textOf(checked ?? fail()) }) };
-      }
-      case 'result': {
-        const { toolUseId, name = '', output, state = 'success' } = decision;
-        if (!output.length) return [];
-        const result = { type: 'tool_result', toolUseId, name, output, state } as const;
-        const message = createMessage('tool', [result]);
-        return {
-          message,
-          take: (checked) =>
-            replace({ output: (toolResultsOf(checked ?? fail())[0] ?? fail()).output }),
-        };
-      }
-    }
+    const claim = claimOf(decision, replace);
+    return claim?.message.content.length ? claim : [];
   });
 }
 
-function fail(): never {
-  throw unfitClaim();
+function claimOf(decision: Decision, replace: (part: object) => void): Claim | undefined {
+  switch (decision.type) {
+    case 'approve':
+      return undefined;
+    case 'edit':
+      return jsonClaim(decision.input, (input) => replace({ input }));
+    case 'reject':
+      return jsonClaim(decision.reason || null, (reason) => replace({ reason }));
+    case 'result': {
+      const { toolUseId, name = '', output, state = 'success' } = decision;
+      if (!output.length) return undefined;
+      const message = createMessage('tool', [
+        { type: 'tool_result', toolUseId, name, output, state },
+      ]);
+      const take = (checked: Msg | undefined): void => {
+        const [result] = checked ? toolResultsOf(checked) : [];
+        if (!result) throw unfitClaim();
+        replace({ output: result.output });
+      };
+      return { message, take };
+    }
+  }
 }
 
 /** Lets the guards check claims together with the input of one agent call. */

@@ -1,6 +1,6 @@
 import { rewriteText, type RewrittenText } from './rewritten-text.ts';
 
-/** A text without disguised characters, in three forms. Each form is computed on first use. */
+/** A text without disguised characters, in three forms. */
 export interface PlainText {
   /**
    * The text in lower case with single blanks. Compatibility forms such as fullwidth letters and
@@ -18,20 +18,9 @@ export interface PlainText {
 
 /** Replaces the disguised characters of a text. Takes time linear in the length of the text. */
 export function plainText(raw: string): PlainText {
-  let text: string | undefined;
-  let words: string | undefined;
-  let letters: string | undefined;
-  return {
-    get text() {
-      return (text ??= fold(raw));
-    },
-    get words() {
-      return (words ??= singleBlanks(` ${this.text.replace(/[^\p{L}\p{N}]{1,1000}/gu, ' ')} `));
-    },
-    get letters() {
-      return (letters ??= this.words.replaceAll(' ', ''));
-    },
-  };
+  const text = fold(raw);
+  const words = singleBlanks(` ${text.replace(/[^\p{L}\p{N}]{1,1000}/gu, ' ')} `);
+  return { text, words, letters: words.replaceAll(' ', '') };
 }
 
 /**
@@ -43,7 +32,6 @@ export function withoutInvisible(text: string): string {
 }
 
 function fold(raw: string): string {
-  const latin = new Map<string, string>();
   return singleBlanks(
     withoutInvisible(raw)
       // `normalize` sorts consecutive combining marks, which takes quadratic time. So at most four
@@ -54,11 +42,7 @@ function fold(raw: string): string {
       .normalize('NFKC')
       .toLowerCase()
       .replace(/[\p{Script=Inherited}\p{Me}]/gu, '')
-      .replace(withLatinForm, (given) => {
-        const plain = latin.get(given) ?? toLatin(given);
-        latin.set(given, plain);
-        return plain;
-      })
+      .replace(withLatinForm, toLatin)
       // Plain blanks stay out of this pattern: replacing them takes longer than all other steps
       // together.
       .replace(/[^\S ]|\u2800/g, ' '),
@@ -95,23 +79,14 @@ export function hasTags(text: string): boolean {
   return text.search(tag) >= 0;
 }
 
-function isTag(char: string): boolean {
-  return char >= '\u{e0020}' && char <= '\u{e007e}';
-}
-
 /** Replaces each tag character with its ASCII character. */
 export function withReadTags(text: string): string {
-  return text.replace(tag, readTag);
+  return text.replace(tag, (char) => String.fromCharCode(char.charCodeAt(1) - 0xdc00));
 }
 
 /** Returns the text that the tag characters spell. */
 export function tagsOnly(text: string): string {
   return withReadTags(text.match(tag)?.join('') ?? '');
-}
-
-/** Returns the ASCII character of a tag character. */
-function readTag(char: string): string {
-  return String.fromCharCode(char.charCodeAt(1) - 0xdc00);
 }
 
 /** A text without its disguises, with the place of each character in the original text. */
@@ -129,7 +104,7 @@ export interface Undisguised extends RewrittenText {
 export function withoutDisguise(raw: string, readsTags = false): Undisguised {
   const known = new Map<string, string>();
   const rewritten = rewriteText(raw, unusual, (char) => {
-    const plain = known.get(char) ?? (readsTags && isTag(char) ? readTag(char) : plainForm(char));
+    const plain = known.get(char) ?? plainForm(readsTags ? withReadTags(char) : char);
     known.set(char, plain);
     return plain;
   });

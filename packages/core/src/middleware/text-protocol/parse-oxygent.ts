@@ -106,13 +106,7 @@ function unmark(value: JsonValue, mark: string): JsonValue {
 
 /** Strips white space as Python's `strip()` does. */
 function strip(text: string): string {
-  let start = 0;
-  let end = text.length;
-  while (start < end && isSpace(text[start]!)) start++;
-  while (end > start && isSpace(text[end - 1]!)) end--;
-  return text.slice(start, end);
+  return text.replace(new RegExp(`^${space}+|(?<!${space})${space}+$`, 'g'), '');
 }
 
-function isSpace(c: string): boolean {
-  return (c.trim() === '' && c !== '\ufeff') || (c >= '\u001c' && c <= '\u001f') || c === '\u0085';
-}
+const space = '[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
