@@ -5,7 +5,7 @@ import { weakStore } from '../../test-support/weak-store.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage, type Msg } from '../message/msg.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
-import { LogFold } from './log/session-view.ts';
+import { LogState } from './log/session-view.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { listSessions } from './list-sessions.ts';
 import { repairSession } from './repair-session.ts';
@@ -358,10 +358,10 @@ function idsOf(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ id }) => id);
 }
 
-test('LogFold closes all tool calls that may have lost results, after several lost records', () => {
+test('LogState closes all tool calls that may have lost results, after several lost records', () => {
   const lost = [{ kind: 'lost' }] as const;
   const of = (each: Msg) => [{ kind: 'message', message: each }] as const;
-  const view = new LogFold().load([
+  const view = new LogState().load([
     of(asks('a')),
     lost,
     of(message('q')),

@@ -3,7 +3,7 @@ import { repairTurns } from './branch/repair-turns.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { replaceLog } from './log/log-write.ts';
 import { SessionStore } from './log/session-store.ts';
-import { LogFold } from './log/session-view.ts';
+import { LogState } from './log/session-view.ts';
 import { flushesOf } from './log/stored-batch.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function repairSession(
   const found = await store.readUnnamed(head, await store.readBatches(head));
   const errors = [...(error ? [error] : []), ...found.unread.map((each) => each.error)];
   if (!errors.length) return errors;
-  const records = new LogFold().load(flushesOf(found)).records();
+  const records = new LogState().load(flushesOf(found)).records();
   await replaceLog(store, { text, head, batches: found.batches }, { records, owner: head?.owner });
   return errors;
 }

@@ -17,7 +17,7 @@ import {
 } from './log/session-log.ts';
 import { shortId } from './log/session-keys.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
-import { LogFold, type SessionView } from './log/session-view.ts';
+import { LogState, type SessionView } from './log/session-view.ts';
 import type { Memory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
 import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
 
@@ -46,7 +46,7 @@ export class SessionMemory implements Memory {
   readonly features: StoreFeatures;
   readonly #log: Log;
   readonly #durability: 'step' | 'turn';
-  #view: LogFold | undefined;
+  #view: LogState | undefined;
   readonly #values = trackValues({});
   /** Tool groups of the agent that uses this memory. */
   #groups: SyncedGroups | undefined;
@@ -209,7 +209,7 @@ export class SessionMemory implements Memory {
     return this.run(async () => {
       (await this.#load()).checkWhole();
       const { flushes } = this.#log;
-      if (!flushes) throw lagging('checkpoints');
+      if (!flushes) throw notAvailable('checkpoints');
       return flushes;
     });
   }
@@ -238,8 +238,8 @@ export class SessionMemory implements Memory {
    */
   claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
     return this.run(async () => {
-      if (!this.#log.claim) throw lagging('owner');
-      this.#show(await this.#log.claim());
+      if (!this.#log.claim) throw notAvailable('owner');
+      this.#setView(await this.#log.claim());
       if (now) await this.#flush(true);
     });
   }
@@ -277,7 +277,7 @@ export class SessionMemory implements Memory {
       await this.#log.clear();
       this.#removals = [];
       this.#values.clear();
-      this.#show([]);
+      this.#setView([]);
     });
   }
 
@@ -305,17 +305,17 @@ export class SessionMemory implements Memory {
     for (const values of valuesIn(records)) this.#values.put(values);
   }
 
-  async #flush(takesOver = false): Promise<void> {
+  async #flush(claims = false): Promise<void> {
     if (!this.#view && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
     const context: FlushContext = {
       view: () => this.#view,
       onReread: (records) => {
-        this.#show(records);
+        this.#setView(records);
         this.#noteState();
       },
     };
-    await this.#log.flush(context, takesOver);
+    await this.#log.flush(context, claims);
     this.#values.written();
   }
 
@@ -335,17 +335,17 @@ export class SessionMemory implements Memory {
     this.#view?.add(records);
   }
 
-  async #load(): Promise<LogFold> {
+  async #load(): Promise<LogState> {
     return this.#view ?? this.#reload();
   }
 
-  async #reload(): Promise<LogFold> {
-    return this.#show(await this.#log.load());
+  async #reload(): Promise<LogState> {
+    return this.#setView(await this.#log.load());
   }
 
-  #show(records: Flushes): LogFold {
+  #setView(records: Flushes): LogState {
     const pending = records.at(-1) ?? [];
-    const view = new LogFold().load(records.slice(0, -1));
+    const view = new LogState().load(records.slice(0, -1));
     const logged = view.state[valuesKey];
     this.#view = view.load([[...pending, ...this.#removals]]);
     this.#values.load(logged, new Set(valuesIn(pending)));
@@ -365,7 +365,7 @@ export class SessionMemory implements Memory {
 }
 
 /** Returns the error for what only a log in a consistent store has. */
-function lagging(what: string): AgentError {
+function notAvailable(what: string): AgentError {
   const message = `This memory has no ${what}, because reads of its store may lag behind writes.`;
   return misconfigured(message);
 }

@@ -83,13 +83,7 @@ export function memoryConformance(
     });
 
     test('sessions do not share messages', async (memory, sessionId) => {
-      const ids = [
-        `${sessionId}:`,
-        `${sessionId}/2`,
-        `${sessionId} %2F`,
-        `${sessionId}:head`,
-        `${sessionId}会話 😀`,
-      ];
+      const ids = [':', '/2', ' %2F', ':head', '会話 😀'].map((end) => sessionId + end);
       const others = await Promise.all(ids.map((id) => open(id)));
       for (const [n, other] of others.entries())
         await other.append([userMessage('other', { id: String(n) })]);

@@ -65,6 +65,7 @@ export async function outcomeOf(model: ChatModel, reading: Reading = {}): Promis
   const { signal = controller.signal, leaveAfter, abortAfter } = reading;
   const deltas: ModelDelta[] = [];
   let reads = 0;
+  let error: AgentError | undefined;
   try {
     for await (const read of model.stream(request, { signal })) {
       deltas.push(...read);
@@ -72,10 +73,10 @@ export async function outcomeOf(model: ChatModel, reading: Reading = {}): Promis
       if (reads === leaveAfter) break;
       if (reads === abortAfter) controller.abort();
     }
-  } catch (error) {
-    return { deltas, reads, error: AgentError.from(error) };
+  } catch (thrown) {
+    error = AgentError.from(thrown);
   }
-  return { deltas, reads, error: undefined };
+  return { deltas, reads, error };
 }
 
 export function finishOf({ deltas }: Outcome): Partial<Extract<ModelDelta, { type: 'finish' }>> {
@@ -106,11 +107,8 @@ function shown(block: ContentBlock): readonly unknown[] {
   }
 }
 
-export function expectedOf({
-  thinking,
-  text: words,
-  toolCalls = [],
-}: ConformanceReply): readonly unknown[] {
+export function expectedOf(reply: ConformanceReply): readonly unknown[] {
+  const { thinking, text: words, toolCalls = [] } = reply;
   return [
     ...(thinking ? [{ type: 'thinking', thinking: thinking.join('') }] : []),
     ...(words ? [{ type: 'text', text: words.join('') }] : []),

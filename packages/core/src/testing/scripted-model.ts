@@ -116,11 +116,8 @@ export class ScriptedModel implements ChatModel {
     const steps = toSteps(typeof reply === 'function' ? reply(request) : reply);
     const calls = { said: 0 };
     for (const step of steps) {
-      if (step.wait)
-        await unlessAborted(
-          typeof step.wait === 'function' ? step.wait(signal) : step.wait,
-          signal,
-        );
+      const { wait } = step;
+      if (wait) await unlessAborted(typeof wait === 'function' ? wait(signal) : wait, signal);
       for (const deltas of step.deltas ?? this.#deltas(step, calls)) {
         throwIfAborted(signal);
         this.reads += 1;
@@ -140,13 +137,8 @@ export class ScriptedModel implements ChatModel {
     for (const delta of words(step.text)) yield [{ type: 'text', id: 'text', delta }];
     const deltas = (step.toolCalls ?? []).map(({ name, input = {}, id }): ModelDelta => {
       const delta = typeof input === 'string' ? input : JSON.stringify(input);
-      return {
-        type: 'tool-input',
-        index: calls.said++,
-        id: id ?? `call_${++this.#calls}`,
-        name,
-        delta,
-      };
+      const index = calls.said++;
+      return { type: 'tool-input', index, id: id ?? `call_${++this.#calls}`, name, delta };
     });
     if (deltas.length) yield deltas;
   }

@@ -1,5 +1,5 @@
 import { metadataOf } from '../message/metadata.ts';
-import type { ContentBlock, MediaBlock, ToolUse, Msg } from '../message/msg.ts';
+import type { ContentBlock, MediaBlock, Msg } from '../message/msg.ts';
 import { writtenText } from '../message/text-history.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import { arc } from './arc-profile.ts';
@@ -95,7 +95,10 @@ function countBlock(block: ContentBlock, profile: TokenProfile): number {
     case 'thinking':
       return profile.thinking === false ? 0 : profile.countText(block.thinking);
     case 'tool_use':
-      return profile.perToolCall + profile.countText(block.name + argumentsOf(block));
+      return (
+        profile.perToolCall +
+        profile.countText(block.name + (block.raw ?? JSON.stringify(block.input)))
+      );
     case 'tool_result':
       return typeof block.output === 'string'
         ? profile.countText(block.output)
@@ -112,8 +115,4 @@ function countBlock(block: ContentBlock, profile: TokenProfile): number {
 function countMedium(block: MediaBlock, { perMedia, imagePixels }: TokenProfile): number {
   const size = imagePixels && imageSize(block);
   return size ? Math.min(perMedia, 255 + (size.width * size.height) / imagePixels) : perMedia;
-}
-
-function argumentsOf(call: ToolUse): string {
-  return call.raw ?? JSON.stringify(call.input);
 }

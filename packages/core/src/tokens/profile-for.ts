@@ -1,13 +1,5 @@
-import { fittedProfile } from './fitted-profile.ts';
-import { o200k } from './profile-weights.ts';
 import * as profiles from './profiles.ts';
 import type { TokenProfile } from './token-profile.ts';
-
-/**
- * Profile of Grok. Grok's tokenizer is similar to that of `o200k`; its costs of tools and media
- * differ.
- */
-const grok: TokenProfile = /* @__PURE__ */ fittedProfile('grok', o200k);
 
 /**
  * Returns the profile for a model name. The name may have a vendor's prefix: `gpt-5-mini`,
@@ -31,7 +23,7 @@ export function profileFor(modelId: string): TokenProfile {
   if (id.includes('deepseek')) return profiles.deepseek3;
   if (/gemini|gemma/.test(id)) return profiles.gemma3;
   if (/[sx]tral/.test(id)) return profiles.mistral;
-  if (id.includes('grok')) return grok;
+  if (id.includes('grok')) return profiles.grok;
   // Matches gpt-4 and gpt-4-1106. Does not match gpt-4o, gpt-4.1 and gpt-41.
   if (/gpt-?(?:3|4(?![o.]|-?[15](?!\d)))/.test(id)) return profiles.cl100k;
   return /gpt|codex|kimi|moonshot|(?:^|[/.:])o\d/.test(id) ? profiles.o200k : profiles.generic;

@@ -124,14 +124,7 @@ const ACCENT = 27;
 /** Length of a row of the letter-pair table. */
 const ROW = 28;
 
-interface Tables {
-  readonly classes: Uint8Array;
-  /** For each character class, the index of the counter of its runs, or 0. */
-  readonly runs: Uint8Array;
-  /** Levels of letter pairs, decoded from `bigramLevels`. */
-  readonly levels: Uint8Array;
-  readonly counts: Float64Array;
-}
+type Tables = ReturnType<typeof makeTables>;
 
 /** Tables of 64 kB, which `countFeatures` makes at its first use in under a millisecond. */
 let tables: Tables | undefined;
@@ -271,22 +264,19 @@ function isVietnamese(unit: number): boolean {
   return unit >= 0x1ea0 || unit === 0x1b0 || unit === 0x1a1 || unit === 0x111 || unit === 0x103;
 }
 
-function makeTables(): Tables {
+function makeTables() {
+  // For each character class, the index of the counter of its runs, or 0.
   const runs = new Uint8Array(HIGH_SURROGATE);
   runs.fill(CYRILLIC_RUNS, CYRILLIC, CYRILLIC_EXTENDED + 1);
   runs.fill(ARABIC_RUNS, ARABIC, ARABIC_EXTENDED + 1);
   runs.fill(INDIC_RUNS, BENGALI, SINHALA + 1);
   runs[THAI] = THAI_RUNS;
   runs[HANGUL] = HANGUL_RUNS;
-  return {
-    classes: makeClasses(),
-    runs,
-    levels: Uint8Array.from(
-      { length: ROW * ROW },
-      (_, i) => ((bigramLevels.charCodeAt(i >> 1) - 24) >> (i % 2 ? 0 : 3)) & 7,
-    ),
-    counts: new Float64Array(OTHER + 1),
-  };
+  // Levels of letter pairs.
+  const levels = new Uint8Array(ROW * ROW).map(
+    (_, i) => ((bigramLevels.charCodeAt(i >> 1) - 24) >> (i % 2 ? 0 : 3)) & 7,
+  );
+  return { classes: makeClasses(), runs, levels, counts: new Float64Array(OTHER + 1) };
 }
 
 /** Returns the table of character classes, indexed by the code of a UTF-16 unit. */

@@ -1,5 +1,6 @@
 import { checkOptions, misconfigured } from '../error/agent-error.ts';
-import type { Msg } from '../message/msg.ts';
+import { isMedia } from '../message/media.ts';
+import type { ContentBlock } from '../message/msg.ts';
 import type { ChatModel, ModelRequest, Usage } from '../model/chat-model.ts';
 import { withStream } from '../model/wrap-model.ts';
 import { arc } from './arc-profile.ts';
@@ -79,7 +80,7 @@ export class TokenCalibration {
     if (!tools || responseSchema || !(reported > 0 && reported < Infinity) || cached > reported)
       return false;
     const estimated = countRequest({ messages, tools }, this.#profile);
-    if (estimated === 0 || messages.some(hasMedia)) return false;
+    if (estimated === 0 || messages.some(({ content }) => content.some(holdsMedia))) return false;
     const { ratio, requests } = this.#models.get(modelId) ?? { ratio: 1, requests: 0 };
     const share = Math.max(this.#weight, 1 / (requests + 1)) * Math.min(1, estimated / fullSize);
     const seen = clamped(reported / estimated);
@@ -131,12 +132,8 @@ function clamped(ratio: number): number {
   return Math.min(highest, Math.max(lowest, ratio));
 }
 
-function hasMedia({ content }: Msg): boolean {
-  return content.some(holdsMedia);
-}
-
-function holdsMedia(block: Msg['content'][number]): boolean {
+function holdsMedia(block: ContentBlock): boolean {
   if (block.type === 'tool_result')
     return typeof block.output !== 'string' && block.output.some(holdsMedia);
-  return 'source' in block;
+  return isMedia(block);
 }

@@ -2,13 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { BatchCache } from './batch-cache.ts';
 import { containsTip, nameOf, coveredRefs, type Branch } from './branch.ts';
 import { attemptId, BranchReader, maxTurnWrites } from './branch-reader.ts';
-import {
-  isOverruled,
-  compareEcho,
-  type Fork,
-  type Comparison,
-  retryStale,
-} from './compare-echo.ts';
+import { compareEcho, isOverruled, type Comparison, type Fork } from './compare-echo.ts';
 import type { EchoMemoryOptions } from './echo-memory.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
@@ -37,6 +31,8 @@ export interface BranchLogOptions
  * Delay before a second write, in milliseconds. A store may accept one write per key and second.
  */
 const rewriteDelayMs = 1100;
+/** Delay before the first repetition of a stale read, in milliseconds. */
+const firstDelayMs = 250;
 /** Maximum number of earlier turns, and of other branches, in an echo. */
 const maxListed = 4;
 /** A turn whose client has left counts as ended after this many times `staleMs`. */
@@ -204,11 +200,10 @@ export class BranchLog implements Log {
 
   async #begin(): Promise<void> {
     if (this.#options.withoutEcho === 'start') return this.#continue(undefined, undefined);
-    const comparison = await retryStale(this.#options, async () => {
+    return this.#continueAs(async () => {
       const { text, branch } = await this.#reader.head();
       return branch?.missing ? { type: 'stale' } : { type: 'go', branch, seen: text, isOwn: false };
-    });
-    return this.#applyComparison(comparison, this.#options.now());
+    }, this.#options.now());
   }
 
   async #continueFromEcho(echo: Echo): Promise<void> {
@@ -219,12 +214,30 @@ export class BranchLog implements Log {
       .filter(([, at]) => now() - at < leftTimes * staleMs)
       .slice(0, maxListed);
     const [left, over] = [this.#left, this.#over];
-    const decide = (): Promise<Comparison> =>
-      compareEcho(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs });
-    return this.#applyComparison(await retryStale(this.#options, decide), echo.at);
+    return this.#continueAs(
+      () => compareEcho(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs }),
+      echo.at,
+    );
   }
 
-  async #applyComparison(comparison: Comparison, at: number): Promise<void> {
+  /**
+   * Compares again, with growing delays, while a late read may be the reason for the result. Returns
+   * the last result.
+   */
+  async #retryStale(compare: () => Promise<Comparison>): Promise<Comparison> {
+    const { now, sleep, waitMs } = this.#options;
+    const end = now() + waitMs;
+    for (let delay = firstDelayMs; ; delay *= 2) {
+      const result = await compare();
+      const isFinal = result.type === 'go' || (result.type === 'fork' && !result.mayBeStale);
+      if (isFinal || now() + delay > end) return result;
+      await sleep(delay);
+    }
+  }
+
+  /** Continues as a comparison of the echo with the store says. `at`: time of the echo. */
+  async #continueAs(compare: () => Promise<Comparison>, at: number): Promise<void> {
+    const comparison = await this.#retryStale(compare);
     if (comparison.type === 'go') {
       this.#reportDamage(comparison.branch);
       return this.#continue(comparison.branch, comparison.seen, comparison.isOwn ? at : undefined);

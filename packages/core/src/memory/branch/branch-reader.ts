@@ -6,16 +6,8 @@ import type { Tip } from './session-echo.ts';
 import { joinValue } from '../store/split-value.ts';
 import { makeRef, suffixOf, turnOf } from '../log/session-keys.ts';
 import type { KnownBatches, SessionStore } from '../log/session-store.ts';
-import {
-  damaged,
-  formatVersion,
-  isDamage,
-  parseBatch,
-  parseSealed,
-  type Batch,
-  type StoredBatch,
-} from '../log/stored-batch.ts';
-import { takeOver, type Head } from '../log/stored-head.ts';
+import { damaged, isDamage, parseBatch, parseSealed, type Batch } from '../log/stored-batch.ts';
+import { addToLevels, type Head } from '../log/stored-head.ts';
 
 export type BranchReaderOptions = Pick<BranchLogOptions, 'now' | 'staleMs' | 'onDamage' | 'cache'>;
 
@@ -96,10 +88,10 @@ export class BranchReader {
    */
   async turn(turnId: string): Promise<Branch | undefined> {
     const ids = Array.from({ length: maxTurnWrites }, (_, failed) => attemptId(turnId, failed));
-    const firsts = new Map(ids.map((id) => [id, this.#store.keys.turn(id)]));
-    const written = await this.#store.values.getMany([...firsts.values()]);
-    const id = ids.findLast((each) => written.has(firsts.get(each)!));
-    return id === undefined ? undefined : this.write(id, written.get(firsts.get(id)!)!);
+    const { keys, values } = this.#store;
+    const written = await values.getMany(ids.map((id) => keys.turn(id)));
+    const id = ids.findLast((each) => written.has(keys.turn(each)));
+    return id === undefined ? undefined : this.write(id, written.get(keys.turn(id))!);
   }
 
   /** Reads the branch that ends with one write of a turn. `value`: first value of the batch. */
@@ -111,7 +103,7 @@ export class BranchReader {
       if (next === undefined) break;
       values.push(next);
     }
-    const batch = parseSealed<StoredBatch>(this.#store.keys.turn(id), values);
+    const batch = parseSealed<Batch>(this.#store.keys.turn(id), values);
     const name = makeRef(batch.head?.version ?? 0, id, '.');
     const ref = name + suffixOf(batch.sum, values.length);
     return this.#endingWith(ref, batch, await digest(joinValue(values)));
@@ -128,12 +120,7 @@ export class BranchReader {
   async #endingWith(ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
     if (!batch.head) return undefined;
     const taken = [...(batch.index ?? []), ...(batch.replaces ?? [])];
-    const head: Head = {
-      ...batch.head,
-      v: formatVersion,
-      hash,
-      refs: takeOver(batch.head.refs, taken, ref),
-    };
+    const head = { ...batch.head, hash, refs: addToLevels(batch.head.refs, taken, ref) };
     const branch = await this.read(head, new Map([[ref, batch]]));
     return branch.missing ? undefined : branch;
   }

@@ -41,13 +41,6 @@ export interface EchoFacts extends Pick<Echo, 'at' | 'base' | 'turnId'> {
   readonly isOld: boolean;
 }
 
-interface RetryStaleOptions {
-  readonly now: () => number;
-  readonly sleep: (ms: number) => Promise<void>;
-  /** Maximum time of all retries, in milliseconds. */
-  readonly waitMs: number;
-}
-
 /** Reads the store and decides how to continue the session. */
 export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promise<Comparison> {
   const { at, base, left, over, isOld } = facts;
@@ -88,26 +81,6 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
   if (!hasStart(shown, base, turns)) start = base && (await reader.tip(base));
   const own = await follow(reader, start, found, facts);
   return own && 'type' in own ? own : compare(own);
-}
-
-const firstDelayMs = 250;
-
-/**
- * Calls `decide` again, with growing delays, while a late read may be the reason for the comparison.
- * Returns the last comparison.
- */
-export async function retryStale(
-  { now, sleep, waitMs }: RetryStaleOptions,
-  decide: () => Promise<Comparison>,
-): Promise<Comparison> {
-  const end = now() + waitMs;
-  for (let delay = firstDelayMs; ; delay *= 2) {
-    const comparison = await decide();
-    const isFinal =
-      comparison.type === 'go' || (comparison.type === 'fork' && !comparison.mayBeStale);
-    if (isFinal || now() + delay > end) return comparison;
-    await sleep(delay);
-  }
 }
 
 const nothing: Comparison = { type: 'go', branch: undefined, seen: undefined, isOwn: false };

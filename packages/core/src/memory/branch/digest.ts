@@ -1,9 +1,8 @@
 /** Returns the SHA-256 of a text, as hex. A page without HTTPS cannot compute it. */
 export async function digest(text: string): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', toUtf8(text));
-  let hex = '';
-  for (const byte of new Uint8Array(hash)) hex += byte.toString(16).padStart(2, '0');
-  return hex;
+  const bytes = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0'));
+  return bytes.join('');
 }
 
 let encoder: TextEncoder | undefined;

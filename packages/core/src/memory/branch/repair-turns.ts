@@ -1,7 +1,7 @@
 import type { AgentError } from '../../error/agent-error.ts';
 import { shortId } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
-import { LogFold } from '../log/session-view.ts';
+import { LogState } from '../log/session-view.ts';
 import { damaged, flushesOf, isDamage } from '../log/stored-batch.ts';
 import { nextHead } from '../log/stored-head.ts';
 import { coveredRefs, type Branch } from './branch.ts';
@@ -49,14 +49,12 @@ async function lastTurn(
 }
 
 function isNewer({ head: one }: Branch, { head: other }: Branch): boolean {
-  return one.version === other.version
-    ? one.updatedAt > other.updatedAt
-    : one.version > other.version;
+  return (one.version - other.version || one.updatedAt - other.updatedAt) > 0;
 }
 
 /** Writes the readable records as a turn that replaces all batches, and the head. */
 async function writeTurn(store: SessionStore, branch: Branch | undefined): Promise<void> {
-  const view = new LogFold().load(branch ? flushesOf(branch) : []);
+  const view = new LogState().load(branch ? flushesOf(branch) : []);
   const writing = { writer: shortId(), title: view.title, generateId: shortId, now: Date.now };
   const made = nextHead(branch?.head, writing);
   const replaces = branch ? coveredRefs(branch) : [];

@@ -101,9 +101,8 @@ async function keyOf(secret: string): Promise<CryptoKey> {
 }
 
 function refused(): AgentError {
-  return invalidInput('The echo was not issued for this session', {
-    details: { param: 'echo' },
-  });
+  const details = { param: 'echo' };
+  return invalidInput('The echo was not issued for this session', { details });
 }
 
 /** Encodes text of characters below 256. JSON of ids and hashes has only such characters. */

@@ -3,9 +3,9 @@ import { levelWidth } from '../log/log-write.ts';
 import { seal } from '../log/seal.ts';
 import { makeRef } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
-import type { LogFold } from '../log/session-view.ts';
+import type { LogState } from '../log/session-view.ts';
 import { formatVersion, inOrder, type Batch } from '../log/stored-batch.ts';
-import { fullLevels, takeOver, type Head } from '../log/stored-head.ts';
+import { fullLevels, addToLevels, type Head } from '../log/stored-head.ts';
 import type { Entry } from '../store/key-value-store.ts';
 import { coveredRefs, makeBranch, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
@@ -43,7 +43,7 @@ export async function makeTurn(
     head: made,
   };
   const { ref, text, entries } = store.seal(makeRef(made.version, id, '.'), batch);
-  const refs = takeOver(made.refs, replaces.length > 0 ? replaces : index, ref);
+  const refs = addToLevels(made.refs, replaces.length > 0 ? replaces : index, ref);
   const head: Head = { ...made, refs, hash: await digest(text) };
   const key = store.keys.head;
   const batches = new Map([...(before?.batches ?? []), [ref, batch]]);
@@ -82,9 +82,10 @@ export function mergeTurns(
   before: Branch | undefined,
   pending: readonly LogRecord[],
   compactAfter: number,
-  view: LogFold | undefined,
+  view: LogState | undefined,
 ): Merged {
-  const index = before ? fullLevels(before.head.refs, mergeWidth(compactAfter)) : [];
+  const width = Math.min(levelWidth, compactAfter || 1);
+  const index = before ? fullLevels(before.head.refs, width) : [];
   const plain: Merged = { records: pending, replaces: [], index };
   if (!before || index.length === 0 || before.unread.length > 0) return plain;
   if (view && isLong(before, compactAfter))
@@ -101,11 +102,6 @@ export function mergeTurns(
     replaces: coveredRefs({ batches: part, unread: [] }),
     index: named.filter((ref) => !part.has(ref)),
   };
-}
-
-/** Returns the number of batches in a full level. A full level is merged. */
-function mergeWidth(compactAfter: number): number {
-  return Math.min(levelWidth, compactAfter || 1);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fullLevels, takeOver } from './stored-head.ts';
+import { fullLevels, addToLevels } from './stored-head.ts';
 
 test('the head stays small, and all batches are found in few rounds of reads', () => {
   const width = 4;
@@ -8,7 +8,7 @@ test('the head stays small, and all batches are found in few rounds of reads', (
   for (let n = 1; n <= 2000; n++) {
     const index = fullLevels(levels, width);
     carried.set(String(n), index);
-    levels = takeOver(levels, index, String(n));
+    levels = addToLevels(levels, index, String(n));
     expect(levels.flat().length).toBeLessThanOrEqual(width * levels.length);
     expect(index.length).toBeLessThanOrEqual(width * levels.length);
   }
@@ -30,8 +30,8 @@ test('the head stays small, and all batches are found in few rounds of reads', (
 
 test('a batch that replaces a level moves into the next level, and another batch is added to the lowest level', () => {
   const levels = [['c', 'd'], [], ['a', 'b']];
-  expect(takeOver([], [], 'x')).toEqual([['x']]);
-  expect(takeOver(levels, [], 'x')).toEqual([['c', 'd', 'x'], [], ['a', 'b']]);
-  expect(takeOver(levels, ['c', 'd', 'earlier'], 'x')).toEqual([[], ['x'], ['a', 'b']]);
-  expect(takeOver(levels, ['a', 'b', 'c', 'd'], 'x')).toEqual([[], [], [], ['x']]);
+  expect(addToLevels([], [], 'x')).toEqual([['x']]);
+  expect(addToLevels(levels, [], 'x')).toEqual([['c', 'd', 'x'], [], ['a', 'b']]);
+  expect(addToLevels(levels, ['c', 'd', 'earlier'], 'x')).toEqual([[], ['x'], ['a', 'b']]);
+  expect(addToLevels(levels, ['a', 'b', 'c', 'd'], 'x')).toEqual([[], [], [], ['x']]);
 });

@@ -61,13 +61,6 @@ export function recordsOf(messages: readonly Msg[]): LogRecord[] {
   return messages.map((message) => ({ kind: 'message', message }));
 }
 
-/** Returns the messages in records. */
-export function messagesIn(records: readonly LogRecord[]): readonly Msg[] {
-  return records.flatMap((record) =>
-    record.kind === 'message' || record.kind === 'replace' ? [record.message] : [],
-  );
-}
-
 /** Fields of each kind of record, for `checkFields`. */
 const fieldsOf: Readonly<Record<LogRecord['kind'], string>> = {
   message: 'message:object',
@@ -92,7 +85,7 @@ export function checkRecords(records: unknown): asserts records is readonly LogR
   const given = records as readonly LogRecord[];
   for (const record of given) checkRecord(record);
   try {
-    parseMessages(messagesIn(given));
+    parseMessages(given.flatMap((record) => ('message' in record ? [record.message] : [])));
   } catch (cause) {
     const message = `The session has an invalid message: ${messageOf(cause)}`;
     throw new AgentError('INVALID_STATE', message, { cause });

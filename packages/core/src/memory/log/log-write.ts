@@ -1,12 +1,11 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { Entry } from '../store/key-value-store.ts';
 import type { LogRecord } from './log-record.ts';
 import { seal } from './seal.ts';
 import { makeRef, shortId } from './session-keys.ts';
-import type { SessionStore } from './session-store.ts';
-import { LogFold } from './session-view.ts';
+import type { SealedBatch, SessionStore } from './session-store.ts';
+import { LogState } from './session-view.ts';
 import { formatVersion, replacedBy, type Batch } from './stored-batch.ts';
-import { fullLevels, nextHead, takeOver, type Head, type Writing } from './stored-head.ts';
+import { fullLevels, nextHead, addToLevels, type Head, type Writing } from './stored-head.ts';
 
 /**
  * Maximum number of batches that one level of the head names. The next batch takes over the names.
@@ -20,11 +19,8 @@ interface Content extends Writing {
 }
 
 /** One batch of records, and the head that names it. */
-interface LogWrite {
-  readonly ref: string;
+interface LogWrite extends SealedBatch {
   readonly batch: Batch;
-  /** The batch as it is stored. */
-  readonly entries: readonly Entry[];
   readonly head: Head;
   /** The head as it is stored. */
   readonly headText: string;
@@ -47,9 +43,10 @@ export function makeWrite(
     replaces,
     owner: next.owner,
   };
-  const { ref, entries } = store.seal(makeRef(next.version, writing.generateId()), batch);
-  const head: Head = { ...next, hash: ref, refs: takeOver(refs, index, ref) };
-  return { ref, batch, entries, head, headText: seal(head, store.keys.head).text };
+  const sealed = store.seal(makeRef(next.version, writing.generateId()), batch);
+  const { ref } = sealed;
+  const head: Head = { ...next, hash: ref, refs: addToLevels(refs, index, ref) };
+  return { ...sealed, batch, head, headText: seal(head, store.keys.head).text };
 }
 
 /** A log in a store, as a program has read it. */
@@ -70,7 +67,7 @@ export async function replaceLog(
   { records, owner }: Pick<Content, 'records' | 'owner'>,
 ): Promise<void> {
   const replaces = [...batches.keys()];
-  const { title } = new LogFold().add(records);
+  const { title } = new LogState().add(records);
   const writing = { writer: shortId(), title, owner, generateId: shortId, now: Date.now };
   const { entries, headText } = makeWrite(store, head, { ...writing, records, replaces });
   if (!(await store.write(entries, headText, text)))

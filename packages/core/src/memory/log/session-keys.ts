@@ -6,8 +6,6 @@ import { encodeForKey, keyPrefix, valueKeys } from '../store/storage-keys.ts';
  */
 const maxEncodedId = 400;
 
-const refPattern = /^\d{8}[-.][\w-]+(?:=\w+)?(?:~\d+)?$/;
-
 /**
  * The keys of a session's values: `s:<id>:head`, `s:<id>:r:<ref>` and, for turns, `s:<id>:t:<turn
  * id>`. A ref is the name of a batch. The keys of further values end with `:1`, `:2` and so on.
@@ -43,11 +41,6 @@ export class SessionKeys {
   /** Returns the first key of a turn's batch. */
   turn(turnId: string): string {
     return `${this.prefix}t:${turnId}`;
-  }
-
-  /** Returns the names of the batches whose first keys these are. Ignores other keys. */
-  refs(keys: readonly string[]): readonly string[] {
-    return keys.map((key) => key.slice(this.batches.length)).filter((ref) => refPattern.test(ref));
   }
 }
 

@@ -7,7 +7,7 @@ import type { Flushes, LogRecord } from './log-record.ts';
 import { makeWrite } from './log-write.ts';
 import { newestSnapshot, SessionStore } from './session-store.ts';
 import { RestartableReads } from './restartable-reads.ts';
-import type { LogFold } from './session-view.ts';
+import type { LogState } from './session-view.ts';
 import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
 import { checkHere, rejoin, type Head, type SessionOwner } from './stored-head.ts';
 import { UnsureWrites } from './unsure-writes.ts';
@@ -24,7 +24,7 @@ export interface FlushContext {
    */
   onReread(records: Flushes): void;
   /** Returns the state of the session after the pending records, if it was read. */
-  view(): LogFold | undefined;
+  view(): LogState | undefined;
 }
 
 /**
@@ -157,20 +157,20 @@ export class SessionLog {
   }
 
   /**
-   * Writes the pending records. With `takesOver`, writes the head even without pending records, so
+   * Writes the pending records. With `claims`, writes the head even without pending records, so
    * that this writer replaces any owner.
    */
-  async flush(context: FlushContext, takesOver = false): Promise<void> {
+  async flush(context: FlushContext, claims = false): Promise<void> {
     this.#checkOwner();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (this.#isIdle && !takesOver) return;
+      if (this.#isIdle && !claims) return;
       if (attempt > 0) await pause(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());
-        if (takesOver && this.#claimed) this.#claim();
+        if (claims && this.#claimed) this.#claim();
         this.#checkOwner();
       }
-      if ((this.#isIdle && !takesOver) || (await this.#write(context))) return;
+      if ((this.#isIdle && !claims) || (await this.#write(context))) return;
     }
     const { refs } = this.#unsure;
     this.#unsure.clear();

@@ -35,6 +35,9 @@ export interface SealedBatch {
   readonly entries: readonly Entry[];
 }
 
+/** The name of a batch. The keys of its further values do not match. */
+const refPattern = /^\d{8}[-.][\w-]+(?:=\w+)?(?:~\d+)?$/;
+
 /** The values of one session in a store. */
 export class SessionStore {
   readonly keys: SessionKeys;
@@ -233,7 +236,9 @@ export class SessionStore {
 
   /** Returns the refs of the batches in the store's key list, in order. */
   async #listedRefs(): Promise<readonly string[]> {
-    return this.keys.refs(await this.values.keys(this.keys.batches));
+    const { batches } = this.keys;
+    const keys = await this.values.keys(batches);
+    return keys.map((key) => key.slice(batches.length)).filter((ref) => refPattern.test(ref));
   }
 
   #parse(ref: string, values: readonly string[] | undefined): Batch | UnreadBatch {

@@ -9,6 +9,15 @@ export type Values = Record<string, JsonValue>;
 /** Function that changes values. It runs again if the log has other values. */
 export type ValueUpdate = (values: Values) => void;
 
+/** An update that the log does not have yet. */
+interface PendingUpdate {
+  readonly apply: ValueUpdate;
+  /** The first values with this update that were given to the log. They may not be stored yet. */
+  note?: JsonObject | undefined;
+  /** Whether the last comparison with the log included this update. */
+  isCompared?: boolean;
+}
+
 const owners: WeakMap<Values, SessionValues> = new WeakMap();
 
 /**
@@ -19,13 +28,7 @@ const owners: WeakMap<Values, SessionValues> = new WeakMap();
 export class SessionValues {
   /** The current values. All agents with one memory share this object. */
   readonly values: Values;
-  #updates: ValueUpdate[] = [];
-  /**
-   * Values that were given to the log and may not be stored yet, each with its number of updates.
-   */
-  #notes: readonly { readonly values: JsonObject; readonly updates: number }[] = [];
-  /** Number of updates at the last comparison with the log. */
-  #compared = 0;
+  #updates: PendingUpdate[] = [];
   /**
    * Each value after the last update, as JSON. If a value differs, code has assigned it directly.
    */
@@ -39,7 +42,7 @@ export class SessionValues {
   update(update: ValueUpdate, names?: readonly string[]): void {
     this.#takeAssignments(names);
     update(this.values);
-    this.#updates.push(update);
+    this.#updates.push({ apply: update });
     for (const name of names ?? this.#names()) this.#know(name);
   }
 
@@ -50,29 +53,31 @@ export class SessionValues {
    */
   load(logged: JsonValue | undefined, pending: ReadonlySet<unknown>): void {
     this.#takeAssignments();
-    const written = this.#notes.filter(({ values }) => !pending.has(values));
-    this.#forget(Math.max(0, ...written.map(({ updates }) => updates)));
-    const next: Values = isRecord(logged) ? structuredClone({ ...logged } as Values) : {};
-    const failures: unknown[] = [];
-    for (const [index, update] of this.#updates.entries()) {
-      try {
-        update(next);
-      } catch (error) {
-        this.#updates[index] = () => {};
-        failures.push(error);
-      }
-    }
-    this.#replaceAll(next);
-    if (failures.length) throw failures[0];
+    this.#updates = this.#updates.filter(({ note }) => !note || pending.has(note));
+    this.#repeatOn(isRecord(logged) ? structuredClone({ ...logged } as Values) : {});
   }
 
   /** Replaces the log's values with other values, and repeats the updates on them. */
   put(values: JsonObject): void {
     this.#takeAssignments();
-    this.#updates.unshift((own) => replaceAll(own, structuredClone(values)));
-    const later = this.#notes.map((note) => ({ ...note, updates: note.updates + 1 }));
-    this.#notes = [{ values, updates: 1 }, ...later];
-    this.load(undefined, new Set(this.#notes.map((note) => note.values)));
+    const apply = (own: Values): void => replaceAll(own, structuredClone(values));
+    this.#updates.unshift({ apply, note: values });
+    this.#repeatOn({});
+  }
+
+  #repeatOn(next: Values): void {
+    const failures: unknown[] = [];
+    this.#updates = this.#updates.filter(({ apply }) => {
+      try {
+        apply(next);
+        return true;
+      } catch (error) {
+        failures.push(error);
+        return false;
+      }
+    });
+    this.#replaceAll(next);
+    if (failures.length) throw failures[0];
   }
 
   /**
@@ -87,36 +92,30 @@ export class SessionValues {
   /** The updates that the log does not have yet. */
   get updates(): readonly ValueUpdate[] {
     this.#takeAssignments();
-    return this.#updates;
+    return this.#updates.map(({ apply }) => apply);
   }
 
   /** Removes all values. */
   clear(): void {
-    this.#forget(this.#updates.length);
+    this.#updates = [];
     this.#replaceAll({});
   }
 
   /** Returns the values to store if they differ from the log's values. */
   changes(logged: JsonValue | undefined): JsonObject | undefined {
     this.#takeAssignments();
-    this.#compared = this.#updates.length;
-    if (!this.#compared || isSameJson(this.values, logged ?? {})) return undefined;
-    const values = structuredClone(this.values);
-    this.#notes = [...this.#notes, { values, updates: this.#compared }];
+    const isSame = !this.#updates.length || isSameJson(this.values, logged ?? {});
+    const values = isSame ? undefined : structuredClone(this.values);
+    for (const update of this.#updates) {
+      update.isCompared = true;
+      update.note ??= values;
+    }
     return values;
   }
 
   /** Forgets the updates before the last comparison, because the log has them now. */
   written(): void {
-    this.#forget(this.#compared);
-  }
-
-  #forget(count: number): void {
-    this.#updates.splice(0, count);
-    this.#compared = Math.max(0, this.#compared - count);
-    this.#notes = this.#notes
-      .map(({ values, updates }) => ({ values, updates: updates - count }))
-      .filter(({ updates }) => updates > 0);
+    this.#updates = this.#updates.filter(({ isCompared }) => !isCompared);
   }
 
   #replaceAll(next: JsonObject): void {
@@ -130,10 +129,11 @@ export class SessionValues {
       const before = this.#known.get(name);
       const text = this.#know(name);
       if (text === before) continue;
-      this.#updates.push((values) => {
+      const apply = (values: Values): void => {
         if (text === undefined) delete values[name];
         else values[name] = JSON.parse(text) as JsonValue;
-      });
+      };
+      this.#updates.push({ apply });
     }
   }
 

@@ -4,7 +4,7 @@ import type { JsonValue } from '../../message/json.ts';
 import { toolMessage, toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { inRequestOrder, orderFrom } from '../../message/tool-pairs.ts';
 import { interruptedResult } from '../../tool/tool-call.ts';
-import type { Flushes, LogRecord, RunNote } from './log-record.ts';
+import { recordsOf, type Flushes, type LogRecord, type RunNote } from './log-record.ts';
 import { titleKey } from '../store/storage-keys.ts';
 import { callsOf, notesOf, applyMessage, applyNote } from './call-notes.ts';
 import { endsWithAnswer } from './resumption.ts';
@@ -40,7 +40,7 @@ export interface SessionView {
 }
 
 /** Computes the state of a session from the records of its log, in order. */
-export class LogFold implements SessionView {
+export class LogState implements SessionView {
   /** The messages in the order in which they were appended. */
   #appended: Msg[] = [];
   /** The last result of `messages`. Empty after a message was removed or replaced. */
@@ -109,7 +109,7 @@ export class LogFold implements SessionView {
   /** Returns the shortest list of records that gives the same state. */
   records(): readonly LogRecord[] {
     return [
-      ...this.messages.map((message): LogRecord => ({ kind: 'message', message })),
+      ...recordsOf(this.messages),
       ...standingNotes(this),
       ...(this.summary ? [this.summary] : []),
       ...(this.reply ? [this.reply] : []),
@@ -124,7 +124,7 @@ export class LogFold implements SessionView {
       return;
     }
     if (record.message.role !== 'tool') this.#close();
-    const message = withoutResults(record.message, (id) => !this.calls.has(id));
+    const message = withoutStrayResults(record.message, this.calls);
     if (message) this.#apply({ kind: 'message', message });
   }
 
@@ -228,12 +228,12 @@ export function standingNotes({
 }
 
 /**
- * Returns the message without the tool results for which `isStray` returns true. Returns
- * `undefined` if no content is left.
+ * Returns the message without the tool results that belong to none of the calls. Returns `undefined`
+ * if no content is left.
  */
-function withoutResults(message: Msg, isStray: (toolUseId: string) => boolean): Msg | undefined {
+function withoutStrayResults(message: Msg, calls: SessionView['calls']): Msg | undefined {
   const content = message.content.filter(
-    (block) => block.type !== 'tool_result' || !isStray(block.toolUseId),
+    (block) => block.type !== 'tool_result' || calls.has(block.toolUseId),
   );
   if (content.length === message.content.length) return message;
   return content.length > 0 ? { ...message, content } : undefined;
@@ -260,10 +260,7 @@ function closedCall(
  * Returns whether the messages still contain the `count` messages from `first` to `last` that a
  * summary describes.
  */
-function holds(
-  messages: readonly Msg[],
-  { first, last, count }: { readonly first: string; readonly last: string; readonly count: number },
-): boolean {
+function holds(messages: readonly Msg[], { first, last, count }: Summary): boolean {
   const start = messages.findIndex(({ id }) => id === first);
   return start >= 0 && messages[start + count - 1]?.id === last;
 }

@@ -41,12 +41,6 @@ export interface ReadBatches {
   readonly unread: readonly UnreadBatch[];
 }
 
-/** A batch from the store. */
-export interface StoredBatch extends Batch {
-  /** Checksum of the text before this field. */
-  readonly sum: number;
-}
-
 /**
  * Version of the stored format. Other formats are refused. Another format must keep the checksum as
  * its last field, or have no checksum.
@@ -54,9 +48,9 @@ export interface StoredBatch extends Batch {
 export const formatVersion = 6;
 
 /** Parses a named batch from its values. Throws the errors of `parseSealed`. */
-export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): StoredBatch {
+export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): Batch {
   const [key = ''] = keys.batch(ref);
-  const batch = parseSealed<StoredBatch>(keys.place(ref), values, key);
+  const batch = parseSealed<Batch>(keys.place(ref), values, key);
   if (!ref.endsWith(suffixOf(batch.sum, values.length))) throw damaged(key);
   return batch;
 }
@@ -64,13 +58,13 @@ export function parseBatch(keys: SessionKeys, ref: string, values: readonly stri
 /**
  * Parses the values of a sealed object that is stored at `place`. A correct checksum proves that
  * this library wrote the object, so its fields are not checked. Throws `STORAGE_FAILED` if the
- * values are damaged or have another format. `key`: the key in the error.
+ * values are damaged or have another format. `key`: the key in the error. `sum`: the checksum.
  */
 export function parseSealed<T extends object>(
   place: string,
   values: readonly string[],
   key: string = place,
-): T {
+): T & { readonly sum: number } {
   let value: unknown;
   let isSealed: boolean;
   try {
@@ -83,7 +77,7 @@ export function parseSealed<T extends object>(
   const format = isRecord(value) ? value['v'] : undefined;
   if (Number.isSafeInteger(format) && format !== formatVersion) throw otherFormat(key, format);
   if (!isSealed) throw damaged(key);
-  return value as T;
+  return value as T & { readonly sum: number };
 }
 
 function otherFormat(key: string, format: unknown): AgentError {

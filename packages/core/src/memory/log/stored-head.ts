@@ -40,7 +40,7 @@ export interface Head {
 
 /** Parses a head. Throws `STORAGE_FAILED` if the head is damaged or has another format. */
 export function parseHead(text: string, key: string): Head {
-  const { sum: _sum, ...head } = parseSealed<Head & { readonly sum: number }>(key, [text]);
+  const { sum: _sum, ...head } = parseSealed<Head>(key, [text]);
   return head;
 }
 
@@ -85,7 +85,7 @@ export function nextHead(
 /**
  * Returns the names of earlier batches that the next batch must contain. The head names batches in
  * levels. A head that named every batch would grow with the session. When a level is full, the next
- * batch takes over the names of that level and moves one level up (`takeOver`). That level is then
+ * batch takes over the names of that level and moves one level up (`addToLevels`). That level is then
  * empty. The head stays small, and the head or one other batch names each batch. To find all
  * batches, a reader needs one read per level.
  */
@@ -102,7 +102,7 @@ export function fullLevels(
  * copies of their records. The new batch moves above the levels that it emptied. Works with any
  * width, because writers may use different widths.
  */
-export function takeOver(
+export function addToLevels(
   levels: readonly (readonly string[])[],
   taken: readonly string[],
   ref: string,

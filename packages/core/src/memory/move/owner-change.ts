@@ -1,11 +1,11 @@
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import { BranchLog } from '../branch/branch-log.ts';
+import { BranchLog, type BranchLogOptions } from '../branch/branch-log.ts';
 import type { LogRecord } from '../log/log-record.ts';
 import { replaceLog } from '../log/log-write.ts';
 import { shortId } from '../log/session-keys.ts';
 import { SessionStore } from '../log/session-store.ts';
-import { LogFold, type SessionView } from '../log/session-view.ts';
+import { LogState, type SessionView } from '../log/session-view.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import type { SessionOwner } from '../log/stored-head.ts';
 import { waitFor } from '../store/contention.ts';
@@ -51,17 +51,11 @@ export async function changeOwner(
   const found = await store.readBatches(head);
   const { batches, unread } = found;
   if (unread[0]) throw unread[0].error;
-  const view = new LogFold().load(flushesOf(found));
+  const view = new LogState().load(flushesOf(found));
   const records = view.records();
   const change = await choose({ view, records, owner: head?.owner, tip: head?.hash });
   if (!change) return;
   await replaceLog(store, { text, head, batches }, { records, ...change });
-}
-
-interface BranchOwnerOptions {
-  /** See `EchoMemoryOptions`. */
-  readonly secrets: readonly string[];
-  readonly echo?: string | undefined;
 }
 
 /**
@@ -72,7 +66,7 @@ interface BranchOwnerOptions {
 export async function changeBranchOwner(
   values: KeyValueStore,
   key: string,
-  { secrets, echo }: BranchOwnerOptions,
+  { secrets, echo }: Pick<BranchLogOptions, 'secrets' | 'echo'>,
   choose: ChooseOwner,
 ): Promise<string | undefined> {
   const options = {
@@ -91,7 +85,7 @@ export async function changeBranchOwner(
   const log = new BranchLog(values, key, options);
   const { yours, theirs } = await log.branches();
   if (theirs) throw changed();
-  const view = new LogFold().load(yours ? flushesOf(yours) : []);
+  const view = new LogState().load(yours ? flushesOf(yours) : []);
   view.checkWhole();
   const { owner } = yours?.head ?? {};
   const records = view.records();
@@ -100,7 +94,7 @@ export async function changeBranchOwner(
   options.owner = change.owner;
   const added = change.records ? replacing(view, change.records) : nothing;
   log.add(added);
-  const next = new LogFold().add(records).add(added);
+  const next = new LogState().add(records).add(added);
   await log.flush({
     view: () => next,
     onReread: () => {

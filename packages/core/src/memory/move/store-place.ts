@@ -3,7 +3,7 @@ import type { Awaitable } from '../../event/hook.ts';
 import { isOperated } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';
-import { LogFold, type SessionView } from '../log/session-view.ts';
+import { LogState, type SessionView } from '../log/session-view.ts';
 import { checkHere, type SessionOwner } from '../log/stored-head.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { signatureKey } from '../store/storage-keys.ts';
@@ -160,41 +160,34 @@ function checkPut({ records, owner }: SessionCopy, { view, ...stored }: StoredSe
 function ownerAfter(
   change: OwnerChange,
   name: string,
-  { owner, tip, view }: Omit<StoredSession, 'records'>,
+  { owner: stored, tip, view }: StoredSession,
 ): SessionOwner | undefined {
-  if (!change.owner.includes(':'))
+  const { owner, epoch, copyOf } = change;
+  if (!owner.includes(':'))
     throw new AgentError('INVALID_INPUT', 'The owner must be the name of a place, with a colon.');
   if (tip === undefined) throw new AgentError('NOT_FOUND', 'There is no such session.');
-  if (change.owner === name) return taken(change, owner);
-  const next = given(change, owner, tip);
-  if (next) checkNotOperated(view);
-  return next;
+  if (owner === name) return ownerHere(change, stored);
+  if (stored?.owner === owner && stored.epoch === epoch) return undefined;
+  checkHere({ owner: stored });
+  if (epoch !== (stored?.epoch ?? 0) + 1 || copyOf !== tip)
+    throw conflict('The session has changed since it was copied.');
+  checkNotOperated(view);
+  return change;
 }
 
-function taken(
+/** Returns the owner that a place writes when it takes a session, or `undefined`. */
+function ownerHere(
   { epoch, copyOf }: OwnerChange,
   stored: SessionOwner | undefined,
 ): SessionOwner | undefined {
-  const isHere = !stored?.owner.includes(':');
   const before = stored?.epoch ?? 0;
   if (before >= epoch) {
     checkHere({ owner: stored });
     return undefined;
   }
-  if (!isHere && before === epoch - 1 && stored?.copyOf === copyOf)
-    return { owner: crypto.randomUUID(), epoch };
+  const isCopy = stored?.owner.includes(':') && stored.copyOf === copyOf;
+  if (isCopy && before === epoch - 1) return { owner: crypto.randomUUID(), epoch };
   throw new AgentError('SESSION_STALE', 'This place has another copy of the session.');
-}
-
-function given(
-  change: OwnerChange,
-  stored: SessionOwner | undefined,
-  tip: string,
-): SessionOwner | undefined {
-  if (stored?.owner === change.owner && stored.epoch === change.epoch) return undefined;
-  checkHere({ owner: stored });
-  if (change.epoch === (stored?.epoch ?? 0) + 1 && change.copyOf === tip) return change;
-  throw conflict('The session has changed since it was copied.');
 }
 
 /** Throws `AGENT_BUSY` while an operator answers, who could not reach the session in another place. */
@@ -215,7 +208,7 @@ function conflict(message: string): AgentError {
 
 /** Returns the state of a session from its records. */
 export function sessionViewOf(records: readonly LogRecord[]): SessionView {
-  return new LogFold().add(records);
+  return new LogState().add(records);
 }
 
 /** Returns the messages of a session from its records, as agents read them. */
