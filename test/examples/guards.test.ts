@@ -95,7 +95,7 @@ test('outputGuards() masks, replaces and rejects parts of a reply', async () => 
       maskPii({ strategy: 'mask' }), // or 'redact', 'hash', 'block'
       regexRule({ pattern: /Falcon-\d{1,3}/, replacement: '[project]' }),
       regexRule({ pattern: /launch code/i, action: 'reject' }),
-      outputLength({ min: 10, max: 8_000, mode: 'retry' }), // cuts a long reply; asks once again after a short one
+      outputLength({ min: 10, max: 8_000, mode: 'retry' }), // shortens a long reply; asks once again after a short one
     ],
     { lookahead: 64 }, // number of withheld characters; 'all': until the reply has ended
   );

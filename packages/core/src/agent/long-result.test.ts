@@ -94,14 +94,14 @@ test('media of a long result are kept, in their place', async () => {
   expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toEqual(output);
 });
 
-test('a direct answer is not cut', async () => {
+test('a direct answer is not shortened', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'read' }] }]);
   const tools = [reader(() => long, { returnDirect: true })];
   const agent = new ReActAgent({ name: 'a', model, tools });
   expect(await agent.call('Hi')).toMatchObject({ reason: 'return-direct', text: long });
 });
 
-test('another agent with the same memory gets the cut result too', async () => {
+test('another agent with the same memory gets the shortened result too', async () => {
   const memory = new InMemoryMemory();
   await setUp(() => long, { memory }).agent.call('Hi');
   const model = new ScriptedModel(['Hello.']);
@@ -120,7 +120,7 @@ test('the result of an agent as a tool is shortened', async () => {
   expect(resultsIn(model.requests[1]!)[0]).toContain('[This result is shortened. ');
 });
 
-test('results are also cut in a text protocol, in the summary at the limit, and in answerFromObservations()', async () => {
+test('results are also shortened in a text protocol, in the summary at the limit, and in answerFromObservations()', async () => {
   const said = '{"think":"","tool_name":"read","arguments":{}}';
   const text = new ScriptedModel([said, 'Done.'], { features: { tools: false } });
   const tools = [reader(() => long)];
@@ -156,13 +156,13 @@ test('`resultLength` sets the limit: with 0 only the note is left, and with Infi
   );
 });
 
-test('a cut does not split a surrogate pair', async () => {
+test('a shortened text does not end within a surrogate pair', async () => {
   const { agent, model } = setUp(() => `a${'😀'.repeat(10)}`, { limits: { resultLength: 4 } });
   await agent.call('Hi');
   expect(resultsIn(model.requests[1]!)[0]).toMatch(/^a😀\n\[This result is shortened/u);
 });
 
-test('context policies get the cut result, and only tool results are cut', async () => {
+test('context policies get the shortened result, and only tool results are shortened', async () => {
   const seen: number[] = [];
   const { agent, model } = setUp(() => long, {
     systemPrompt: long,

@@ -12,7 +12,7 @@ export interface ChangesRequest extends Omit<SessionRequest, 'command'> {
 /** Address of these requests. Other requests have another one. */
 export const changesAddress = 'https://session/changes';
 
-/** Time that a request waits, in milliseconds. Proxies cut off longer ones. */
+/** Time that a request waits, in milliseconds. Proxies end longer ones. */
 const waitMs = 25_000;
 
 /** Returns the class of sessions that tell waiting pages about messages of operators. */

@@ -11,7 +11,7 @@ const billing = {
 };
 
 test.for(places)(
-  '%s: after a hand-off, the next turn continues with the agent in charge, from the log',
+  '%s: after a hand-off, the next turn continues with the active agent, from the log',
   async (place) => {
     const replies = [
       { toolCalls: [{ name: 'transfer_to_billing', input: {} }] },

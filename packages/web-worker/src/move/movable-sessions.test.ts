@@ -66,7 +66,7 @@ test('all tabs of a browser use one name for its database', async () => {
   expect((await browserPlace({ store: database() })).name).not.toBe(one.name);
 });
 
-test('a move that was cut off is completed before the next one', async () => {
+test('a move that broke off is completed before the next one', async () => {
   const [store, edge] = [database(), new MemoryStore()];
   const sessionId = await stored(store);
   const place = edgePlace(edge);

@@ -20,15 +20,15 @@ export interface MoveToOptions extends Pick<MoveOptions, 'running' | 'signal' | 
 /** Conversations that move between places. `N`: names of the places. */
 export interface MovableSessions<N extends string> {
   /**
-   * Moves a conversation to a place, where it continues with the same id. Also completes a move that
-   * was cut off. Does nothing if the conversation is there. Rejects with the errors of
+   * Moves a conversation to a place, where it continues with the same id. Also completes a move
+   * that was cut off. Does nothing if the conversation is there. Rejects with the errors of
    * `moveSession`. After an error, one of the places has the conversation: call `moveTo` again.
    */
   moveTo(sessionId: string, name: N, options?: MoveToOptions): Promise<void>;
   /**
    * Returns the place of a conversation, or `undefined` if no place has it. Also completes a move
-   * that was cut off. Works while another place cannot be reached, if its own place can. Else rejects
-   * with the error of the other place.
+   * that was cut off. Works while another place cannot be reached, if its own place can. Else
+   * rejects with the error of the other place.
    */
   whereIs(sessionId: string): Promise<N | undefined>;
   /**
@@ -75,7 +75,7 @@ export function movableSessions<N extends string>(given: Places<N>): MovableSess
   const nameOf = (places: readonly SessionPlace[], place: string): N | undefined =>
     names[places.findIndex(({ name }) => name === place)];
 
-  /** Returns the owner of a session. Completes its last move first, if this was cut off. */
+  /** Returns the owner of a session. Completes its last move first, if this broke off. */
   const ownerOf = async (
     sessionId: string,
     options: Omit<MoveToOptions, 'stop'> = {},
@@ -121,13 +121,14 @@ export function movableSessions<N extends string>(given: Places<N>): MovableSess
 interface Holder {
   /** Place that owns the session. */
   readonly holder: SessionPlace;
-  /** Place that says so. Another one, if a move was cut off before the holder took the session. */
+  /** Place that says so. Another one, if a move broke off before the holder took the session. */
   readonly reader: SessionPlace;
 }
 
 /**
- * Returns the owner of a session: the place with the highest epoch, or the one that it names. A place
- * that says that it owns the session is enough, so that it can be used while another one is down.
+ * Returns the owner of a session: the place with the highest epoch, or the one that it names. A
+ * place that says that it owns the session is enough, so that it can be used while another one is
+ * down.
  */
 async function holderOf(
   sessionId: string,

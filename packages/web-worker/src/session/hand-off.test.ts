@@ -9,7 +9,7 @@ function openTeam(sessionId: string, options: TeamOptions): RemoteAgent {
   return connectAgent(worker, { sessionId, options });
 }
 
-test('after a hand-off in a worker, the next worker continues with the agent in charge, from the log', async () => {
+test('after a hand-off in a worker, the next worker continues with the active agent, from the log', async () => {
   const sessionId = crypto.randomUUID();
   const first = openTeam(sessionId, {
     replies: [{ toolCalls: [{ name: 'transfer_to_billing', input: {} }] }, 'Invoice 7.'],

@@ -7,7 +7,8 @@ import { textSum } from '../../message/text.ts';
 export interface UnstorageStoreOptions {
   /**
    * Whether only this process writes to the driver. The store then also has `compareAndSet`, so
-   * that several sessions or agents of this process can write the same conversation. Default: false.
+   * that several sessions or agents of this process can write the same conversation. Default:
+   * false.
    */
   readonly singleProcess?: boolean;
   /** Largest value that the driver accepts, in UTF-8 bytes. Default: no limit. */
@@ -97,7 +98,7 @@ class UnstorageStore implements KeyValueStore {
     const copy = unframe(await this.#driver.getItem(copyOf(key), {}));
     if (copy !== undefined) return copy;
     const isFirst = !(await this.#driver.hasItem(copyOf(key), {}));
-    // The first value of the key was cut off, so nobody was told that it is stored.
+    // The first value of the key is incomplete, so nobody was told that it is stored.
     if (isFirst) return undefined;
     throw new AgentError('STORAGE_FAILED', `The value of ${key} is damaged.`);
   }

@@ -307,7 +307,7 @@ test('agentTool() with an agent instead of a factory has exactly one session', a
   ]);
 });
 
-test('agentTool() cuts long names to the length that providers accept, and rejects a name without ASCII letters', () => {
+test('agentTool() shortens long names to the length that providers accept, and rejects a name without ASCII letters', () => {
   const named = (name: string) =>
     agentTool(() => Promise.reject(new Error('never')), { name, description: '' });
   expect(named('x'.repeat(100)).name).toBe(`call_${'x'.repeat(59)}`);

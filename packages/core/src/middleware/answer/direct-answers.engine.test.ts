@@ -329,7 +329,7 @@ test('an output guard can reject a direct answer, or ask the model for another a
   });
 });
 
-test('outputLength() cuts a direct answer, or marks it as too short', async () => {
+test('outputLength() shortens a direct answer, or marks it as too short', async () => {
   const long = setUp([calls('find')], {
     use: [outputGuards([outputLength({ max: 4, mark: '…' })])],
   });

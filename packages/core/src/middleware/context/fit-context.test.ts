@@ -146,11 +146,12 @@ test('a calibration corrects the estimates with the real token counts of each mo
   expect(fitFor('twice')).toMatchObject({ before: 1020, after: 580, removed: 22 });
   expect(fitFor('unknown')).toMatchObject({ before: 510, after: 510 });
   expect(fitFor('less')).toMatchObject({ before: 255, after: 255 });
-  // The ratio is rounded up to a multiple of 0.05, so that a small change does not move the cut.
+  // The ratio is rounded up to a multiple of 0.05, so that after a small change the history begins
+  // at the same place.
   expect(fitFor('near')).toMatchObject({ before: 536, after: 536 });
 });
 
-test('if the calibration ratio changes a little with each reply, the cut does not move', () => {
+test('if the calibration ratio changes a little with each reply, the history begins at the same place', () => {
   let ratio = 1.2;
   const policy = fitContext({
     window: 400,

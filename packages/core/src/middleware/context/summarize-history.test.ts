@@ -109,7 +109,7 @@ test('summarizeHistory() never separates a tool call from its results', async ()
     const { policy } = setUp(['Looked.'], { keep });
     const fitted = await policy.fit(requestOf(log, 'q'));
     expect(requestFaults(fitted.messages)).toEqual([]);
-    // A group of a tool call and its results that the cut would split is kept.
+    // A group of a tool call and its results that trimming would split is kept.
     expect(fitted.messages.slice(3)).toHaveLength(Math.ceil(keep / 3) * 3);
     expect(idsOf(fitted)).toMatch(/^system q summary-y\d+ c/);
   }

@@ -96,7 +96,7 @@ test('the model passes the conversation to an agent, which answers with its own 
   expect(namesOf(messages)).toEqual(['reception', 'reception', 'billing', 'billing']);
   expect(resultsOf(messages)).toEqual([
     'success: a visitor',
-    'success: The agent "billing" leads the conversation now.',
+    'success: The agent "billing" answers from now on.',
     'success: invoice 7',
   ]);
   // The next question goes to the same agent.
@@ -203,12 +203,12 @@ test('of two hand-offs in one reply the first one counts, and other tool calls r
   expect((await agent.call('Hi')).message.name).toBe('support');
   expect(resultsOf(model.requests[1]!.messages)).toEqual([
     'success: a visitor',
-    'success: The agent "support" leads the conversation now.',
+    'success: The agent "support" answers from now on.',
     'error: Error: Only the first hand-off of a reply counts, which is the call "call_2".',
   ]);
 });
 
-test('at the limit the agent in charge answers, and the next question counts anew', async () => {
+test('at the limit the active agent answers, and the next question counts anew', async () => {
   const back = calls('transfer_to_reception');
   const { agent, model } = setUp([toBilling, back, toBilling, 'Enough.', toBilling, 'Yes?'], {
     limit: 2,
@@ -273,7 +273,7 @@ test('a process that dies after a hand-off leaves the conversation with the righ
   await expect(second.call()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('without the messages of a hand-off, the agent before it leads again', async () => {
+test('without the messages of a hand-off, the agent before it is active again', async () => {
   const { agent, model } = setUp([toBilling, 'Invoice 7.', 'Hello.']);
   await agent.call('Hi');
   const messages = await agent.messages();
@@ -282,7 +282,7 @@ test('without the messages of a hand-off, the agent before it leads again', asyn
   expect(promptsOf(model).at(-1)).toBe('You are the reception.');
 });
 
-test('an imported hand-off does not change who leads', async () => {
+test('an imported hand-off does not change the active agent', async () => {
   const { agent: elsewhere } = setUp([toBilling, 'Hello.']);
   await elsewhere.call('My invoice?');
   const imported = (await elsewhere.messages()).map((message) =>
@@ -323,7 +323,7 @@ test('`allowTools` of an agent call also holds for the tools of the other agents
   ]);
 });
 
-test('`selectTools` after `handOff` chooses among the tools of the agent in charge', async () => {
+test('`selectTools` after `handOff` chooses among the tools of the active agent', async () => {
   const model = new ScriptedModel([toBilling, 'Invoice 7.']);
   const agent = new ReActAgent({
     name: 'reception',
@@ -416,7 +416,7 @@ test('a person who answers in the place of an agent keeps the own name', async (
   expect(namesOf(await agent.messages()).at(-1)).toBe('billing');
 });
 
-test('chats of AI SDK get a data part that says who leads from now on', async () => {
+test('chats of AI SDK get a data part that says which agent answers from now on', async () => {
   const { agent } = setUp([toBilling, 'Invoice 7.']);
   const encoder = createUiMessageEncoder();
   const chunks: object[] = [];
@@ -427,7 +427,7 @@ test('chats of AI SDK get a data part that says who leads from now on', async ()
   expect(JSON.stringify(chunks.slice(at))).toContain('Invoice');
 });
 
-test('agents that share the middleware do not share who leads', async () => {
+test('agents that share the middleware do not share the active agent', async () => {
   const part = handOff({ to: [billing] });
   const one = new ReActAgent({
     name: 'a',

@@ -13,11 +13,13 @@ import { TeamTurn } from './team-turn.ts';
 export interface HandOffOptions {
   /** The agents that can take over. */
   readonly to: readonly HandOffAgent[];
-  /** How the others see the agent that has `handOff()`. They can hand the conversation back to it. */
+  /**
+   * How the others see the agent that has `handOff()`. They can hand the conversation back to it.
+   */
   readonly own?: Partial<HandOffTarget>;
   /**
    * Maximum number of hand-offs between a question and its answer, over all runs that resume it.
-   * At the limit, the models get no more tools for hand-offs, so that the agent in charge answers.
+   * At the limit, the models get no more tools for hand-offs, so that the active agent answers.
    * @default 5
    */
   readonly limit?: number;
@@ -32,18 +34,18 @@ export interface HandOffOptions {
 }
 
 /**
- * Creates middleware, for an agent's `use` list, with which several agents share one conversation. A
- * model passes the conversation to another agent with a tool such as `transfer_to_billing`. The
- * other agent then answers with its own system prompt, tools and model. It leads the conversation
+ * Creates middleware, for an agent's `use` list, with which several agents share one conversation.
+ * A model passes the conversation to another agent with a tool such as `transfer_to_billing`. The
+ * other agent then answers with its own system prompt, tools and model. It stays active
  * until it hands off itself, also in later agent calls. Messages have the name of the agent that
  * wrote them.
  *
  * The session log has the hand-offs, so a resumed run continues with the right agent. If the log is
- * truncated before a hand-off, the agent before it leads again. Of several hand-offs in one reply,
- * the first one counts. Other tool calls of the reply run as usual.
+ * truncated before a hand-off, the agent before it is active again. Of several hand-offs in one
+ * reply, the first one counts. Other tool calls of the reply run as usual.
  *
- * Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with `CONFIGURATION` if
- * two agents have one name, or if the agent has a tool of the same name.
+ * Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with `CONFIGURATION`
+ * if two agents have one name, or if the agent has a tool of the same name.
  *
  * @example
  * const billing = {
@@ -118,7 +120,7 @@ export function handOff(options: HandOffOptions): Middleware {
   };
 }
 
-/** Returns a model that asks the leader's model, if it has one of its own. */
+/** Returns a model that asks the model of the active agent, if it has one of its own. */
 function leaderModel(next: ChatModel, modelOf: (run: RunInfo) => ChatModel | undefined): ChatModel {
   return withStream(next, (request, context) => {
     const model = context.run && modelOf(context.run);

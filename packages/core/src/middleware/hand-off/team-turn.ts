@@ -11,7 +11,7 @@ import { tool, type Tool } from '../../tool/tool.ts';
 import type { HandOffOptions } from './hand-off.ts';
 import type { LoggedHandOff, Member, Team } from './team.ts';
 
-/** Who leads the conversation during one run. */
+/** Which agent is active during one run. */
 export class TeamTurn {
   readonly #context: RunContext;
   readonly #steps: Steps;
@@ -23,8 +23,8 @@ export class TeamTurn {
   readonly #ownTools: ToolSet;
   /** Names of the tools that serve all members, such as those of middleware. */
   readonly #shared: ReadonlySet<string>;
-  #leader: Member;
-  /** The system prompt of the agent that has `handOff()`, while another one leads. */
+  #active: Member;
+  /** The system prompt of the agent that has `handOff()`, while another one is active. */
   #ownPrompt = '';
   /** What the newest `inputFilter` returned. */
   #filtered: { readonly toolUseId: string; readonly history: readonly Msg[] } | undefined;
@@ -34,7 +34,7 @@ export class TeamTurn {
     this.#steps = steps;
     this.#team = team;
     this.#options = options;
-    this.#leader = team.own;
+    this.#active = team.own;
     this.#limit = options.limit ?? 5;
     this.#shared = new Set(context.addedTools.map(({ name }) => name));
     context.addTools(team.members.map((member) => this.#toolFor(member)));
@@ -50,21 +50,21 @@ export class TeamTurn {
     this.#context.stopSignal.removeEventListener('abort', this.#onStop);
   }
 
-  /** The model of the leader. `undefined`: that of the agent that has `handOff()`. */
+  /** The model of the active agent. `undefined`: that of the agent that has `handOff()`. */
   get model(): ChatModel | undefined {
-    return this.#leader.model;
+    return this.#active.model;
   }
 
-  /** Follows the log: the agent whose tool calls are open leads, or else the last target. */
+  /** Follows the log: the agent whose tool calls are open is active, or else the last target. */
   begin(): void {
     const { messages, openCalls } = this.#context;
     const reply = openCalls.length ? messages.findLastIndex(isReply) : messages.length;
-    this.#lead(messages.slice(0, reply));
+    this.#activate(messages.slice(0, reply));
   }
 
-  /** Lets the target of the newest hand-off lead, before the model is asked. */
+  /** Makes the target of the newest hand-off active, before the model is asked. */
   follow(): boolean {
-    return this.#lead(this.#context.messages);
+    return this.#activate(this.#context.messages);
   }
 
   /** Returns whether the log ends with an answer of the team. */
@@ -76,14 +76,14 @@ export class TeamTurn {
   }
 
   /**
-   * Returns a reply under the leader's name. Returns other messages unchanged, such as those of a
-   * person who answers in the assistant's place.
+   * Returns a reply under the name of the active agent. Returns other messages unchanged, such as
+   * those of a person who answers in the assistant's place.
    */
   named(message: Msg): Msg {
     const { own } = this.#team;
     const isReplyOfOwn = message.role === 'assistant' && message.name === own.name;
-    if (!isReplyOfOwn || this.#leader === own) return message;
-    return { ...message, name: this.#leader.name };
+    if (!isReplyOfOwn || this.#active === own) return message;
+    return { ...message, name: this.#active.name };
   }
 
   /** Gives each hand-off of a reply except the first one an error result. */
@@ -101,16 +101,16 @@ export class TeamTurn {
     });
   }
 
-  /** Returns the request with the part of the history that the leader sees. */
+  /** Returns the request with the part of the history that the active agent sees. */
   filter(draft: RequestDraft): RequestDraft {
-    const { inputFilter, name } = this.#leader;
+    const { inputFilter, name } = this.#active;
     const { messages, headLength } = draft;
     const newest = inputFilter && this.#team.newestIn(messages);
     if (!newest) return draft;
     const { toolUseId } = newest;
     const end = roundEnd(messages, toolUseId);
     if (this.#filtered?.toolUseId !== toolUseId) {
-      const from = this.#leaderBefore(messages, newest).name;
+      const from = this.#activeBefore(messages, newest).name;
       const history = inputFilter(messages.slice(headLength, end), { from, to: name });
       this.#filtered = { toolUseId, history };
     }
@@ -121,7 +121,7 @@ export class TeamTurn {
     };
   }
 
-  #leaderBefore(messages: readonly Msg[], { toolUseId }: LoggedHandOff): Member {
+  #activeBefore(messages: readonly Msg[], { toolUseId }: LoggedHandOff): Member {
     const reply = messages.findLastIndex((message) => toolUseIn(message, toolUseId));
     return this.#team.newestIn(messages.slice(0, reply))?.to ?? this.#team.own;
   }
@@ -132,17 +132,17 @@ export class TeamTurn {
     return this.#team.countIn(messages.slice(start + 1));
   }
 
-  /** Returns whether another agent leads than before. */
-  #lead(messages: readonly Msg[]): boolean {
+  /** Returns whether another agent is active than before. */
+  #activate(messages: readonly Msg[]): boolean {
     const { own } = this.#team;
-    const before = this.#leader;
-    const leader = this.#team.newestIn(messages)?.to ?? own;
-    if (leader === before) return false;
+    const before = this.#active;
+    const active = this.#team.newestIn(messages)?.to ?? own;
+    if (active === before) return false;
     const context = this.#context;
     if (before === own) this.#ownPrompt = context.systemPrompt;
-    this.#leader = leader;
+    this.#active = active;
     context.setSystemPrompt(
-      leader.systemPrompt === undefined ? this.#ownPrompt : this.#promptOf(leader.systemPrompt),
+      active.systemPrompt === undefined ? this.#ownPrompt : this.#promptOf(active.systemPrompt),
     );
     return true;
   }
@@ -156,8 +156,8 @@ export class TeamTurn {
   }
 
   /**
-   * Returns the tools of the agent that leads the conversation, with those of all members. The
-   * leader may change between two calls.
+   * Returns the tools of the active agent, with those of all members. The
+   * active agent may change between two calls.
    */
   #teamTools(): ToolSet {
     const own = this.#ownTools;
@@ -168,8 +168,8 @@ export class TeamTurn {
       setActiveGroups: own.setActiveGroups?.bind(own),
       find: (name) => this.#setOf(name).find(name),
       schemas: () => {
-        const leading = new Set([own, this.#leader.tools ?? own]);
-        return [...leading].flatMap((set) =>
+        const offered = new Set([own, this.#active.tools ?? own]);
+        return [...offered].flatMap((set) =>
           set.schemas().filter(({ name }) => this.#setOf(name) === set),
         );
       },
@@ -184,18 +184,18 @@ export class TeamTurn {
   /** Returns the set whose tool of this name counts. */
   #setOf(name: string): ToolSet {
     const isOfAll = this.#shared.has(name) || this.#team.targetOf(name) !== undefined;
-    return (isOfAll ? undefined : this.#leader.tools) ?? this.#ownTools;
+    return (isOfAll ? undefined : this.#active.tools) ?? this.#ownTools;
   }
 
-  /** Returns why the leader cannot call a tool, or nothing if it can. */
+  /** Returns why the active agent cannot call a tool, or nothing if it can. */
   #refusal(name: string): string | undefined {
     const target = this.#team.targetOf(name);
     const isRestricted = target !== undefined || this.#setOf(name) !== this.#ownTools;
     const { allowTools } = this.#context.options;
     if (isRestricted && allowTools?.includes(name) === false) return `Tool not allowed: ${name}.`;
     if (!target) return undefined;
-    if (!this.#team.mayHandOff(this.#leader, target))
-      return `"${this.#leader.name}" cannot hand off to "${target.name}".`;
+    if (!this.#team.mayHandOff(this.#active, target))
+      return `"${this.#active.name}" cannot hand off to "${target.name}".`;
     if (this.#countInTurn() < this.#limit) return undefined;
     const handedOff = `The conversation has been handed off ${this.#limit} times`;
     return `${handedOff} since the last question. Answer it yourself.`;
@@ -210,16 +210,16 @@ export class TeamTurn {
       // A hand-off changes nothing but the log, unless somebody is told about it.
       replay: onHandOff ? 'never' : 'safe',
       execute: async (input, context) => {
-        const handOff = { from: this.#leader.name, to: target.name };
+        const handOff = { from: this.#active.name, to: target.name };
         await onHandOff?.({ ...handOff, input }, context);
         context.emit({ type: 'data-hand-off', data: handOff });
-        return `The agent "${target.name}" leads the conversation now.`;
+        return `The agent "${target.name}" answers from now on.`;
       },
     });
     return { ...made, alwaysOffered: true };
   }
 
-  /** Sets the leader's name in replies of this run that passed no wrapper. */
+  /** Sets the name of the active agent in replies of this run that passed no wrapper. */
   async #nameMessages(): Promise<void> {
     const { messages, promptId } = this.#context;
     const start = messages.findLastIndex(({ id, role }) => id === promptId || role === 'tool');

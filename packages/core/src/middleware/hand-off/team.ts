@@ -25,7 +25,7 @@ export interface LoggedHandOff {
 
 /** The agent that has `handOff()`, and those in its list `to`. */
 export class Team {
-  /** The agent that has `handOff()`. It leads the conversation until the first hand-off. */
+  /** The agent that has `handOff()`. It is active until the first hand-off. */
   readonly own: Member;
   readonly members: readonly Member[];
 
@@ -67,7 +67,7 @@ export class Team {
   }
 
   #handOffsIn(message: Msg): readonly LoggedHandOff[] {
-    // Whoever imports a conversation does not choose who leads it.
+    // Whoever imports a conversation does not choose the active agent.
     if (message.role !== 'tool' || metadataOf(message).imported) return [];
     return toolResultsOf(message).flatMap(({ name, state, toolUseId }) => {
       const to = state === 'success' ? this.targetOf(name) : undefined;
@@ -103,7 +103,7 @@ function refuseRepeated(key: 'name' | 'toolName', members: readonly Member[]): v
   if (twice !== undefined) throw misconfigured(`handOff(): two agents have the ${key} "${twice}".`);
 }
 
-/** A change of the agent that leads the conversation. */
+/** A change of the active agent. */
 export interface HandOff {
   /** Name of the agent that passes the conversation on. */
   readonly from: string;
@@ -112,9 +112,9 @@ export interface HandOff {
 }
 
 /**
- * Returns the part of the history that an agent sees. `history`: the conversation up to the hand-off
- * and the results of its round. Later messages always follow. Keep each tool call together with its
- * results.
+ * Returns the part of the history that an agent sees. `history`: the conversation up to the
+ * hand-off and the results of its round. Later messages always follow. Keep each tool call together
+ * with its results.
  */
 export type HandOffFilter = (history: readonly Msg[], handOff: HandOff) => readonly Msg[];
 

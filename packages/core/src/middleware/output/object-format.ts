@@ -6,7 +6,7 @@
  * - `restartMark` begins the text anew, because the model corrects the object.
  * - `failureMark` begins the last text: why the object is missing, as `{ code, message }`.
  * - A reader ignores each `signOfLife`, also in strings.
- * - A body that ends without a whole text or a failure was cut off.
+ * - A body that ends without a whole text or a failure is incomplete.
  *
  * JSON has none of these characters: its strings contain control characters as escapes only.
  */

@@ -509,7 +509,7 @@ test.each([
     'events without data, and with names of their own',
     `event: ping\ndata: {}\n\ndata:\n\n${event('a', 'stop')}`,
   ],
-  ['a usage that is cut off', `${event('a', 'stop')}data: {"choices":[],"usa`],
+  ['an incomplete usage', `${event('a', 'stop')}data: {"choices":[],"usa`],
 ])('openai() accepts a stream with %s', async (_, body) => {
   expect(await outcomeOf(served(() => eventStream(body)))).toMatchObject({
     text: 'a',

@@ -96,9 +96,9 @@ interface Unreported {
  * Limits how much a user may spend. Each agent call adds its usage when it ends, even if it failed.
  * At the limit, agent calls are rejected until the window ends. An agent call that began below the
  * limit runs to its end, so concurrent agent calls can exceed the limit. Use the agent's
- * `limits.tokens` to bound each agent call. If an interrupt or a failure cuts off a reply, or the
- * provider never reports usage, the usage is estimated. If `price` throws or returns an invalid
- * amount, the agent call adds the whole limit. An agent call without `userId` fails with
+ * `limits.tokens` to bound each agent call. If an interrupt or a failure leaves a reply incomplete,
+ * or the provider never reports usage, the usage is estimated. If `price` throws or returns an
+ * invalid amount, the agent call adds the whole limit. An agent call without `userId` fails with
  * `CONFIGURATION` unless `key` says for whom to count. Otherwise, all users would share one limit.
  */
 export function spendCap(options: SpendCapOptions): Middleware {

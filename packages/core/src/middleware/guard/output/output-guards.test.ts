@@ -155,7 +155,7 @@ test('outputGuards() streams text immediately, except for the last characters wi
   expect(seen).toBe(`${'x'.repeat(100)}end`);
 });
 
-test('an interrupted reply keeps the text that was streamed, and drops the text that was held back', async () => {
+test('an interrupted reply keeps the text that was streamed, and drops the text that was withheld', async () => {
   const { agent } = setUp(
     [{ text: 'Long enough to be given out in part, then secret-12', hang: true }],
     [secret],
@@ -399,7 +399,7 @@ test('if the model restarts its reply, the guards restart too', async () => {
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'den fruit is fine' });
 });
 
-test('a model failure rejects with the model’s error, and text that was held back is dropped', async () => {
+test('a model failure rejects with the model’s error, and text that was withheld is dropped', async () => {
   const { agent } = setUp([{ text: 'Half a ', error: new Error('broken') }], [secret]);
   await expect(agent.call('Hi')).rejects.toMatchObject({ message: 'broken' });
 });
@@ -416,7 +416,7 @@ test('several text blocks stay separate and keep their order', async () => {
   ]);
 });
 
-test('outputLength() cuts a long reply and adds a mark, and readers never see the rest', async () => {
+test('outputLength() shortens a long reply and adds a mark, and readers never see the rest', async () => {
   const { agent } = setUp(
     [`${'x'.repeat(99)}😀 and more`.replaceAll('', '\u200b').replaceAll('\u200b', '')],
     [outputLength({ max: 100 })],
@@ -587,7 +587,7 @@ test('an empty match is not masked but can reject, and the flags of the pattern 
   ).toMatchObject({ reason: 'rejected' });
 });
 
-test('blocks keep their order, although text is held back and thinking is not', async () => {
+test('blocks keep their order, although text is withheld and thinking is not', async () => {
   const deltas: ModelDelta[][] = [
     [text('Held.')],
     [{ type: 'thinking', id: 'k', delta: 'Passes.' }],
@@ -701,7 +701,7 @@ test('the number of searches in a reply of single-character deltas is bounded', 
   expect(searched).toBeLessThan(10 * long.length);
 });
 
-test('a rule decides with `withheldFrom` which text is held back, and an invalid result of it rejects the reply', async () => {
+test('a rule decides with `withheldFrom` which text is withheld, and an invalid result of it rejects the reply', async () => {
   const held = (withheldFrom: unknown): OutputRule =>
     ({ name: 'held', find: () => [], withheldFrom }) as unknown as OutputRule;
   const deltas = [[text('one ')], [text('two ')], [text('three')]];
