@@ -1,54 +1,15 @@
-export { classifyError, type ErrorClass } from './error/classify-error.ts';
-export { errorMessage } from './error/error-message.ts';
-export type {
-  ErrorLanguage,
-  ErrorMessageKey,
-  ErrorMessageOptions,
-  ErrorMessageResolver,
-  ErrorMessages,
-  GuardCategory,
-} from './error/error-message.ts';
-export type {
-  ControlOf,
-  EventControls,
-  Hook,
-  HookArgs,
-  HookEntry,
-  HookHandler,
-  JumpReason,
-  JumpTarget,
-  Jump,
-} from './event/hook.ts';
-export type { ApprovalDecision, ApprovalContext } from './middleware/approval/ask-approver.ts';
-export type { AgentDefaults } from './agent/kernel-options.ts';
-export { directAnswers, type ReturnDirect } from './middleware/answer/direct-answers.ts';
-export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
-export { lastAnswer } from './middleware/answer/last-answer.ts';
-export type {
-  LastAnswerOptions,
-  LimitReply,
-  LimitSteps,
-  SummarizeOptions,
-} from './middleware/answer/last-answer.ts';
-export { operator, operatorMessage } from './middleware/operator/operator.ts';
-export type { OperatorMessageOptions } from './middleware/operator/operator.ts';
-export { handOff, type HandOffOptions } from './middleware/hand-off/hand-off.ts';
-export type {
-  HandOff,
-  HandOffAgent,
-  HandOffFilter,
-  HandOffTarget,
-} from './middleware/hand-off/team.ts';
-export { summaryFallback } from './middleware/answer/last-answer.ts';
-export type { SummaryFallbackOptions } from './middleware/answer/last-answer.ts';
-export { steering, type SteeringOptions } from './middleware/steering/steering.ts';
-export { checkNew, type CallInput } from './event/call-input.ts';
-export type { CheckedRequest } from './event/interrupt-request.ts';
-export type { Revised } from './agent/step/jump.ts';
-export type { Edit } from './agent/run/session.ts';
+// The seam, for authors of middleware: what wrappers get and return, what they may do to a run, and
+// the helpers of our own middleware. `Middleware`, `RunContext` and the types of messages and events
+// are at `@isoloop/core`.
+export { perRun } from './agent/per-run.ts';
+export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
+export type { Answer, CustomReason, Ending, LimitReason, Next } from './agent/next.ts';
 export type { Steps } from './agent/steps.ts';
-export type { EventData } from './event/agent-event.ts';
-export type { NewCall, InboxHandler } from './agent/run/inbox.ts';
+export type { Edit } from './agent/run/session.ts';
+export type { Revised } from './agent/step/jump.ts';
+export type { ModelReply, ToEvent } from './agent/step/read-reply.ts';
+export type { InboxHandler, NewCall } from './agent/run/inbox.ts';
+export type { CheckedRequest } from './event/interrupt-request.ts';
 export type {
   InnerStep,
   OpenCall,
@@ -59,47 +20,48 @@ export type {
   SettledInput,
   Wrap,
 } from './agent/middleware.ts';
-export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
-export type { Answer, Ending, LimitReason, Next, CustomReason } from './agent/next.ts';
-export { nestedHooks, nestedWraps, type NestedHooks } from './agent/nested.ts';
-export { perRun } from './agent/per-run.ts';
+export { checkNew, type CallInput } from './event/call-input.ts';
+export { withExecute, hasResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
+export type { Prepared, ReadyCall, Suspension, ToolCall, ToolOutcome } from './tool/tool-call.ts';
+export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';
+export { boundedModel } from './model/bounded-model.ts';
+export { runInfo, type RunInfo } from './model/chat-model.ts';
+export { allowTools } from './tool/set/tool-set.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
+export { nestedHooks, nestedWraps } from './agent/nested.ts';
+export { presetOf } from './agent/use-list.ts';
+export type { AgentDefaults } from './agent/kernel-options.ts';
 export type { Stopped } from './wait/halt.ts';
-export { partsOf, presetOf } from './agent/use-list.ts';
-export type { ModelReply, ToEvent } from './agent/step/read-reply.ts';
+export type { ControlOf, EventControls, Hook, HookHandler } from './event/hook.ts';
+export type { Jump, JumpReason } from './event/hook.ts';
+export type { EventData } from './event/agent-event.ts';
+
+// The parts of `ReActAgent`, for an `Agent` from `@isoloop/core/kernel`, or with other options.
 export { approvals, type ApprovalsOptions } from './middleware/approval/approvals.ts';
 export type { ApprovalRule } from './middleware/approval/approval-rules.ts';
-export { closeOpenCalls } from './middleware/approval/close-open-calls.ts';
-export type { CloseOpenCallsOptions } from './middleware/approval/close-open-calls.ts';
-export { evictLargeResults } from './middleware/results/evict-large-results.ts';
+export type { ApprovalDecision, ApprovalContext } from './middleware/approval/ask-approver.ts';
+export { steering, type SteeringOptions } from './middleware/steering/steering.ts';
+export { directAnswers, type ReturnDirect } from './middleware/answer/direct-answers.ts';
+export { lastAnswer } from './middleware/answer/last-answer.ts';
 export type {
-  EvictLargeResultsOptions,
-  LargeResultEviction,
-} from './middleware/results/evict-large-results.ts';
-export { errorHints } from './middleware/resilience/error-hints.ts';
+  LastAnswerOptions,
+  LimitReply,
+  SummarizeOptions,
+} from './middleware/answer/last-answer.ts';
+export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
+
+// Answers at a limit, and further limits.
+export { summaryFallback } from './middleware/answer/last-answer.ts';
+export type { SummaryFallbackOptions } from './middleware/answer/last-answer.ts';
 export type { FriendlyWords } from './event/agent-result.ts';
 export { answerFromObservations } from './middleware/answer/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/answer/answer-from-observations.ts';
-export type { CallLimitOptions } from './middleware/limits/call-limits.ts';
-export { concurrency } from './middleware/limits/concurrency.ts';
-export { modelRequestLimit } from './middleware/limits/call-limits.ts';
-export { Semaphore, type Release, type SemaphoreOptions } from './middleware/limits/concurrency.ts';
-export { toolCallLimit, type ToolCallLimitOptions } from './middleware/limits/call-limits.ts';
-export { reflexion, type ReflexionOptions } from './middleware/text-protocol/corrections.ts';
-export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
-export type {
-  CircuitBreaker,
-  CircuitBreakerOptions,
-  CircuitChange,
-  CircuitState,
-} from './middleware/resilience/circuit-breaker.ts';
-export { fallback, type Fallback, type FallbackOptions } from './middleware/resilience/fallback.ts';
-export { classifyModelErrors } from './middleware/resilience/classify-model-errors.ts';
-export { modelTimeout, type ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
-export { replyCache } from './middleware/resilience/reply-cache.ts';
-export type { CacheLookup, ReplyCacheOptions } from './middleware/resilience/reply-cache.ts';
-export { memoryReplies, storedReplies } from './middleware/resilience/reply-cache.ts';
-export type { CachedReply, ReplyCacheStore } from './middleware/resilience/reply-cache.ts';
+export { modelRequestLimit, toolCallLimit } from './middleware/limits/call-limits.ts';
+export type { CallLimitOptions, ToolCallLimitOptions } from './middleware/limits/call-limits.ts';
+export { concurrency, Semaphore } from './middleware/limits/concurrency.ts';
+export type { Release, SemaphoreOptions } from './middleware/limits/concurrency.ts';
+
+// Failures of models.
 export { retry, toolRetry } from './middleware/resilience/retry.ts';
 export type {
   BackoffOptions,
@@ -107,26 +69,63 @@ export type {
   RetryOptions,
   ToolRetryOptions,
 } from './middleware/resilience/retry.ts';
+export { fallback, type Fallback, type FallbackOptions } from './middleware/resilience/fallback.ts';
+export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
+export type {
+  CircuitBreaker,
+  CircuitBreakerOptions,
+  CircuitChange,
+  CircuitState,
+} from './middleware/resilience/circuit-breaker.ts';
+export { modelTimeout, type ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
+export { classifyModelErrors } from './middleware/resilience/classify-model-errors.ts';
+export { replyCache, memoryReplies, storedReplies } from './middleware/resilience/reply-cache.ts';
+export type {
+  CachedReply,
+  CacheLookup,
+  ReplyCacheOptions,
+  ReplyCacheStore,
+} from './middleware/resilience/reply-cache.ts';
+export { reflexion, type ReflexionOptions } from './middleware/text-protocol/corrections.ts';
+
+// Tool calls and their results.
+export { closeOpenCalls } from './middleware/approval/close-open-calls.ts';
+export type { CloseOpenCallsOptions } from './middleware/approval/close-open-calls.ts';
+export { evictLargeResults } from './middleware/results/evict-large-results.ts';
+export type {
+  EvictLargeResultsOptions,
+  LargeResultEviction,
+} from './middleware/results/evict-large-results.ts';
 export { reuseCalls, type ReuseCallsOptions } from './middleware/results/reuse-calls.ts';
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
 export { emulateTools, type EmulateToolsOptions } from './middleware/results/emulate-tools.ts';
+export { errorHints } from './middleware/resilience/error-hints.ts';
 export { rewordToolErrors } from './middleware/resilience/reword-tool-errors.ts';
 export type {
   FailedTool,
   RewordToolErrorsOptions,
 } from './middleware/resilience/reword-tool-errors.ts';
-export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
-export { runInfo, type RunInfo } from './model/chat-model.ts';
-export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';
 export { showToolMedia } from './model/show-tool-media.ts';
-export { withExecute, hasResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
+
+// Several agents, and people.
+export { handOff, type HandOffOptions } from './middleware/hand-off/hand-off.ts';
 export type {
-  Prepared,
-  ReadyCall,
-  ToolCall,
-  NotStarted,
-  Suspension,
-  ToolOutcome,
-} from './tool/tool-call.ts';
-export { allowTools } from './tool/set/tool-set.ts';
+  HandOff,
+  HandOffAgent,
+  HandOffFilter,
+  HandOffTarget,
+} from './middleware/hand-off/team.ts';
+export { operator, operatorMessage } from './middleware/operator/operator.ts';
+export type { OperatorMessageOptions } from './middleware/operator/operator.ts';
+
+// Errors for users.
+export { classifyError, type ErrorClass } from './error/classify-error.ts';
+export { errorMessage } from './error/error-message.ts';
+export type {
+  ErrorMessageKey,
+  ErrorMessageOptions,
+  ErrorMessageResolver,
+  ErrorMessages,
+  GuardCategory,
+} from './error/error-message.ts';
