@@ -16,7 +16,7 @@ interface Piece {
   readonly text: string;
   readonly tokens: number;
   /** Whether the piece is the end of a paragraph. */
-  readonly ends: boolean;
+  readonly endsParagraph: boolean;
 }
 
 /**
@@ -24,7 +24,8 @@ interface Piece {
  * it. In scripts with spaces, a full stop ends a sentence only before whitespace. The lookbehind
  * makes consecutive full stops match once, from the first, so that a search takes linear time.
  */
-const border = /((?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|\n)\s*)/u;
+const sentenceEnd =
+  /((?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|\n)\s*)/u;
 
 /**
  * Splits a text into chunks for a search index. Each chunk is an unchanged part of the text. Splits
@@ -42,12 +43,12 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
   const chunks: string[] = [];
   const pieces = piecesOf(text, maxTokens);
   for (let start = 0; start < pieces.length;) {
-    const end = endOf(pieces, start, maxTokens);
+    const end = chunkEnd(pieces, start, maxTokens);
     const texts = pieces.slice(start, end).map((piece) => piece.text);
     const chunk = texts.join('').trim();
     if (chunk) chunks.push(chunk);
     if (end >= pieces.length) break;
-    start = backFrom(pieces, start, end, overlap);
+    start = nextStart(pieces, start, end, overlap);
   }
   return chunks;
 }
@@ -56,13 +57,13 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
  * Returns the end of the chunk that begins at `start`. The chunk ends with the last paragraph that
  * fits, if the chunk is then at least half full. Otherwise it ends with the last piece that fits.
  */
-function endOf(pieces: readonly Piece[], start: number, maxTokens: number): number {
+function chunkEnd(pieces: readonly Piece[], start: number, maxTokens: number): number {
   let tokens = 0;
   let paragraph = 0;
   for (let end = start; end < pieces.length; end++) {
     tokens += pieces[end]!.tokens;
     if (tokens > maxTokens && end > start) return paragraph || end;
-    if (pieces[end]!.ends && tokens * 2 >= maxTokens) paragraph = end + 1;
+    if (pieces[end]!.endsParagraph && tokens * 2 >= maxTokens) paragraph = end + 1;
   }
   return pieces.length;
 }
@@ -71,7 +72,7 @@ function endOf(pieces: readonly Piece[], start: number, maxTokens: number): numb
  * Returns the start of the next chunk, which repeats the end of the previous chunk. The start is
  * always after the start of the previous chunk.
  */
-function backFrom(pieces: readonly Piece[], start: number, end: number, overlap: number): number {
+function nextStart(pieces: readonly Piece[], start: number, end: number, overlap: number): number {
   let from = end;
   for (let tokens = 0; from > start + 1; from--) {
     tokens += pieces[from - 1]!.tokens;
@@ -82,19 +83,19 @@ function backFrom(pieces: readonly Piece[], start: number, end: number, overlap:
 
 function piecesOf(text: string, maxTokens: number): readonly Piece[] {
   return sentencesOf(text).flatMap((part) => {
-    const ends = /\n[^\S\n]*\n/.test(part.slice(part.trimEnd().length));
-    return cutLong(part, maxTokens).map((piece, index, all) => ({
+    const endsParagraph = /\n[^\S\n]*\n/.test(part.slice(part.trimEnd().length));
+    return splitLong(part, maxTokens).map((piece, index, all) => ({
       text: piece,
       // Adds 1 token, because the rounding errors of many pieces could add up.
       tokens: estimateTokens(piece) + 1,
-      ends: ends && index === all.length - 1,
+      endsParagraph: endsParagraph && index === all.length - 1,
     }));
   });
 }
 
 function sentencesOf(text: string): readonly string[] {
-  // The ends of the sentences stand between the sentences, because `border` captures them.
-  const parts = text.split(border);
+  // The ends of the sentences stand between the sentences, because `sentenceEnd` captures them.
+  const parts = text.split(sentenceEnd);
   return parts.flatMap((part, index) => (index % 2 ? [] : [part + (parts[index + 1] ?? '')]));
 }
 
@@ -102,7 +103,7 @@ function sentencesOf(text: string): readonly string[] {
  * Splits a sentence that is longer than a chunk into parts of about half a chunk, so that each part
  * fits. Splits between words if possible.
  */
-function cutLong(part: string, maxTokens: number): readonly string[] {
+function splitLong(part: string, maxTokens: number): readonly string[] {
   const tokens = estimateTokens(part);
   if (tokens < maxTokens) return [part];
   const length = Math.max(1, Math.floor((part.length / tokens) * (maxTokens / 2)));

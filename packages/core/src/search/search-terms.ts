@@ -94,7 +94,7 @@ function termsOf(
   unspaced: (chars: readonly string[], whole: string) => readonly string[],
 ): string[] {
   const terms: string[] = [];
-  for (const [word, whole] of fold(text).matchAll(run)) {
+  for (const [word, whole] of normalized(text).matchAll(run)) {
     if (whole === undefined) terms.push(stem(word));
     else terms.push(...unspaced([...whole], whole));
   }
@@ -102,7 +102,7 @@ function termsOf(
 }
 
 /** Normalizes width and case. Converts to upper case first, because this turns `ß` into `SS`. */
-function fold(text: string): string {
+function normalized(text: string): string {
   return text.normalize('NFKC').toUpperCase().toLowerCase();
 }
 

@@ -68,7 +68,7 @@ export class StoredEntries<T extends object> {
   readonly prefix: string;
   readonly #options: StoredEntriesOptions<T>;
   /** The entries in the index, by slot. */
-  readonly #held = new Map<string, { readonly place: Place; readonly entry: T }>();
+  readonly #entries = new Map<string, { readonly place: Place; readonly entry: T }>();
   /**
    * Keys that this instance deleted, and keys of damaged entries. The store's list of keys may be
    * out of date, so these keys must be ignored.
@@ -98,7 +98,7 @@ export class StoredEntries<T extends object> {
 
   /** Returns the entry in the index with this slot. */
   get(slot: string): T | undefined {
-    return this.#held.get(slot)?.entry;
+    return this.#entries.get(slot)?.entry;
   }
 
   /** Returns the places of the listed entries whose keys begin with `prefix`. */
@@ -126,7 +126,7 @@ export class StoredEntries<T extends object> {
     const { store } = this.#options;
     const text = JSON.stringify({ v: formatVersion, ...entry });
     const values = splitValue(text, store.features.maxValueBytes);
-    const before = this.#options.isUnique ? this.#held.get(group)?.place : undefined;
+    const before = this.#options.isUnique ? this.#entries.get(group)?.place : undefined;
     // The new entry must sort after the one that it replaces, also if the clock was set back.
     const timeBefore = before ? parseInt(before.revision.slice(0, timeLength), 36) : -1;
     const time = Math.max(Math.trunc(at), timeBefore + 1);
@@ -137,7 +137,7 @@ export class StoredEntries<T extends object> {
     const entries = keysOf(place).map((key, part): Entry => [key, values[part]!]);
     // The first value is written last: if it exists, the entry is complete.
     await store.setMany(entries.toReversed());
-    this.#hold(place, entry);
+    this.#addEntry(place, entry);
     return before;
   }
 
@@ -153,12 +153,12 @@ export class StoredEntries<T extends object> {
       for (const key of deleted) this.#ignored.delete(key);
       throw error;
     }
-    for (const place of places) this.#forget(place);
+    for (const place of places) this.#removeEntry(place);
   }
 
   /** Deletes all entries whose keys begin with `prefix`, also parts of entries. */
   async deleteAll(prefix: string): Promise<void> {
-    const places = [...this.#held.values()].map(({ place }) => place);
+    const places = [...this.#entries.values()].map(({ place }) => place);
     const held = places.filter(({ key }) => key.startsWith(prefix));
     await this.delete(held, await this.#options.store.keys(prefix));
   }
@@ -202,22 +202,22 @@ export class StoredEntries<T extends object> {
     const added = kept.filter((place) => this.#isNew(place));
     // A key that is not listed was deleted elsewhere, or it is so new that the list does not have
     // it yet. Its value shows which is the case.
-    const unlisted = [...this.#held].flatMap(([slot, { place }]) =>
+    const unlisted = [...this.#entries].flatMap(([slot, { place }]) =>
       newest.has(slot) ? [] : place,
     );
     const values = await store.getMany([
       ...added.flatMap(keysOf),
       ...unlisted.map(({ key }) => key),
     ]);
-    for (const place of unlisted) if (!values.has(place.key)) this.#forget(place);
-    for (const place of added) this.#take(place, values);
+    for (const place of unlisted) if (!values.has(place.key)) this.#removeEntry(place);
+    for (const place of added) this.#readEntry(place, values);
     if (old.length)
       await this.delete(old).catch((error: unknown) =>
         onError(AgentError.from(error, 'STORAGE_FAILED')),
       );
   }
 
-  #take(place: Place, values: ReadonlyMap<string, string>): void {
+  #readEntry(place: Place, values: ReadonlyMap<string, string>): void {
     const { words, parse, onError } = this.#options;
     const found = keysOf(place).flatMap((key) => values.get(key) ?? []);
     // The entry was deleted after the list was read, or its values cannot be read yet. The next
@@ -232,7 +232,7 @@ export class StoredEntries<T extends object> {
         throw new Error(`it has format ${String(format)}, and the library reads ${formatVersion}`);
       const entry = parse(fields, this.#slotOf(place));
       if (!entry) throw new Error('it is damaged');
-      if (this.#isNew(place)) this.#hold(place, entry);
+      if (this.#isNew(place)) this.#addEntry(place, entry);
     } catch (cause) {
       this.#ignored.add(key);
       const message = `The ${words.entry} ${key} in the store cannot be read: ${messageOf(cause)}.`;
@@ -240,22 +240,22 @@ export class StoredEntries<T extends object> {
     }
   }
 
-  #hold(place: Place, entry: T): void {
+  #addEntry(place: Place, entry: T): void {
     const slot = this.#slotOf(place);
-    this.#held.set(slot, { place, entry });
+    this.#entries.set(slot, { place, entry });
     this.#options.add(slot, entry);
   }
 
-  #forget(place: Place): void {
+  #removeEntry(place: Place): void {
     const slot = this.#slotOf(place);
-    const held = this.#held.get(slot);
+    const held = this.#entries.get(slot);
     if (held?.place.key !== place.key) return;
-    this.#held.delete(slot);
+    this.#entries.delete(slot);
     this.#options.remove(slot, held.entry);
   }
 
   #isNew(place: Place): boolean {
-    const held = this.#held.get(this.#slotOf(place));
+    const held = this.#entries.get(this.#slotOf(place));
     return !held || held.place.revision < place.revision;
   }
 

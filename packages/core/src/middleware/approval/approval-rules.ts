@@ -21,7 +21,7 @@ export interface Approving extends Middleware {
 }
 
 /** Returns whether the tool itself says that a call needs an approval. */
-export function toolNeeds({ tool, input, toolUse }: ReadyCall): Awaitable<boolean> {
+export function toolNeedsApproval({ tool, input, toolUse }: ReadyCall): Awaitable<boolean> {
   const { needsApproval = false } = tool;
   if (typeof needsApproval === 'boolean') return needsApproval;
   const ask = async (): Promise<boolean> => needsApproval(input, toolUse);
@@ -94,7 +94,7 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
   return {
     async needs(call, { addedTools }) {
       const { tool, input, toolUse } = call;
-      const own = await toolNeeds(call);
+      const own = await toolNeedsApproval(call);
       // A structured value is an answer, although it comes as a tool call.
       const isAnswer = tool.name === outputToolName && addedTools.includes(tool);
       const pattern = isAnswer ? undefined : patterns.find(({ fits }) => fits(tool.name));

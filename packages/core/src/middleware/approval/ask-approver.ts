@@ -41,7 +41,7 @@ export function askingApprover(
   options: ApproverOptions,
 ): Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
   return {
-    wrapRound: (next) => (round) => next({ ...round, calls: round.calls.map(askedAgain) }),
+    wrapRound: (next) => (round) => next({ ...round, calls: round.calls.map(withoutPending) }),
     wrapTool: (next) => async (call, context, steps) => {
       const outcome = await next(call);
       if (!isSuspension(outcome) || outcome.kind !== 'approval') return outcome;
@@ -66,7 +66,7 @@ export function askingApprover(
 }
 
 /** Returns a tool call without what it waits for, so that the approver is asked again. */
-function askedAgain(call: OpenCall): OpenCall {
+function withoutPending(call: OpenCall): OpenCall {
   const { pending, ...state } = call.state;
   return pending?.kind === 'approval' && !state.decision ? { ...call, state } : call;
 }

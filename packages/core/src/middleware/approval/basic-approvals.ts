@@ -22,7 +22,7 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
 import { toolOf } from '../../tool/set/tool-set.ts';
-import { isUndecided, toolNeeds, type NeedsApproval } from './approval-rules.ts';
+import { isUndecided, toolNeedsApproval, type NeedsApproval } from './approval-rules.ts';
 
 /** The parts of the middleware `approvals`. */
 export type BasicApprovals = Required<
@@ -33,7 +33,7 @@ export type BasicApprovals = Required<
  * Carries out decisions about tool calls, and suspends tool calls that need an approval. Default of
  * `needs`: asks the tool's `needsApproval`.
  */
-export function basicApprovals(needs: NeedsApproval = toolNeeds): BasicApprovals {
+export function basicApprovals(needs: NeedsApproval = toolNeedsApproval): BasicApprovals {
   return {
     name: 'approvals',
     wrapSettle: (next) => async (input, context) => next(decidedInput(input, context.openCalls)),
@@ -135,8 +135,8 @@ async function decideRound(
 ): Promise<Next> {
   const calls: OpenCall[] = [];
   for (const given of round.calls) {
-    const call = await withDecision(given, run);
-    calls.push(await run.steps.wait(withStart(call, run.context, needs)));
+    const call = await applyDecision(given, run);
+    calls.push(await run.steps.wait(markNotStarted(call, run.context, needs)));
   }
   return next({ ...round, calls });
 }
@@ -145,7 +145,7 @@ async function decideRound(
  * Applies the decision about a tool call. A rejection and a result end the tool call. An edit
  * changes its arguments.
  */
-async function withDecision(call: OpenCall, run: DecidedRun): Promise<OpenCall> {
+async function applyDecision(call: OpenCall, run: DecidedRun): Promise<OpenCall> {
   const { context } = run;
   const { toolUse, state, result } = call;
   const { decision } = state;
@@ -177,7 +177,7 @@ function isForTool({ toolUse, state }: OpenCall, { tools }: RunContext): boolean
 /**
  * Marks a tool call as not started if nobody noted whether it has started, and it needs an approval.
  */
-async function withStart(
+async function markNotStarted(
   call: OpenCall,
   context: RunContext,
   needs: NeedsApproval,

@@ -76,7 +76,7 @@ export function handOff(options: HandOffOptions): Middleware {
       'pre-call': (_event, _control, context) => turnOf(context).begin(),
       // Answers such as a summary at a limit pass no wrapper.
       'post-call': (event, _control, context) => {
-        const message = turnOf(context).named(event.message);
+        const message = turnOf(context).withLeaderName(event.message);
         return message === event.message ? event : { ...event, message };
       },
     },
@@ -106,12 +106,12 @@ export function handOff(options: HandOffOptions): Middleware {
       return leaderModel(next, (run) => turnOf(run).model);
     },
     wrapReply: (next) => (reply, context) => {
-      const message = turnOf(context).named(reply.message);
+      const message = turnOf(context).withLeaderName(reply.message);
       return next({ ...reply, message });
     },
     wrapRound: (next) => async (round, context) => {
       const turn = turnOf(context);
-      const calls = turn.firstOnly(round.calls);
+      const calls = turn.refuseFurtherHandOffs(round.calls);
       const made = await next({ ...round, calls });
       const isHandedOff = !isEnding(made) && made.to === 'model' && turn.follow();
       // The results of this round are no answer.

@@ -79,7 +79,7 @@ export class TeamTurn {
    * Returns a reply under the name of the active agent. Returns other messages unchanged, such as
    * those of a person who answers in the assistant's place.
    */
-  named(message: Msg): Msg {
+  withLeaderName(message: Msg): Msg {
     const { own } = this.#team;
     const isReplyOfOwn = message.role === 'assistant' && message.name === own.name;
     if (!isReplyOfOwn || this.#active === own) return message;
@@ -87,7 +87,7 @@ export class TeamTurn {
   }
 
   /** Gives each hand-off of a reply except the first one an error result. */
-  firstOnly(calls: readonly OpenCall[]): readonly OpenCall[] {
+  refuseFurtherHandOffs(calls: readonly OpenCall[]): readonly OpenCall[] {
     const reply = this.#context.messages.findLast(isReply);
     const [first, ...more] = (reply ? toolUsesOf(reply) : [])
       .filter(({ name }) => this.#team.targetOf(name))
@@ -224,7 +224,7 @@ export class TeamTurn {
     const { messages, promptId } = this.#context;
     const start = messages.findLastIndex(({ id, role }) => id === promptId || role === 'tool');
     for (const message of messages.slice(start + 1)) {
-      const named = this.named(message);
+      const named = this.withLeaderName(message);
       if (named !== message) await this.#steps.edit({ replace: [named] });
     }
   }

@@ -49,19 +49,19 @@ export function operator(): Middleware {
   return {
     name: 'operator',
     wrapSettle: (next) => async (input, context, steps) => {
-      const isTold = input.messages.some((message) => metadataOf(message).operator);
-      if (isTold && context.openCalls.length && !input.decisions.length) {
+      const hasOperatorMessage = input.messages.some((message) => metadataOf(message).operator);
+      if (hasOperatorMessage && context.openCalls.length && !input.decisions.length) {
         // A message of the user would need decisions about these tool calls first.
         await steps.edit({ append: input.messages });
-        return silent;
+        return suspended;
       }
       const made = await next(input);
       const { messages } = context;
-      const isDone = isTold && !isEnding(made) && !isUnanswered(messages);
-      return isDone || isOperated(messages) ? silent : made;
+      const isDone = hasOperatorMessage && !isEnding(made) && !isUnanswered(messages);
+      return isDone || isOperated(messages) ? suspended : made;
     },
     wrapRequest: (next) => async (draft, context) => {
-      if (isOperated(context.messages)) return silent;
+      if (isOperated(context.messages)) return suspended;
       // Some models would continue a last message of the assistant.
       const isLast = metadataOf(draft.messages.at(-1) ?? {}).operator;
       return next(isLast ? { ...draft, messages: draft.messages.slice(0, -1) } : draft);
@@ -69,7 +69,7 @@ export function operator(): Middleware {
   };
 }
 
-const silent: Ending = { kind: 'unanswered', reason: 'suspended' };
+const suspended: Ending = { kind: 'unanswered', reason: 'suspended' };
 
 /** Returns whether the user wrote something after the last answer. Messages of `leave` do not count. */
 function isUnanswered(messages: readonly Msg[]): boolean {

@@ -44,15 +44,15 @@ export async function findDocuments(
   const read = (items: unknown): readonly RetrievedDocument[] =>
     readDocuments(items, maxTokens * 8, who, report);
   const deadline = new Deadline(call.signal, timeoutMs, (ms) =>
-    failed(`The ${who} did not answer within ${ms} ms`, true),
+    searchError(`The ${who} did not answer within ${ms} ms`, true),
   );
-  const searched = { ...call, signal: deadline.signal };
+  const ownCall = { ...call, signal: deadline.signal };
   try {
-    const query = await deadline.listen(() => queryOf(searched, ask));
+    const query = await deadline.listen(() => queryOf(ownCall, ask));
     if (!query) return '';
-    const given = await deadline.listen(() => retrieve(options, searched, query, wanted));
+    const given = await deadline.listen(() => retrieve(options, ownCall, query, wanted));
     const good = read(given).filter(({ score = threshold }) => score >= threshold);
-    let found = firstOf(byScore(good), wanted);
+    let found = firstDistinct(byScore(good), wanted);
     if (rerank && found.length) {
       who = 'reranker';
       const about = { query, topK, signal: deadline.signal };
@@ -63,7 +63,7 @@ export async function findDocuments(
           if (call.signal.aborted) throw error;
           report(error);
         });
-      if (better) found = firstOf(better, wanted);
+      if (better) found = firstDistinct(better, wanted);
     }
     return sectionOf(options, found.slice(0, topK));
   } finally {
@@ -108,19 +108,19 @@ function readDocuments(
   who: string,
   report: (error: unknown) => void,
 ): readonly RetrievedDocument[] {
-  if (!Array.isArray(items)) throw failed(`The ${who} returned no array`);
+  if (!Array.isArray(items)) throw searchError(`The ${who} returned no array`);
   const faults: string[] = [];
   const documents: RetrievedDocument[] = [];
   for (const [index, item] of items.slice(0, maxItems).entries()) {
     try {
-      documents.push(toDocument(`[${index}]`, item, maxLength));
+      documents.push(readDocument(`[${index}]`, item, maxLength));
     } catch (error) {
       faults.push(messageOf(error));
     }
   }
   if (items.length > maxItems) faults.push(`${items.length} items`);
   const some = faults.slice(0, 3).join(' ');
-  if (some) report(failed(`The ${who} returned ${faults.length} unusable documents: ${some}`));
+  if (some) report(searchError(`The ${who} returned ${faults.length} unusable documents: ${some}`));
   return documents;
 }
 
@@ -128,7 +128,7 @@ function readDocuments(
  * Copies a document without its empty fields, because databases return `null` for missing values.
  * Throws `CONFIGURATION` for a document that cannot be used.
  */
-function toDocument(where: string, item: unknown, maxLength: number): RetrievedDocument {
+function readDocument(where: string, item: unknown, maxLength: number): RetrievedDocument {
   const fields = Object.entries(Object(item) as object);
   const given = Object.fromEntries(fields.filter(([, value]) => value !== null && value !== ''));
   checkFields(where, given, 'content:string id,source:string|? score:number|?');
@@ -148,7 +148,7 @@ function byScore(documents: readonly RetrievedDocument[]): readonly RetrievedDoc
 }
 
 /** Returns the first `count` documents. Leaves out those with the id or the text of an earlier one. */
-function firstOf(
+function firstDistinct(
   documents: readonly RetrievedDocument[],
   count: number,
 ): readonly RetrievedDocument[] {
@@ -178,7 +178,7 @@ function sectionOf(options: RetrievalOptions, found: readonly RetrievedDocument[
   return text.trim() && contextSection(text);
 }
 
-function failed(message: string, retryable = false): AgentError {
+function searchError(message: string, retryable = false): AgentError {
   return new AgentError('STORAGE_FAILED', message, { retryable });
 }
 

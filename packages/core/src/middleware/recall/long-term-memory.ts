@@ -143,7 +143,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
         const input = wholeInput(asked, context.messages);
         const turn = { sessionId: context.sessionId, input, answer: result.message };
         const recording = Promise.resolve()
-          .then(() => record(turn, settings))
+          .then(() => recordTurn(turn, settings))
           .finally(() => recordings.delete(recording));
         recordings.add(recording);
         try {
@@ -170,7 +170,7 @@ const fields =
   'select,waitUntil,onError,generateId,now:function|?';
 
 /** Records a turn in a long-term memory. A failure is reported. */
-async function record(
+async function recordTurn(
   turn: LongTermTurn,
   { memory, select = ({ input, answer }) => [...input, answer], report }: LongTermSettings,
 ): Promise<void> {
@@ -217,10 +217,10 @@ function longTermTools(settings: LongTermSettings): readonly Tool[] {
       name: 'record_to_memory',
       description:
         'Stores facts for later conversations: what the user likes, plans, decided, or asks you to remember. Each fact must make sense by itself, without this conversation.',
-      input: listOf('content', 'The facts, one sentence each.'),
+      input: textListInput('content', 'The facts, one sentence each.'),
       async execute(input, toolContext) {
         const { sessionId, signal } = toolContext;
-        const facts = textsOf(input, 'content');
+        const facts = textsIn(input, 'content');
         try {
           for (const fact of facts)
             await memory.record([assistantMessage(fact, settings)], { sessionId, signal });
@@ -234,10 +234,10 @@ function longTermTools(settings: LongTermSettings): readonly Tool[] {
       name: 'retrieve_from_memory',
       description:
         'Finds facts from earlier conversations. Use it before you ask the user for something they may have said before.',
-      input: listOf('keywords', 'What to look for: names, topics, dates.'),
+      input: textListInput('keywords', 'What to look for: names, topics, dates.'),
       replay: 'safe',
       async execute(input, toolContext) {
-        const query = textsOf(input, 'keywords').join(' ');
+        const query = textsIn(input, 'keywords').join(' ');
         const searching = findRecords(settings, query, toolContext);
         const found = await searching.catch((error) => fail(error, 'recall', toolContext));
         return recalledText(found, maxTokens) || 'Nothing was found.';
@@ -246,7 +246,7 @@ function longTermTools(settings: LongTermSettings): readonly Tool[] {
   ];
 }
 
-function listOf(name: string, description: string): JsonObject {
+function textListInput(name: string, description: string): JsonObject {
   return objectInput({ [name]: { type: 'array', items: { type: 'string' }, description } });
 }
 
@@ -254,7 +254,7 @@ function listOf(name: string, description: string): JsonObject {
  * Returns the texts of a list. Also accepts a single text, because some models send one text in
  * place of a list. Throws `INVALID_INPUT`, and the model gets the message.
  */
-function textsOf(input: unknown, name: string): readonly string[] {
+function textsIn(input: unknown, name: string): readonly string[] {
   const value = isRecord(input) ? input[name] : undefined;
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
   const said = texts.flatMap((text) =>
@@ -279,11 +279,16 @@ async function findRecords(
     'other-sessions': { exceptSessionId: sessionId },
   };
   const found: unknown = await memory.retrieve(query, { limit, signal, ...scopes[scope] });
-  if (!Array.isArray(found)) throw wrong(`no array, but ${found === null ? 'null' : typeof found}`);
-  const records = found.filter(hasText);
-  const without = found.length - records.length;
+  const where = 'retrieve() of the long-term memory';
+  checkFields(where, { result: found }, 'result:array', 'STORAGE_FAILED');
+  const all = found as readonly unknown[];
+  const records = all.filter(hasText);
+  const without = all.length - records.length;
   // After the time limit, the failure of the search was reported already.
-  if (without && !signal.aborted) report(wrong(`${without} records without a \`text\``), 'recall');
+  if (without && !signal.aborted) {
+    const message = `${where} returned ${without} records without a \`text\`.`;
+    report(new AgentError('STORAGE_FAILED', message), 'recall');
+  }
   return records;
 }
 
@@ -298,7 +303,7 @@ async function recallRecords(
 ): Promise<string> {
   const query = lastQuestion(input);
   if (!query) return '';
-  const deadline = new Deadline(stopSignal, settings.timeoutMs ?? 10_000, silent);
+  const deadline = new Deadline(stopSignal, settings.timeoutMs ?? 10_000, timeoutError);
   const call = { sessionId, signal: deadline.signal };
   try {
     const found = await deadline.wait(() => findRecords(settings, query, call));
@@ -313,11 +318,7 @@ function hasText(item: unknown): item is LongTermRecord {
   return isRecord(item) && typeof item['text'] === 'string';
 }
 
-function wrong(what: string): AgentError {
-  return new AgentError('STORAGE_FAILED', `retrieve() of the long-term memory returned ${what}.`);
-}
-
-function silent(timeoutMs: number): AgentError {
+function timeoutError(timeoutMs: number): AgentError {
   const message = `The long-term memory did not answer within ${timeoutMs} ms`;
   return new AgentError('STORAGE_FAILED', message, { retryable: true });
 }

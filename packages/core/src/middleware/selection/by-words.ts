@@ -46,16 +46,16 @@ const nameWeight = 3;
 export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
   const terms = searchTerms({});
   const termsOf = memoize((tool: ToolSchema) =>
-    countTerms(tool, (text) => terms.ofText(apart(text))),
+    countTerms(tool, (text) => terms.ofText(separateWords(text))),
   );
   return (query, tools) => {
     const docs = tools.map((tool) => ({ name: tool.name, counts: termsOf(tool) }));
-    const weights = terms.ofQuery(apart(shortQuery(query))).map((term) => {
+    const weights = terms.ofQuery(separateWords(shortQuery(query))).map((term) => {
       const having = docs.filter(({ counts }) => counts.has(term)).length;
       return { term, weight: Math.log(1 + (docs.length - having + 0.5) / (having + 0.5)) };
     });
     const scoreOf = (counts: ReadonlyMap<string, number>): number =>
-      weights.reduce((sum, { term, weight }) => sum + weight * saturated(counts.get(term)), 0);
+      weights.reduce((sum, { term, weight }) => sum + weight * saturatedCount(counts.get(term)), 0);
     return docs
       .map(({ name, counts }) => ({ name, score: scoreOf(counts) }))
       .filter(({ score }) => score > 0)
@@ -82,11 +82,11 @@ function countTerms(
 }
 
 /** Returns the weight of a word count. Each further repetition of a word adds less. */
-function saturated(count = 0): number {
+function saturatedCount(count = 0): number {
   return count / (count + 1.2);
 }
 
 /** Separates the words of names such as `sendMail` and `send_mail` by spaces. */
-function apart(text: string): string {
+function separateWords(text: string): string {
   return text.replace(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, ' ').replaceAll('_', ' ');
 }

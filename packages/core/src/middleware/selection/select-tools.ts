@@ -68,25 +68,25 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkOptions('selectTools()', options, fields);
   const { local } = options;
   const isNamed = local && nameMatcher('selectTools(): local', local);
-  const selectionIn = perRun(beginSelection);
+  const selectionOf = perRun(beginSelection);
   const select = (context: RunContext, asked: Msg | undefined): Promise<void> =>
-    selectIn(context, selectionIn(context), asked, options, isNamed);
+    chooseTools(context, selectionOf(context), asked, options, isNamed);
   return {
     name: 'selectTools',
     wrapRun: (next) => (input, context) => {
-      selectionIn(context);
+      selectionOf(context);
       return next(input);
     },
     // Chooses before documents are retrieved, as Arc Reactor does. Open tool calls of an earlier
     // run need all tools.
     wrapSettle: (next) => async (input, context) => {
-      const asked = lastOf(input.messages) ?? askedIn(context.messages);
+      const asked = lastUserMessage(input.messages) ?? questionIn(context.messages);
       if (!context.openCalls.length) await select(context, asked);
       return next(input);
     },
     wrapRequest: (next) => async (draft, context, steps) => {
       if (!draft.tools.length) return next(draft);
-      await select(context, askedIn(context.messages));
+      await select(context, questionIn(context.messages));
       return context.stopped ? steps.endStopped() : next({ ...draft, tools: context.toolSchemas });
     },
   };
@@ -100,7 +100,7 @@ export function schemasOf(
   return [...new Set(names)].flatMap((name) => schemas.find((one) => one.name === name) ?? []);
 }
 
-function lastOf(messages: readonly Msg[]): Msg | undefined {
+function lastUserMessage(messages: readonly Msg[]): Msg | undefined {
   return messages.findLast(({ role }) => role === 'user');
 }
 
@@ -109,17 +109,17 @@ function lastOf(messages: readonly Msg[]): Msg | undefined {
  * such as a request to correct an answer. Such a message has no `runId` in its metadata, or has a
  * `correction`.
  */
-function askedIn(view: readonly Msg[]): Msg | undefined {
+function questionIn(view: readonly Msg[]): Msg | undefined {
   const isAsked = (message: Msg): boolean =>
     isQuestion(message) && Boolean(metadataOf(message).runId);
-  return view.findLast(isAsked) ?? lastOf(view);
+  return view.findLast(isAsked) ?? lastUserMessage(view);
 }
 
 /**
  * Chooses again if the question or the tools have changed. Does nothing after an abort, because no
  * request follows. `isNamed`: whether a tool is in the option `local`, if that is set.
  */
-async function selectIn(
+async function chooseTools(
   context: RunContext,
   selection: Selection,
   asked: Msg | undefined,
