@@ -11,7 +11,7 @@ import { checkRounds, checkNew, toCallInput, toMessages } from '../event/call-in
 import type { AgentInput, CallInput } from '../event/call-input.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
-import { ToolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
+import { toolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/tool.ts';
 import { CallLine } from './call-line.ts';
 import {
@@ -86,7 +86,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     this.#line = new CallLine(this.options);
     this.#given = given;
     this.#fields = fields;
-    const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
+    const set = Symbol.iterator in tools ? toolList(tools) : tools;
     const parts = {
       sessionId: this.sessionId,
       options: this.options,

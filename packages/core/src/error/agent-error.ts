@@ -146,12 +146,7 @@ export class AgentError extends Error {
   }
 
   static is(value: unknown): value is AgentError {
-    try {
-      const { name, code } = Object(value) as Partial<AgentError>;
-      return name === 'AgentError' && typeof code === 'string';
-    } catch {
-      return false;
-    }
+    return fieldOf(value, 'name') === 'AgentError' && typeof fieldOf(value, 'code') === 'string';
   }
 
   /**
@@ -179,6 +174,15 @@ export class AgentError extends Error {
 /** Returns whether a value is an error. Works across realms. */
 export function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
+}
+
+/** Returns a field of any value. Returns `undefined` if the field cannot be read. */
+export function fieldOf(value: unknown, name: string): unknown {
+  try {
+    return (Object(value) as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the message of any thrown value, even if its fields cannot be read. */

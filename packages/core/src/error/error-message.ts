@@ -1,4 +1,4 @@
-import { checkOptions, type AgentError, type AgentErrorCode } from './agent-error.ts';
+import { checkOptions, fieldOf, type AgentErrorCode } from './agent-error.ts';
 import { languages } from './error-words.ts';
 
 /**
@@ -56,17 +56,10 @@ export function errorMessage(error: unknown, options: ErrorMessageOptions = {}):
   return messages.INTERNAL ?? ours.INTERNAL;
 }
 
-/**
- * Returns the keys to look up, the most specific first. Reading a field of a thrown value may
- * itself throw.
- */
+/** Returns the keys to look up, the most specific first. */
 function keysOf(error: unknown): readonly ErrorMessageKey[] {
-  try {
-    const { code, details } = Object(error) as Partial<AgentError>;
-    const category: unknown = Object(details)['category'];
-    const codes = typeof category === 'string' ? [`${code}:${category}`, code] : [code];
-    return codes.filter((key) => typeof key === 'string') as ErrorMessageKey[];
-  } catch {
-    return [];
-  }
+  const code = fieldOf(error, 'code');
+  const category = fieldOf(fieldOf(error, 'details'), 'category');
+  const codes = typeof category === 'string' ? [`${String(code)}:${category}`, code] : [code];
+  return codes.filter((key) => typeof key === 'string') as ErrorMessageKey[];
 }

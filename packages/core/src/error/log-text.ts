@@ -1,3 +1,4 @@
+import { fieldOf } from './agent-error.ts';
 import { hideValues, maskSecrets } from './mask-secrets.ts';
 import { showFailuresAs } from './report-failure.ts';
 
@@ -55,10 +56,7 @@ function ownText(error: unknown): string {
 }
 
 function causesOf(error: unknown): readonly unknown[] {
-  try {
-    const { cause, errors } = Object(error) as Partial<AggregateError>;
-    return [...(Array.isArray(errors) ? (errors as unknown[]) : []), ...(cause ? [cause] : [])];
-  } catch {
-    return [];
-  }
+  const errors = fieldOf(error, 'errors');
+  const cause = fieldOf(error, 'cause');
+  return [...(Array.isArray(errors) ? (errors as unknown[]) : []), ...(cause ? [cause] : [])];
 }

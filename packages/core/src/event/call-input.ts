@@ -90,20 +90,19 @@ export function checkNew(messages: readonly Msg[], conversation: readonly Msg[] 
   const ids = new Set<string>();
   const calls = new Set<string>();
   for (const message of messages) {
-    checkIds(message, ids, calls);
+    checkUnused(message);
     ids.add(message.id);
     for (const { id } of toolUsesOf(message)) calls.add(id);
   }
-  for (const message of conversation) checkIds(message, ids, calls);
-}
+  conversation.forEach(checkUnused);
 
-/** Throws `INVALID_INPUT` if a message has one of the ids, or one of its tool calls one of `calls`. */
-function checkIds(message: Msg, ids: ReadonlySet<string>, calls: ReadonlySet<string>): void {
-  const call = calls.size ? toolUsesOf(message).find(({ id }) => calls.has(id)) : undefined;
-  const used = ids.has(message.id) ? message.id : call?.id;
-  if (used === undefined) return;
-  const text = `The id "${used}" of the input is in use. Use another id. To continue the conversation, call without input.`;
-  throw invalidInput(text, { details: { id: used } });
+  function checkUnused(message: Msg): void {
+    const call = calls.size ? toolUsesOf(message).find(({ id }) => calls.has(id)) : undefined;
+    const id = ids.has(message.id) ? message.id : call?.id;
+    if (id === undefined) return;
+    const text = `The id "${id}" of the input is in use. Use another id. To continue the conversation, call without input.`;
+    throw invalidInput(text, { details: { id } });
+  }
 }
 
 function isPlainMessage(item: unknown): item is PlainMessage {

@@ -11,8 +11,7 @@ export const eventNames: string =
 export const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';
 
 /** Throws `CONFIGURATION` for a handler of an unknown event, or for one of the wrong type. */
-export function checkHandlers({ on }: Hook<never>): void {
-  if (!on) return;
+export function checkHandlers({ on = {} }: Hook<never>): void {
   checkOptions('on', on, eventNames);
   for (const [event, entry] of Object.entries(on)) {
     const handler = typeof entry === 'function' ? { handle: entry } : entry;

@@ -7,43 +7,44 @@ export interface Misuse {
   error?: AgentError;
 }
 
-interface ControlOptions {
+/** One handler of a hook while it handles an event. */
+interface Handling {
   /** Name of the hook, for errors. */
   readonly hook: string;
   readonly misuse: Misuse;
-  isOver(): boolean;
+  hasEnded: boolean;
 }
 
-const names: readonly (keyof HookControl)[] = ['stop', 'gotoReasoning', 'jumpTo', 'reject'];
+const names: readonly (keyof HookControl)[] = ['stop', 'jumpTo', 'gotoReasoning', 'reject'];
 
 /** The controls of each event, as `EventControls` has them. Other events have none. */
 const controlsOf: Readonly<Record<string, string>> = {
   'run-start': 'reject',
-  'pre-call': 'reject stop jumpTo',
+  'pre-call': 'stop jumpTo reject',
   'pre-reasoning': 'stop jumpTo gotoReasoning',
   'post-reasoning': 'stop jumpTo gotoReasoning',
-  'pre-acting': 'reject stop',
+  'pre-acting': 'stop reject',
   'post-acting': 'stop jumpTo gotoReasoning',
   'pre-summary': 'stop',
 } satisfies Record<keyof EventControls, string>;
 
 /**
  * Returns the controls that a hook handler gets for one event. A control throws if the event does
- * not offer it, or if the handler has ended (`isOver`). `misuse` stores the error, because the
- * handler may catch the exception.
+ * not offer it, or if the handler has ended. `misuse` stores the error, because the handler may
+ * catch the exception.
  */
 export function controlsAt(
   type: AgentEvent['type'],
   control: Partial<HookControl>,
-  { hook, misuse, isOver }: ControlOptions,
+  handling: Handling,
 ): HookControl {
-  const offered = controlsOf[type]?.split(' ') ?? [];
+  const { hook, misuse } = handling;
   const guarded = names.map((name) => [
     name,
     (...given: never[]) => {
       const use = control[name] as ((...given: never[]) => void) | undefined;
-      const isOffered = use && offered.includes(name);
-      if (isOffered && !isOver()) return use(...given);
+      const isOffered = use && controlsOf[type]?.includes(name);
+      if (isOffered && !handling.hasEnded) return use(...given);
       const problem = isOffered
         ? `\`${name}\` was called after the hook at ${type} had ended.`
         : `There is no control \`${name}\` at ${type}.`;

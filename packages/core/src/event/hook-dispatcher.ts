@@ -143,9 +143,8 @@ export class HookDispatcher {
   ): Promise<AgentEvent | void> {
     const { context, misuse } = this.#options;
     const { onError = this.#options.onError } = hook;
-    let hasEnded = false;
-    const isOver = (): boolean => hasEnded;
-    const controls = controlsAt(event.type, control, { hook: name, misuse, isOver });
+    const handling = { hook: name, misuse, hasEnded: false };
+    const controls = controlsAt(event.type, control, handling);
     try {
       return await handle.call(hook, freeze(event), controls, context);
     } catch (error) {
@@ -159,7 +158,7 @@ export class HookDispatcher {
         details: { hook: name, event: type },
       });
     } finally {
-      hasEnded = true;
+      handling.hasEnded = true;
     }
   }
 }

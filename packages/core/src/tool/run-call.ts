@@ -79,23 +79,23 @@ export async function runCall(call: ToolCall, options: ExecuteOptions): Promise<
 
 function toolContext(
   { tool, toolUse, decision, pending }: ToolCall,
-  options: ExecuteOptions,
+  { run, messages, emit, forward }: ExecuteOptions,
   signal: AbortSignal,
 ): ToolContext {
-  const { run } = options;
+  const { interruptSignal, interrupt, toolContext: values } = run;
   return {
     ...runInfo(run),
     signal,
-    interruptSignal: run.interruptSignal,
+    interruptSignal,
     toolUseId: toolUse.id,
-    messages: options.messages,
+    messages,
     idempotencyKey: `${run.sessionId}:${toolUse.id}`,
     decision,
     pending,
-    emit: options.emit,
-    forward: options.forward,
-    interrupt: run.interrupt,
-    get: (token) => valueFor(token, run.toolContext),
+    emit,
+    forward,
+    interrupt,
+    get: (token) => valueFor(token, values),
     suspend(reason = '', details) {
       throw jsonForm({ suspended: String(reason), details }, tool.name);
     },

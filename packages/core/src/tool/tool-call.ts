@@ -5,7 +5,7 @@ import type { ToolUse, ToolResult, ToolResultState, MessageContent } from '../me
 import type { Path } from '../schema/schema.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
 import type { ToolSet } from './set/tool-set.ts';
-import { isError, messageOf } from '../error/agent-error.ts';
+import { isError, messageOf, fieldOf } from '../error/agent-error.ts';
 import { isBlock, isCompleteBlock, isToolResult } from '../message/is-message.ts';
 
 /** Tool call whose tool exists and whose arguments passed the schema. */
@@ -123,19 +123,11 @@ export function hasResult(outcome: ToolOutcome): outcome is ToolResult {
 
 /** Returns whether a value, which a tool or a wrapper made, is a suspension. */
 export function isSuspension(value: unknown): value is Suspension {
-  return typeOf(value, 'suspended') === 'string';
+  return typeof fieldOf(value, 'suspended') === 'string';
 }
 
 export function isNotStarted(value: unknown): value is NotStarted {
-  return typeOf(value, 'notStarted') === 'boolean';
-}
-
-function typeOf(value: unknown, field: string): string {
-  try {
-    return typeof (value as Record<string, unknown> | undefined)?.[field];
-  } catch {
-    return 'undefined';
-  }
+  return typeof fieldOf(value, 'notStarted') === 'boolean';
 }
 
 export function toolResult(

@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
 import { tool, type Tool } from './tool.ts';
-import { ToolList } from './set/tool-set.ts';
+import { toolList } from './set/tool-set.ts';
 import { Toolkit } from './set/toolkit.ts';
 import { outputResult } from './tool-call.ts';
 
@@ -46,7 +46,7 @@ test('a fork keeps a copied tool with other fields, also after a change of its p
   const toolkit = new Toolkit([copy]);
   const changed = new Toolkit([copy], { presetPriority: 'model' });
   toolkit.updatePreset('a', { key: 'other' });
-  for (const set of [new ToolList([copy]).fork(), toolkit.fork(), changed.fork()]) {
+  for (const set of [toolList([copy]).fork(), toolkit.fork(), changed.fork()]) {
     const found = set.find('a') as Tool;
     expect(found).toMatchObject({ returnDirect: true, timeoutMs: 5, execute: copy.execute });
     expect(found.schema).toEqual(made.schema);

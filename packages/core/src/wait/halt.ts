@@ -1,4 +1,4 @@
-import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 
 /** Why a run ends before its answer. */
@@ -132,9 +132,7 @@ export class Haltable {
   }
 }
 
-const rejections: readonly AgentErrorCode[] = ['GUARD_REJECTED', 'HOOK_REJECTED'];
-
 /** Returns whether a guard or a hook has rejected the agent call. */
 export function isRejection(thrown: unknown): thrown is AgentError {
-  return AgentError.is(thrown) && rejections.includes(thrown.code);
+  return AgentError.is(thrown) && /^(GUARD|HOOK)_REJECTED$/.test(thrown.code);
 }

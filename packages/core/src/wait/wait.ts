@@ -18,14 +18,10 @@ const callsAtAbort: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
  * call. All calls of a signal share one listener, because thousands take quadratic time in Node.
  */
 export function onAbort(signal: AbortSignal, stop: () => void): () => void {
-  let calls = callsAtAbort.get(signal);
-  if (!calls) {
-    const shared = new Set<() => void>();
-    callsAtAbort.set(signal, shared);
-    signal.addEventListener('abort', () => {
-      for (const call of shared) call();
-    });
-    calls = shared;
+  const calls = callsAtAbort.get(signal) ?? new Set();
+  if (!callsAtAbort.has(signal)) {
+    callsAtAbort.set(signal, calls);
+    signal.addEventListener('abort', () => calls.forEach((call) => call()));
   }
   calls.add(stop);
   if (signal.aborted) stop();

@@ -5,7 +5,7 @@ import type { Haltable } from './halt.ts';
 const storePatienceMs = 250;
 
 /** Value of a wait for a write that has not ended a short time after an abort. */
-const lostWrite: unique symbol = Symbol('lost write');
+const lostWrite: unique symbol = Symbol();
 
 /** What a run tells its waits. */
 interface WaitingRun extends Pick<Haltable, 'signal' | 'aborted' | 'stage'> {

@@ -4,7 +4,7 @@ import type { Memory } from '../../memory/memory.ts';
 import type { ToSystemMessage } from '../../message/system-message.ts';
 import { abortableModel, boundedModel } from '../../model/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
-import { ToolList, type ToolSet } from '../../tool/set/tool-set.ts';
+import { toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { AgentSettings } from '../kernel-options.ts';
 import type { Middleware } from '../middleware.ts';
 
@@ -42,7 +42,7 @@ export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetu
   return {
     ...parts,
     use,
-    tools: added.length ? new ToolList(added, parts.ownTools) : parts.ownTools,
+    tools: added.length ? toolsBefore(parts.ownTools, added) : parts.ownTools,
     model: wrappedModel(parts.options, use),
     members: {},
   };

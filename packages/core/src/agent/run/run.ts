@@ -2,11 +2,8 @@ import { asOwn } from '../../message/metadata.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import {
-  checkInterrupt,
-  modesRequire,
-  type InterruptRequest,
-} from '../../event/interrupt-request.ts';
+import { checkInterrupt, modesRequire } from '../../event/interrupt-request.ts';
+import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import { createMessage, type Msg } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { CallTimeout } from '../../wait/call-timeout.ts';
@@ -14,7 +11,7 @@ import { addUsage, noUsage, runInfo } from '../../model/chat-model.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
 import { Pace } from '../../wait/pace.ts';
 import { Waits } from '../../wait/waits.ts';
-import { allowTools, ToolList, type ToolSet } from '../../tool/set/tool-set.ts';
+import { allowTools, toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import { Haltable } from '../../wait/halt.ts';
 import { Inbox, type InboxHandler } from './inbox.ts';
@@ -209,7 +206,7 @@ export class Run extends Haltable implements RunContext {
   }
 
   addTools(tools: readonly Tool[]): void {
-    this.tools = new ToolList(tools, this.tools);
+    this.tools = toolsBefore(this.tools, tools);
     this.#addedTools.push(...tools);
   }
 

@@ -34,7 +34,7 @@ const maxJoined = 1024;
 export function addEvent(log: EventLog, event: EventLogEntry['event']): void {
   const last = log.at(-1);
   const before = last?.event.delta;
-  if (before === undefined || before.length >= maxJoined || !goesOn(last!.event, event)) {
+  if (before === undefined || before.length >= maxJoined || !isNextDelta(last!.event, event)) {
     log.push({ event, ends: [event.delta?.length ?? 0] });
   } else {
     const delta = before + event.delta;
@@ -52,15 +52,13 @@ export function eventsSince(log: EventLog, seq: number): readonly AgentEvent[] {
   });
 }
 
-function goesOn(
-  last: EventLogEntry['event'],
-  { type, seq, toolUseId, blockId }: EventLogEntry['event'],
-): boolean {
+/** Returns whether an event is the next delta of the same block. */
+function isNextDelta(last: EventLogEntry['event'], event: EventLogEntry['event']): boolean {
   return (
-    last.type === type &&
-    last.seq === seq - 1 &&
-    last.toolUseId === toolUseId &&
-    last.blockId === blockId
+    last.type === event.type &&
+    last.seq === event.seq - 1 &&
+    last.toolUseId === event.toolUseId &&
+    last.blockId === event.blockId
   );
 }
 

@@ -10,7 +10,7 @@ import { toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { ToolList } from '../../tool/set/tool-set.ts';
+import { toolList } from '../../tool/set/tool-set.ts';
 import { tool } from '../../tool/tool.ts';
 import { approvals } from './approvals.ts';
 import * as z from 'zod';
@@ -397,7 +397,7 @@ test('a decision that a tool handles itself does not edit the tool call', async 
   });
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'parent', id: 'c1', input: { n: 1 } }] }, 'done'],
-    { tools: new ToolList([{ ...parent, takesDecisions: true }]) },
+    { tools: toolList([{ ...parent, takesDecisions: true }]) },
   );
   await agent.call('go');
   await agent.call([edit('c1', { m: 'other' })]);

@@ -6,7 +6,7 @@ import { resumptionOf } from '../../memory/log/resumption.ts';
 import { toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { objectInput } from '../../schema/schema.ts';
-import { filteredTools, type ToolSet } from '../../tool/set/tool-set.ts';
+import { filteredTools, groupsOf, type ToolSet } from '../../tool/set/tool-set.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { HandOffOptions } from './hand-off.ts';
 import type { LoggedHandOff, Member, Team } from './team.ts';
@@ -164,8 +164,7 @@ export class TeamTurn {
     const sets = this.#team.members.flatMap(({ tools }) => tools ?? []);
     const all: ToolSet = {
       context: [...sets, own].flatMap(({ context = [] }) => [...context]),
-      activeGroups: own.activeGroups?.bind(own),
-      setActiveGroups: own.setActiveGroups?.bind(own),
+      ...groupsOf(own),
       find: (name) => this.#setOf(name).find(name),
       schemas: () => {
         const offered = new Set([own, this.#active.tools ?? own]);

@@ -2,7 +2,7 @@ import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import { metadataOf } from '../../message/metadata.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
-import { ToolList, type ForkOptions, type ToolSet } from '../../tool/set/tool-set.ts';
+import { toolList, type ForkOptions, type ToolSet } from '../../tool/set/tool-set.ts';
 import { agentToolName } from '../../tool/name-pattern.ts';
 import type { HandOffOptions } from './hand-off.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
@@ -88,7 +88,7 @@ type Given = Omit<HandOffAgent, 'systemPrompt'> & Partial<Pick<HandOffAgent, 'sy
 
 function memberOf(given: Given, fork?: ForkOptions): Member {
   const { name, model, tools = [] } = given;
-  const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
+  const set = Symbol.iterator in tools ? toolList(tools) : tools;
   return {
     ...given,
     toolName: given.toolName ?? agentToolName('transfer_to_', name, 'toolName'),

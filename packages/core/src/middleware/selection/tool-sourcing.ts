@@ -4,15 +4,15 @@ import { isRecord, parseJson } from '../../message/json.ts';
 import { outputText, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { objectInput, textIn } from '../../schema/schema.ts';
-import { type Embed, checkThreshold, similarTools } from './by-similarity.ts';
+import { checkThreshold, similarTools, type Embed } from './by-similarity.ts';
 import { schemasOf, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { type RunContext, addToSystemPrompt } from '../../agent/run-context.ts';
+import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolSearch } from './by-words.ts';
-import { ToolList, toolOf, filteredTools, type ToolSet } from '../../tool/set/tool-set.ts';
+import { toolOf, filteredTools, toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 
 /** Which tools `toolSourcing()` always offers, and how the model finds the others. */
 export interface ToolSourcingOptions {
@@ -92,7 +92,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
       );
       return found;
     };
-    context.setTools(new ToolList([searchTool(find)], sourced.view()));
+    context.setTools(toolsBefore(sourced.view(), [searchTool(find)]));
     addToSystemPrompt(context, prompt);
     return sourced;
   });

@@ -1,7 +1,7 @@
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
 import type { Tool } from '../tool.ts';
-import { misconfigured } from '../../error/agent-error.ts';
+import { misconfigured, AgentError } from '../../error/agent-error.ts';
 
 /** What changes in the copy of the tools that an agent gets. */
 export interface ForkOptions {
@@ -65,6 +65,14 @@ export function toolsIn(set: ToolSet): readonly Tool[] {
   return set.schemas().flatMap(({ name }) => toolOf(set, name) ?? []);
 }
 
+/** Returns the methods of a set that switch its groups, for a set that contains it. */
+export function groupsOf(set: ToolSet): Pick<ToolSet, 'activeGroups' | 'setActiveGroups'> {
+  return {
+    activeGroups: set.activeGroups?.bind(set),
+    setActiveGroups: set.setActiveGroups?.bind(set),
+  };
+}
+
 /** What a view of a tool set shows. */
 export interface ToolFilter {
   /** Returns the tools that the model may call, in their order. `all`: those of the whole set. */
@@ -80,9 +88,8 @@ export interface ToolFilter {
 export function filteredTools(set: ToolSet, filter: ToolFilter): ToolSet {
   let shown: readonly ToolSchema[] = [];
   return {
+    ...groupsOf(set),
     context: set.context,
-    activeGroups: set.activeGroups?.bind(set),
-    setActiveGroups: set.setActiveGroups?.bind(set),
     find(name) {
       const tool = set.find(name);
       return typeof tool === 'object' ? (filter.refusal(tool) ?? tool) : tool;
@@ -107,55 +114,63 @@ export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
   });
 }
 
-/** Tools in a fixed order. The tools of another set, `below`, can follow them. */
-export class ToolList implements ToolSet {
-  readonly #tools: Map<string, Tool> = new Map();
-  readonly #below: ToolSet | undefined;
-  /**
-   * Last schemas of the set below. The initial value 0 differs from everything that a set returns.
-   */
-  #seen: unknown = 0;
-  #schemas!: readonly ToolSchema[];
-  readonly context: ToolSet['context'];
-  readonly activeGroups: ToolSet['activeGroups'];
-  readonly setActiveGroups: ToolSet['setActiveGroups'];
-
-  /** Throws `CONFIGURATION` if two tools have the same name, or if a tool has a group. */
-  constructor(tools: Iterable<Tool> = [], below?: ToolSet, options: ForkOptions = {}) {
-    this.#below = below;
-    this.activeGroups = below?.activeGroups?.bind(below);
-    this.setActiveGroups = below?.setActiveGroups?.bind(below);
-    this.context = below?.context;
-    for (const tool of tools) {
-      const { name } = tool;
-      if (this.find(name)) throw misconfigured(`Two tools are named "${name}".`);
-      if (tool.groups?.length)
-        throw misconfigured(`The tool "${name}" has a group, which needs a Toolkit.`);
-      this.#tools.set(name, tool.fork?.(options, this) ?? tool);
-    }
+/**
+ * Returns a set of tools in a fixed order, without groups. Throws `CONFIGURATION` if two tools have
+ * the same name, or if a tool has a group.
+ */
+export function toolList(tools: Iterable<Tool>, options: ForkOptions = {}): ToolSet {
+  const known = new Map<string, Tool>();
+  const set: ToolSet = {
+    find: (name) => known.get(name),
+    schemas: () => schemas,
+    fork: (changes) => toolList(known.values(), changes),
+  };
+  for (const tool of tools) {
+    const { name } = tool;
+    if (known.has(name)) throw twoNamed(name);
+    if (tool.groups?.length)
+      throw misconfigured(`The tool "${name}" has a group, which needs a Toolkit.`);
+    known.set(name, tool.fork?.(options, set) ?? tool);
   }
+  const schemas = [...known.values()].map(({ schema }) => schema);
+  return set;
+}
 
-  find(name: string): Tool | string | undefined {
-    return this.#tools.get(name) ?? this.#below?.find(name);
-  }
+/**
+ * Returns a set of the tools of two sets. If both have a tool of the same name, it has the one of
+ * the first set. At most one of the sets has groups.
+ */
+export function joinedTools(first: ToolSet, second: ToolSet): ToolSet {
+  let seen: readonly unknown[] = [];
+  let schemas: readonly ToolSchema[] = [];
+  return {
+    ...groupsOf(first.activeGroups ? first : second),
+    context: [...(first.context ?? []), ...(second.context ?? [])],
+    find: (name) => first.find(name) ?? second.find(name),
+    schemas() {
+      const [before, after] = [first.schemas(), second.schemas()];
+      // `find` also knows tools of inactive groups, so an inactive tool still reserves its name.
+      if (before !== seen[0] || after !== seen[1])
+        schemas = [...before, ...after.filter(({ name }) => !first.find(name))];
+      seen = [before, after];
+      return schemas;
+    },
+    allTools: () => [...toolsIn(first), ...toolsIn(second)],
+    fork: (options) => joinedTools(first.fork(options), second.fork(options)),
+  };
+}
 
-  schemas(): readonly ToolSchema[] {
-    const below = this.#below?.schemas();
-    if (below !== this.#seen) {
-      this.#schemas = [
-        ...[...this.#tools.values()].map((tool) => tool.schema),
-        ...(below?.filter(({ name }) => !this.#tools.get(name)) ?? []),
-      ];
-      this.#seen = below;
-    }
-    return this.#schemas;
-  }
+/**
+ * Returns a set that has these tools before those of another set. Throws `CONFIGURATION` if two of
+ * them have the same name.
+ */
+export function toolsBefore(set: ToolSet, tools: readonly Tool[]): ToolSet {
+  const same = tools.find(({ name }) => set.find(name));
+  if (same) throw twoNamed(same.name);
+  return joinedTools(toolList(tools), set);
+}
 
-  allTools(): readonly Tool[] {
-    return [...this.#tools.values(), ...(this.#below ? toolsIn(this.#below) : [])];
-  }
-
-  fork(options?: ForkOptions): ToolSet {
-    return new ToolList(this.#tools.values(), this.#below?.fork(options), options);
-  }
+/** Returns the error for two tools with one name. */
+export function twoNamed(name: string): AgentError {
+  return misconfigured(`Two tools are named "${name}".`);
 }

@@ -5,7 +5,7 @@ import { toolResultsOf } from '../../message/msg.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../context-token.ts';
 import { metaTool } from './meta-tool.ts';
-import { ToolList, type ToolSet } from './tool-set.ts';
+import { toolList, toolsBefore, type ToolSet } from './tool-set.ts';
 import { tool, type Tool } from '../tool.ts';
 import { Toolkit, type ToolGroupOptions } from './toolkit.ts';
 
@@ -63,13 +63,13 @@ test.for([
     'needs a name',
   ],
   ['a second tool of the same name', () => kit().add(make('free')), 'Two tools'],
-  ['a tool with a group outside a toolkit', () => new ToolList([make('a', 'web')]), 'Toolkit'],
+  ['a tool with a group outside a toolkit', () => toolList([make('a', 'web')]), 'Toolkit'],
   [
     'a tool with the name of a tool in the set below',
-    () => new ToolList([make('search')], kit()),
+    () => toolsBefore(kit(), [make('search')]),
     'Two tools',
   ],
-  ['a meta tool outside a toolkit', () => new ToolList([metaTool()]), 'Toolkit'],
+  ['a meta tool outside a toolkit', () => toolList([metaTool()]), 'Toolkit'],
   ['a meta tool with an invalid name', () => metaTool({ name: 'a b' }), 'tool name'],
 ] as const)('rejects %s', ([, act, text]) => {
   expect(act).toThrowError(failsWith('CONFIGURATION', text));
@@ -122,7 +122,7 @@ test('a fork starts with the current groups', () => {
 
 test('returns the same schemas while nothing changes, and a fork over another toolkit has its own groups', () => {
   const below = kit();
-  const list = new ToolList([make('own')], below);
+  const list = toolsBefore(below, [make('own')]);
   expect(names(list)).toEqual(['own', 'free', 'read', 'both']);
   expect(list.schemas()).toBe(list.schemas());
   list.setActiveGroups!(['web']);
@@ -140,7 +140,7 @@ test('returns the same schemas while nothing changes, and a fork over another to
 });
 
 test('a list of tools without groups has no group methods', () => {
-  const list = new ToolList([make('a')]);
+  const list: ToolSet = toolList([make('a')]);
   expect(list.activeGroups).toBeUndefined();
   expect(list.setActiveGroups).toBeUndefined();
 });
@@ -227,7 +227,8 @@ test('the schema of the meta tool names the existing groups', () => {
 test('the context of a toolkit reaches its tools, also in forks', async () => {
   const user = contextToken<string>('user');
   const who = tool({ name: 'who', description: '', input: {}, execute: (_, ctx) => ctx.get(user) });
-  const tools = new ToolList([], new Toolkit([who], { context: [provide(user, 'Ann')] })).fork();
+  const toolkit = new Toolkit([who], { context: [provide(user, 'Ann')] });
+  const tools = toolsBefore(toolkit, [make('other')]).fork();
   const model = new ScriptedModel([{ toolCalls: [{ name: 'who' }] }, 'done']);
   await new ReActAgent({ name: 'a', model, tools }).call('go');
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ output: 'Ann' });
