@@ -1,7 +1,7 @@
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
 import type { Tool } from '../tool.ts';
-import { misconfigured, AgentError } from '../../error/agent-error.ts';
+import { misconfigured, type AgentError } from '../../error/agent-error.ts';
 
 /** What changes in the copy of the tools that an agent gets. */
 export interface ForkOptions {
@@ -86,7 +86,7 @@ export interface ToolFilter {
  * context values of the set. The filter may change its mind between two calls.
  */
 export function filteredTools(set: ToolSet, filter: ToolFilter): ToolSet {
-  let shown: readonly ToolSchema[] = [];
+  const stable = stableList();
   return {
     ...groupsOf(set),
     context: set.context,
@@ -94,15 +94,19 @@ export function filteredTools(set: ToolSet, filter: ToolFilter): ToolSet {
       const tool = set.find(name);
       return typeof tool === 'object' ? (filter.refusal(tool) ?? tool) : tool;
     },
-    schemas() {
-      const offered = filter.offered(set.schemas());
-      const isSame =
-        offered.length === shown.length &&
-        offered.every((schema, index) => schema === shown[index]);
-      if (!isSame) shown = offered;
-      return shown;
-    },
+    schemas: () => stable(filter.offered(set.schemas())),
     fork: (options) => filteredTools(set.fork(options), filter),
+  };
+}
+
+/** Returns a function that returns the list before again, as long as the schemas are the same. */
+function stableList(): (schemas: readonly ToolSchema[]) => readonly ToolSchema[] {
+  let last: readonly ToolSchema[] = [];
+  return (schemas) => {
+    const isSame =
+      schemas.length === last.length && schemas.every((schema, index) => schema === last[index]);
+    if (!isSame) last = schemas;
+    return last;
   };
 }
 
@@ -141,19 +145,15 @@ export function toolList(tools: Iterable<Tool>, options: ForkOptions = {}): Tool
  * the first set. At most one of the sets has groups.
  */
 export function joinedTools(first: ToolSet, second: ToolSet): ToolSet {
-  let seen: readonly unknown[] = [];
-  let schemas: readonly ToolSchema[] = [];
+  const stable = stableList();
   return {
     ...groupsOf(first.activeGroups ? first : second),
     context: [...(first.context ?? []), ...(second.context ?? [])],
     find: (name) => first.find(name) ?? second.find(name),
     schemas() {
-      const [before, after] = [first.schemas(), second.schemas()];
       // `find` also knows tools of inactive groups, so an inactive tool still reserves its name.
-      if (before !== seen[0] || after !== seen[1])
-        schemas = [...before, ...after.filter(({ name }) => !first.find(name))];
-      seen = [before, after];
-      return schemas;
+      const others = second.schemas().filter(({ name }) => !first.find(name));
+      return stable([...first.schemas(), ...others]);
     },
     allTools: () => [...toolsIn(first), ...toolsIn(second)],
     fork: (options) => joinedTools(first.fork(options), second.fork(options)),
