@@ -55,21 +55,19 @@ function toWireUsage(usage: DashScopeUsage): WireUsage {
   };
 }
 
+type Meaning = readonly [pattern: RegExp, code: AgentErrorCode, retryable: boolean];
+
 /**
  * Codes for DashScope's error codes, by their first characters. Any other DashScope code means a
  * rejected request.
  */
-const meanings: readonly (readonly [pattern: RegExp, code: AgentErrorCode, retryable: boolean])[] =
-  [
-    [/^(throttling|limit_requests)/i, 'MODEL_RATE_LIMITED', true],
-    [/^(invalid_?api_?key|(\w+\.)?accessdenied)/i, 'MODEL_AUTH', false],
-    [/^(requesttimeout|responsetimeout)/i, 'MODEL_TIMEOUT', true],
-    [
-      /^(internalerror|systemerror|serviceunavailable|modelunavailable|modelservingerror|badgateway|internal_)/i,
-      'MODEL_SERVER',
-      true,
-    ],
-  ];
+const meanings: readonly Meaning[] = [
+  [/^(throttling|limit_requests)/i, 'MODEL_RATE_LIMITED', true],
+  [/^(invalid_?api_?key|(\w+\.)?accessdenied)/i, 'MODEL_AUTH', false],
+  [/^(requesttimeout|responsetimeout)/i, 'MODEL_TIMEOUT', true],
+  [/^(internal(error|_)|systemerror|badgateway)/i, 'MODEL_SERVER', true],
+  [/^(serviceunavailable|model(unavailable|servingerror))/i, 'MODEL_SERVER', true],
+];
 
 /**
  * Returns the error of a chunk with the code that DashScope's own code means. Its HTTP status is only

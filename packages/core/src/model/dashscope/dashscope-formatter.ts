@@ -3,7 +3,12 @@ import type { JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
-import { hasPart, toDashScopeMessages, type DashScopeEndpoint } from './dashscope-messages.ts';
+import {
+  hasMedia,
+  sendableMedia,
+  toDashScopeMessages,
+  type DashScopeEndpoint,
+} from './dashscope-messages.ts';
 import { type Formatter, joinTexts, jsonWithLists, memoize } from '../formatter.ts';
 import { toWireChoice, toWireResponseFormat, toWireTool } from '../openai/openai-formatter.ts';
 import type { WireObject } from '../openai/openai-messages.ts';
@@ -32,18 +37,19 @@ const fixed: JsonObject = { result_format: 'message', incremental_output: true }
  * long as its object exists.
  */
 export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter {
-  const { model, endpoint, features } = format;
-  const messageText = {
-    text: memoize((message: Msg) => textOf(message, 'text', features.media)),
-    multimodal: memoize((message: Msg) => textOf(message, 'multimodal', features.media)),
-  };
+  const { model, endpoint } = format;
+  const media = sendableMedia(format.features);
+  const toText = (sent?: typeof media): ((message: Msg) => string) =>
+    memoize((message) => JSON.stringify(toDashScopeMessages(message, sent)).slice(1, -1));
+  const messageText = { text: toText(), multimodal: toText(media) };
   // The service has no strict mode.
   const toolText = memoize((tool: ToolSchema) =>
     JSON.stringify(toWireTool({ ...tool, strict: undefined })),
   );
-  const endpointOf = ({ messages }: ModelRequest): DashScopeEndpoint =>
-    endpoint ??
-    (messages.some((message) => hasPart(message, features.media)) ? 'multimodal' : 'text');
+  const endpointOf = ({ messages }: ModelRequest): DashScopeEndpoint => {
+    if (endpoint) return endpoint;
+    return messages.some((message) => hasMedia(message, media)) ? 'multimodal' : 'text';
+  };
 
   return {
     endpointOf,
@@ -59,31 +65,23 @@ export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter 
   };
 }
 
-function textOf(message: Msg, endpoint: DashScopeEndpoint, media: ModelFeatures['media']): string {
-  return toDashScopeMessages(message, endpoint, media)
-    .map((wire) => JSON.stringify(wire))
-    .join(',');
-}
-
 function toParameters(
   request: ModelRequest,
   { enableThinking, thinkingBudget }: DashScopeFormat,
 ): WireObject {
-  const { maxTokens, temperature, topP, seed, stop, toolChoice, responseSchema } = request;
-  const { tools, providerOptions } = request;
-  const thinks =
-    (providerOptions?.['enable_thinking'] ?? enableThinking ?? thinkingBudget !== undefined) ===
-    true;
+  const { tools, stop, responseSchema } = request;
+  const enable = thinkingBudget === undefined ? enableThinking : true;
+  const thinks = (request.providerOptions?.['enable_thinking'] ?? enable) === true;
   return {
     ...fixed,
-    enable_thinking: thinkingBudget === undefined ? enableThinking : true,
+    enable_thinking: enable,
     thinking_budget: thinkingBudget,
-    max_tokens: maxTokens,
-    temperature,
-    top_p: topP,
-    seed,
+    max_tokens: request.maxTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    seed: request.seed,
     stop: stop?.length ? stop : undefined,
-    tool_choice: tools.length > 0 ? toChoice(toolChoice, thinks) : undefined,
+    tool_choice: tools.length > 0 ? toChoice(request.toolChoice, thinks) : undefined,
     response_format: responseSchema && toWireResponseFormat(responseSchema),
   };
 }

@@ -1,5 +1,5 @@
 import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
-import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../../message/msg.ts';
+import type { ContentBlock, ToolResult, Msg } from '../../message/msg.ts';
 import { isMedia, mediaPlaceholder, contentText, toUrl } from '../../message/media.ts';
 import type { ModelFeatures } from '../chat-model.ts';
 import { toWireCall, type WireObject } from '../openai/openai-messages.ts';
@@ -10,25 +10,26 @@ import { toWireCall, type WireObject } from '../openai/openai-messages.ts';
  */
 export type DashScopeEndpoint = 'text' | 'multimodal';
 
-/**
- * Kinds of media that the multimodal service supports. The service takes each of them by URL,
- * including a `data:` URL.
- */
-const partKinds: readonly MediaBlock['type'][] = ['image', 'audio', 'video'];
+type Media = ModelFeatures['media'];
 
 /**
- * Converts one message to the format of the service. Each tool result becomes a separate message.
+ * Returns the kinds of media that the model and the multimodal service support. The service takes
+ * each of them by URL, including a `data:` URL.
+ */
+export function sendableMedia({ media }: ModelFeatures): Media {
+  return media.filter((kind) => kind !== 'file');
+}
+
+/**
+ * Converts one message to the format of the multimodal service, or to that of the text service if
+ * `media` is `undefined`. Each tool result becomes a separate message.
  * Thinking is not sent back. Only tool results have a `name` (AgentScope:
  * `DashScopeMessageConverter`).
  */
-export function toDashScopeMessages(
-  message: Msg,
-  endpoint: DashScopeEndpoint,
-  media: ModelFeatures['media'],
-): readonly WireObject[] {
+export function toDashScopeMessages(message: Msg, media: Media | undefined): readonly WireObject[] {
   const { role, content } = message;
   const toContent = (blocks: readonly ContentBlock[]): string | readonly WireObject[] =>
-    endpoint === 'text' ? contentText(blocks) : toParts(blocks, media);
+    media ? toParts(blocks, media) : contentText(blocks);
   if (role === 'assistant') {
     const calls = toolUsesOf(message).map(toWireCall);
     return [{ role, content: toContent(content), tool_calls: calls.length ? calls : undefined }];
@@ -44,34 +45,23 @@ export function toDashScopeMessages(
   return [...results, { role: role === 'tool' ? 'user' : role, content: toContent(rest) }];
 }
 
-/** Returns whether a message has a medium for which the multimodal service is needed. */
-export function hasPart({ content }: Msg, media: ModelFeatures['media']): boolean {
-  return content.some((block) =>
-    block.type === 'tool_result'
-      ? typeof block.output !== 'string' && block.output.some((each) => isPart(each, media))
-      : isPart(block, media),
+/** Returns whether a message has a medium of these kinds. */
+export function hasMedia({ content }: Msg, media: Media): boolean {
+  const blocks = content.flatMap((block) =>
+    block.type === 'tool_result' ? toBlocks(block.output) : block,
   );
+  return blocks.some((block) => media.some((kind) => kind === block.type));
 }
 
-function toParts(
-  blocks: readonly ContentBlock[],
-  media: ModelFeatures['media'],
-): readonly WireObject[] {
-  const parts = blocks.flatMap((block): WireObject[] => {
+function toParts(blocks: readonly ContentBlock[], media: Media): readonly WireObject[] {
+  const parts = blocks.flatMap((block): readonly WireObject[] => {
     if (block.type === 'text') return [{ text: block.text }];
     if (!isMedia(block)) return [];
-    return [
-      isPart(block, media)
-        ? { [block.type]: toUrl(block.source) }
-        : { text: mediaPlaceholder(block) },
-    ];
+    const isSent = media.includes(block.type);
+    return [isSent ? { [block.type]: toUrl(block.source) } : { text: mediaPlaceholder(block) }];
   });
   // Some models of the service reject a message without parts.
   return parts.length > 0 ? parts : [{ text: '' }];
-}
-
-function isPart(block: ContentBlock, media: ModelFeatures['media']): boolean {
-  return isMedia(block) && partKinds.includes(block.type) && media.includes(block.type);
 }
 
 function toBlocks(output: ToolResult['output']): readonly ContentBlock[] {
