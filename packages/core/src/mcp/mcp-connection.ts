@@ -33,8 +33,8 @@ export class McpConnection {
         maxRetries: 2,
       },
     });
-    const plain = this.transport.send.bind(this.transport);
-    this.transport.send = (message, given) => this.#send(plain, message, given);
+    const original = this.transport.send.bind(this.transport);
+    this.transport.send = (message, given) => this.#send(original, message, given);
   }
 
   /** Passes each message of the server through `read`. Call it after the client has connected. */
@@ -48,22 +48,22 @@ export class McpConnection {
     };
   }
 
-  async #send(plain: Send, ...[message, given]: Parameters<Send>): Promise<void> {
-    if (Array.isArray(message) || !('method' in message)) return plain(message, given);
+  async #send(original: Send, ...[message, given]: Parameters<Send>): Promise<void> {
+    if (Array.isArray(message) || !('method' in message)) return original(message, given);
     const { method, params } = message;
     if (method === 'notifications/cancelled')
       this.#open.get(params?.['requestId'] as RequestId)?.abort();
-    if (!('id' in message)) return plain(message, given);
+    if (!('id' in message)) return original(message, given);
     const { id } = message;
     const controller = new AbortController();
     this.#open.set(id, controller);
-    const { requestSignal = controller.signal, onRequestStreamEnd = () => this.#lose(id) } =
+    const { requestSignal = controller.signal, onRequestStreamEnd = () => this.#fail(id) } =
       given ?? {};
     const sent = method === 'initialize' ? withoutForms(message) : message;
-    await plain(sent, { ...given, requestSignal, onRequestStreamEnd });
+    await original(sent, { ...given, requestSignal, onRequestStreamEnd });
   }
 
-  #lose(id: RequestId): void {
+  #fail(id: RequestId): void {
     if (this.#open.has(id)) this.transport.onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
   }
 }
@@ -83,20 +83,20 @@ function withoutForms(message: sdk.JSONRPCRequest): sdk.JSONRPCRequest {
 }
 
 async function send(
-  { headers: given, fetch: plain = fetch }: McpToolsOptions,
+  { headers: given, fetch: original = fetch }: McpToolsOptions,
   url: string | URL,
   init: RequestInit = {},
   isForServer: boolean,
 ): Promise<Response> {
   // The authorization flow has requests to other addresses, which must not get these headers.
-  if (!isForServer || !given) return plain(url, init);
+  if (!isForServer || !given) return original(url, init);
   const headers = new Headers(init.headers);
-  const own = await ask(given);
+  const own = await headersFrom(given);
   toHeaders(own).forEach((value, name) => headers.set(name, value));
-  return plain(url, { ...init, headers });
+  return original(url, { ...init, headers });
 }
 
-async function ask(
+async function headersFrom(
   headers: McpHeaders | (() => McpHeaders | Promise<McpHeaders>),
 ): Promise<McpHeaders> {
   if (typeof headers !== 'function') return headers;

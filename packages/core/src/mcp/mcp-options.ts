@@ -130,17 +130,17 @@ export function checkMcpOptions(options: McpToolsOptions): void {
   const { url, reconnect = {}, prefix = '', headers } = options;
   checkOptions('mcpTools(): reconnect', reconnect, reconnectFields);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw wrong(`url must be the URL of an HTTP server, not ${JSON.stringify(String(url))}.`);
+    throw optionError(`url must be the URL of an HTTP server, not ${JSON.stringify(String(url))}.`);
   if (!/^[\w-]{0,32}$/.test(prefix))
-    throw wrong(`"${prefix}" is not a prefix. Use at most 32 letters, digits, _ and -.`);
+    throw optionError(`"${prefix}" is not a prefix. Use at most 32 letters, digits, _ and -.`);
   const name = serverName(options);
-  if (!name.trim()) throw wrong('name must not be blank.');
+  if (!name.trim()) throw optionError('name must not be blank.');
   if (options.allowedServers?.includes(name) === false)
-    throw wrong(`the server "${name}" is not in allowedServers.`);
+    throw optionError(`the server "${name}" is not in allowedServers.`);
   if (typeof headers === 'object') toHeaders(headers);
 }
 
-function wrong(what: string): AgentError {
+function optionError(what: string): AgentError {
   return misconfigured(`mcpTools(): ${what}`);
 }
 
@@ -159,6 +159,6 @@ export function toHeaders(given: McpHeaders): Headers {
       if (typeof value !== 'string') throw new TypeError('no text');
     return new Headers(given);
   } catch {
-    throw wrong(`HTTP cannot send these headers: ${Object.keys(given).join(', ')}.`);
+    throw optionError(`HTTP cannot send these headers: ${Object.keys(given).join(', ')}.`);
   }
 }

@@ -61,13 +61,13 @@ export async function toAnswers(questions: McpQuestions, decision: Decision): Pr
     Object.fromEntries(keys.map((key) => [key, { action }]));
   if (decision.type === 'reject') return all('decline');
   if (decision.type === 'edit')
-    throw wrong('The tool call cannot be edited now. Answer with a result, or reject it.');
+    throw answerError('The tool call cannot be edited now. Answer with a result, or reject it.');
   const { output = '', state = 'success' } = decision.type === 'result' ? decision : {};
   if (state !== 'success') return all('cancel');
   const text = outputText(output).trim();
   const [only] = Object.values(questions);
   const given = keys.length === 1 && only ? { [keys[0]!]: readAnswer(only, text) } : readJson(text);
-  if (!isRecord(given)) throw wrong(`The answer must be an object with: ${keys.join(', ')}.`);
+  if (!isRecord(given)) throw answerError(`The answer must be an object with: ${keys.join(', ')}.`);
   const answers: Record<string, ElicitResult> = {};
   for (const key of keys) answers[key] = await toAnswer(questions[key]!, given[key] ?? {});
   return answers;
@@ -84,11 +84,11 @@ function readAnswer(question: McpQuestion, text: string): unknown {
 
 async function toAnswer(question: McpQuestion, given: unknown): Promise<ElicitResult> {
   if ('url' in question) return { action: 'accept' };
-  if (!isRecord(given)) throw wrong('The answer must be an object.');
+  if (!isRecord(given)) throw answerError('The answer must be an object.');
   // The fields of the answer come first.
   const content = { ...given, ...defaultsOf(question.requestedSchema), ...given };
   const problem = await problemOf(question.requestedSchema, content);
-  if (problem !== undefined) throw wrong(`The answer does not fit: ${problem}.`);
+  if (problem !== undefined) throw answerError(`The answer does not fit: ${problem}.`);
   return { action: 'accept', content: content as NonNullable<ElicitResult['content']> };
 }
 
@@ -120,7 +120,7 @@ function readJson(text: string): unknown {
   return value === undefined ? text : value;
 }
 
-function wrong(message: string): AgentError {
+function answerError(message: string): AgentError {
   return new AgentError('INVALID_DECISION', message);
 }
 

@@ -87,12 +87,12 @@ export class McpSession {
   }
 
   list(): Promise<McpToolList> {
-    return this.#note(this.#lister.list(this.#client, this.#timeout));
+    return this.#track(this.#lister.list(this.#client, this.#timeout));
   }
 
   /** Calls a tool of the server. Rejects with the SDK's own errors. */
   call(call: McpCall, options: McpCallOptions): Promise<McpReply> {
-    return this.#note(callTool(this.#client, call, options));
+    return this.#track(callTool(this.#client, call, options));
   }
 
   /**
@@ -160,7 +160,7 @@ export class McpSession {
     const { transport } = this.#connection;
     // The SDK's types do not compile under `exactOptionalPropertyTypes`.
     await this.#client.connect(transport as sdk.Transport, { timeout: longestTimeout, ...more });
-    this.#connection.readWith((message) => this.#lister.tidy(message));
+    this.#connection.readWith((message) => this.#lister.withoutInvalidTools(message));
   }
 
   /**
@@ -180,7 +180,7 @@ export class McpSession {
     }
   }
 
-  #note<T>(request: Promise<T>): Promise<T> {
+  #track<T>(request: Promise<T>): Promise<T> {
     const end = (): void => void this.#running.delete(request);
     this.#running.add(request);
     request.then(end, end);

@@ -34,7 +34,7 @@ export class ToolLister {
    * Returns the message without listed items that are not valid tools. The SDK would reject the
    * whole list because of one of them.
    */
-  tidy<T extends sdk.JSONRPCMessage>(message: T): T {
+  withoutInvalidTools<T extends sdk.JSONRPCMessage>(message: T): T {
     const result: unknown = 'result' in message ? message.result : undefined;
     if (!isRecord(result) || !Array.isArray(result['tools'])) return message;
     const { nextCursor, ...rest } = result;

@@ -133,7 +133,7 @@ export class McpTools implements ToolSet {
     const session = this.#session;
     if (!session) return void (await this.#connect());
     try {
-      this.#take(await session.list());
+      this.#useTools(await session.list());
     } catch (error) {
       if (!isSessionUnknown(error)) throw toMcpError(error, this.name);
       this.#lose(session);
@@ -189,7 +189,7 @@ export class McpTools implements ToolSet {
     this.#instructions = session.instructions;
     this.#retrying?.abort();
     this.#retrying = undefined;
-    this.#take(listed);
+    this.#useTools(listed);
     // The server's list changed while it was read.
     if (isStale) void this.#listTools();
     return session;
@@ -255,7 +255,7 @@ export class McpTools implements ToolSet {
       const session = this.#session;
       try {
         const listed = await session?.list();
-        if (listed && session === this.#session) this.#take(listed);
+        if (listed && session === this.#session) this.#useTools(listed);
       } catch (error) {
         if (session === this.#session) this.#report(error);
       }
@@ -263,7 +263,7 @@ export class McpTools implements ToolSet {
     this.#listing = false;
   }
 
-  #take(listed: McpToolList): void {
+  #useTools(listed: McpToolList): void {
     const text = JSON.stringify(listed);
     if (text === this.#listed || this.#closing.signal.aborted) return;
     this.#listed = text;

@@ -39,14 +39,14 @@ export function joinDeltas(deltas: readonly ModelDelta[]): readonly ModelDelta[]
   const joined: ModelDelta[] = [];
   for (const delta of deltas) {
     const last = joined.at(-1);
-    if (last && 'delta' in last && 'delta' in delta && goesOn(last, delta))
+    if (last && 'delta' in last && 'delta' in delta && continues(last, delta))
       joined[joined.length - 1] = { ...last, delta: last.delta + delta.delta };
     else joined.push(delta);
   }
   return joined;
 }
 
-function goesOn(last: ModelDelta, delta: ModelDelta): boolean {
+function continues(last: ModelDelta, delta: ModelDelta): boolean {
   if (delta.signature !== undefined || delta.providerMetadata) return false;
   if (delta.type === 'tool-input') {
     return (

@@ -5,7 +5,7 @@ import { mediaKind } from '../message/media.ts';
 import type { ModelDelta, Usage } from './chat-model.ts';
 
 /** An incomplete text or thinking block. Only the field with the name of `type` is set. */
-interface OpenBlock {
+interface StreamedBlock {
   readonly type: 'text' | 'thinking';
   text: string;
   thinking: string;
@@ -13,15 +13,15 @@ interface OpenBlock {
   providerMetadata?: JsonObject;
 }
 
-interface OpenText {
+interface StreamedText {
   /** Id of its deltas. */
   readonly id: string;
   /** Unique within the session. */
   readonly blockId: string;
-  readonly block: OpenBlock;
+  readonly block: StreamedBlock;
 }
 
-interface OpenCall {
+interface StreamedCall {
   readonly id: string;
   name: string;
   raw: string;
@@ -68,11 +68,11 @@ export interface ReplyAssemblerOptions {
 export class ReplyAssembler {
   readonly #options: ReplyAssemblerOptions;
   /** Text and thinking, by the type and the id of their deltas. */
-  #texts: Map<string, OpenText> = new Map();
+  #texts: Map<string, StreamedText> = new Map();
   /** The one that got the last delta. */
-  #last: OpenText | undefined;
+  #last: StreamedText | undefined;
   #media: MediaBlock[] = [];
-  #calls: Map<number, OpenCall> = new Map();
+  #calls: Map<number, StreamedCall> = new Map();
   #blocks = 0;
   finishReason: string | undefined;
   usage: Usage | undefined;
@@ -131,7 +131,7 @@ export class ReplyAssembler {
       const key = type + id;
       open = this.#texts.get(key) ?? {
         id,
-        block: { type, [type]: '' } as unknown as OpenBlock,
+        block: { type, [type]: '' } as unknown as StreamedBlock,
         blockId: `${this.#options.messageId}:${this.#blocks++}`,
       };
       this.#texts.set(key, open);
@@ -178,7 +178,7 @@ function addMetadata(
   if (metadata) target.providerMetadata = { ...target.providerMetadata, ...metadata };
 }
 
-function toolUseBlock({ raw, ...call }: OpenCall): ContentBlock {
+function toolUseBlock({ raw, ...call }: StreamedCall): ContentBlock {
   // An empty text means a tool call without arguments.
   const input = raw.trim() ? parseJson(raw) : {};
   return {

@@ -22,7 +22,7 @@ interface Block {
   readonly id: string;
 }
 
-interface OpenCall {
+interface StreamedCall {
   readonly index: number;
   input: string;
 }
@@ -32,7 +32,7 @@ interface OpenCall {
  * becomes a thinking block without text. The sources go to the last text.
  */
 export class AiSdkDecoder {
-  readonly #calls = new Map<string, OpenCall>();
+  readonly #calls = new Map<string, StreamedCall>();
   readonly #metadata: { id?: string; model?: string } = {};
   readonly #provider: string;
   readonly #openCalls: ReadonlyMap<string, HostedTool>;
@@ -167,7 +167,7 @@ export class AiSdkDecoder {
     this.#showSources();
     this.#sink.push({
       type: 'finish',
-      reason: sameWords.get(unified) ?? raw ?? unified,
+      reason: commonReasons.get(unified) ?? raw ?? unified,
       usage: toUsage(usage),
       metadata: this.#metadata,
     });
@@ -175,7 +175,7 @@ export class AiSdkDecoder {
 }
 
 /** Finish reasons for which providers have their own words. */
-const sameWords: ReadonlyMap<string, string> = new Map([
+const commonReasons: ReadonlyMap<string, string> = new Map([
   ['length', 'length'],
   ['content-filter', 'content_filter'],
 ]);

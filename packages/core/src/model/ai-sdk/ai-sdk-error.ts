@@ -27,7 +27,7 @@ export function toAgentError(error: unknown): AgentError {
   if (AgentError.is(error)) return error;
   if (!(error instanceof Error))
     return errorOfChunk({ error: error ?? 'unknown' }) ?? AgentError.from(error);
-  if (error.name === 'AI_APICallError') return ofApiCall(error as ApiCallError, error);
+  if (error.name === 'AI_APICallError') return apiCallError(error as ApiCallError, error);
   const code =
     codes[error.name] ??
     (error.name.startsWith('AI_') ? 'MODEL_BAD_RESPONSE' : 'MODEL_UNREACHABLE');
@@ -37,7 +37,7 @@ export function toAgentError(error: unknown): AgentError {
   });
 }
 
-function ofApiCall(
+function apiCallError(
   { message, statusCode, responseHeaders, responseBody, isRetryable }: ApiCallError,
   error: Error,
 ): AgentError {

@@ -99,7 +99,7 @@ async function* decodeAll(
       received += 1;
       failure = decodePart(decoder, next.value as AiSdkPart, deltas);
       pending = reader.read();
-      next = await settledSoon(pending);
+      next = await valueSoon(pending);
     }
     // Endless parts without content reach the limit, too.
     length.hold(received);
@@ -136,7 +136,7 @@ function decodePart(decoder: AiSdkDecoder, part: AiSdkPart, deltas: ModelDelta[]
  */
 const microtasksBetweenParts = 32;
 
-async function settledSoon<T>(work: Promise<T>): Promise<T | undefined> {
+async function valueSoon<T>(work: Promise<T>): Promise<T | undefined> {
   let value: T | undefined;
   work.then(
     (settled) => (value = settled),

@@ -53,7 +53,7 @@ export class EventReply {
     const deltas: ModelDelta[] = [];
     this.#received += bytes.length;
     if (this.done) return deltas;
-    for (const event of this.#parser.push(bytes)) this.#take(event, deltas);
+    for (const event of this.#parser.push(bytes)) this.#readEvent(event, deltas);
     if (!this.#streams) this.#head += this.#text.decode(bytes, { stream: true });
     return deltas;
   }
@@ -71,7 +71,7 @@ export class EventReply {
     const problem = whole
       ? badResponse(`The reply is not an event stream${baseUrlQuestion(request)}`, this.#head)
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
-    this.#take(rest ?? { event: '', data: this.#head }, deltas, problem);
+    this.#readEvent(rest ?? { event: '', data: this.#head }, deltas, problem);
     if (this.done) return deltas;
     // After the finish reason, an incomplete event does not matter. In a reply without events, an error
     // means that the reply is invalid.
@@ -81,7 +81,7 @@ export class EventReply {
     return deltas;
   }
 
-  #take({ event, data }: ServerSentEvent, deltas: ModelDelta[], malformed?: AgentError): void {
+  #readEvent({ event, data }: ServerSentEvent, deltas: ModelDelta[], malformed?: AgentError): void {
     if (this.done || this.error || data === '') return;
     this.#streams = true;
     this.#head = '';

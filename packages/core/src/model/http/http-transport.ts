@@ -70,7 +70,7 @@ export async function* streamReply(
     }
   } catch (error) {
     if (error === deadline.signal.reason) throw error;
-    throw readable(error, request, pageAdvice(!reader));
+    throw toSafeError(error, request, pageAdvice(!reader));
   } finally {
     deadline.end();
     reader?.cancel().catch(() => undefined);
@@ -133,7 +133,7 @@ async function read(
  * or from the body. In Node, the reason of such an error is its `cause`. `advice` follows the
  * reason.
  */
-function readable(error: unknown, request: HttpRequest, advice: string): AgentError {
+function toSafeError(error: unknown, request: HttpRequest, advice: string): AgentError {
   const clean = (text: string): string => withoutSecrets(text, request);
   if (AgentError.is(error)) {
     const { code, message, retryable, details } = error;

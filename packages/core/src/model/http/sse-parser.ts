@@ -28,7 +28,7 @@ export class SseParser {
 
   /** Returns the events that these bytes complete. */
   push(bytes: Uint8Array): readonly ServerSentEvent[] {
-    return this.#take(this.#decoder.decode(bytes, { stream: true }));
+    return this.#readText(this.#decoder.decode(bytes, { stream: true }));
   }
 
   /**
@@ -36,10 +36,10 @@ export class SseParser {
    * but some servers omit the last blank line.
    */
   end(): ServerSentEvent | undefined {
-    return this.#take(`${this.#decoder.decode()}\n\n\n`)[0];
+    return this.#readText(`${this.#decoder.decode()}\n\n\n`)[0];
   }
 
-  #take(text: string): readonly ServerSentEvent[] {
+  #readText(text: string): readonly ServerSentEvent[] {
     if (!text) return [];
     this.#partial += this.#afterReturn ? text.replace(/^\n/, '') : text;
     this.#afterReturn = text.endsWith('\r');

@@ -24,7 +24,7 @@ export interface StreamedCall {
 }
 
 /** Number of the newest tool calls that a fragment may continue, so that many take linear time. */
-const maxOpen = 256;
+const maxNewest = 256;
 
 /** Adds a fragment of `tool_calls` to its tool call, or starts a new tool call. */
 export function decodeToolCall(
@@ -35,27 +35,27 @@ export function decodeToolCall(
   const { id, function: called, extra_content } = fragment;
   const delta = argumentText(called?.arguments);
   if (!id && !called?.name && !delta && !extra_content) return;
-  const newest = calls.slice(-maxOpen);
-  const found = newest.findLastIndex((open) => goesOn(open, fragment));
+  const newest = calls.slice(-maxNewest);
+  const found = newest.findLastIndex((open) => continues(open, fragment));
   let index = found + calls.length - newest.length;
   if (found < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;
-  const news = newsOf(call, fragment);
+  const missing = missingFields(call, fragment);
   // Some servers repeat the id and the name while they wait.
-  if (!delta && !extra_content && !Object.keys(news).length) return;
-  Object.assign(call, news);
+  if (!delta && !extra_content && !Object.keys(missing).length) return;
+  Object.assign(call, missing);
   call.input += delta;
   deltas.push({
     type: 'tool-input',
     index,
-    ...news,
+    ...missing,
     ...(extra_content && { providerMetadata: { extra_content } }),
     delta,
   });
 }
 
 /** Returns the id and the name in a fragment, if its tool call does not have them yet. */
-function newsOf(
+function missingFields(
   call: StreamedCall,
   { id, function: called }: WireToolCall,
 ): Pick<StreamedCall, 'id' | 'name'> {
@@ -71,7 +71,7 @@ function newsOf(
  * index and different ids. Some servers repeat the id and the name in every fragment of a tool
  * call. In later fragments, Qwen sends `id: ''` and GLM sends `name: ''`.
  */
-function goesOn(call: StreamedCall, { id, index, function: called }: WireToolCall): boolean {
+function continues(call: StreamedCall, { id, index, function: called }: WireToolCall): boolean {
   if (index != null && index !== call.wireIndex) return false;
   if (id && call.id) return id === call.id;
   if (!called?.name || !call.name) return true;

@@ -4,8 +4,8 @@ import type { ModelDelta, Usage } from '../chat-model.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
 import { isIgnored } from './responses-wire.ts';
-import type { OpenItem, PartKind } from './open-item.ts';
-import { OpenItems } from './open-items.ts';
+import type { StreamedItem, PartKind } from './streamed-item.ts';
+import { StreamedItems } from './streamed-items.ts';
 import { replySum } from './previous-response.ts';
 import type { WireEvent, WireItem, WireResponse, WireResponseUsage } from './responses-wire.ts';
 
@@ -13,7 +13,7 @@ import type { WireEvent, WireItem, WireResponse, WireResponseUsage } from './res
 export class ResponsesDecoder implements ReplyDecoder {
   readonly #origin: string;
   readonly #inputSum: number | undefined;
-  #items: OpenItems;
+  #items: StreamedItems;
   #unknownEvents = 0;
   /** Number of the last event before the connection broke. */
   #seen = 0;
@@ -142,8 +142,8 @@ export class ResponsesDecoder implements ReplyDecoder {
     this.#sink.push({ type: 'reset', reason: 'restart' });
   }
 
-  #noItems(): OpenItems {
-    return new OpenItems(this.#origin, (delta) => void this.#sink.push(delta));
+  #noItems(): StreamedItems {
+    return new StreamedItems(this.#origin, (delta) => void this.#sink.push(delta));
   }
 
   /** Adds text, or what is missing of a whole text. A whole text may be in a part. */
@@ -157,13 +157,13 @@ export class ResponsesDecoder implements ReplyDecoder {
     if (whole) this.#item(itemType, event)?.completeText(kind, index, whole);
   }
 
-  #close(open: OpenItem, item: WireItem): void {
+  #close(open: StreamedItem, item: WireItem): void {
     open.close(item);
     this.#items.callOf(item)?.addOutput(item);
   }
 
   /** Returns the item to which an event adds. `undefined` if the item is finished. */
-  #item(type: string, { item_id: id, output_index: place }: WireEvent): OpenItem | undefined {
+  #item(type: string, { item_id: id, output_index: place }: WireEvent): StreamedItem | undefined {
     const open = this.#items.mentioned(type, id, place);
     return open.closed ? undefined : open;
   }

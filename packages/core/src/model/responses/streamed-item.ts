@@ -8,7 +8,7 @@ import type { KeptItem, WireAnnotation, WireItem } from './responses-wire.ts';
 /** Text of an item: answers and refusals, summaries of reasoning, or full reasoning. */
 export type PartKind = 'content' | 'summary' | 'reasoning';
 
-interface OpenPart {
+interface StreamedPart {
   readonly kind: PartKind;
   /** Index among the parts of its kind. */
   readonly index: number;
@@ -34,12 +34,12 @@ const heldByBlock = /^(content|summary|arguments|name|call_id|status)$/;
  * One item of a reply while it streams. Each event of the item adds deltas. `close` adds what the
  * events left out, because some servers send a text only with the finished item.
  */
-export class OpenItem {
+export class StreamedItem {
   /** Position in the reply. */
   readonly #index: number;
   readonly #origin: string;
   readonly #emit: Emit;
-  readonly #parts: OpenPart[] = [];
+  readonly #parts: StreamedPart[] = [];
   /** Fields of the finished item. The first value of a field counts. */
   #fields: WireItem = {};
   #content: string | undefined;
@@ -237,11 +237,11 @@ export class OpenItem {
     return { responses: { ...kept } };
   }
 
-  #part(kind: PartKind, index: number): OpenPart {
+  #part(kind: PartKind, index: number): StreamedPart {
     const id = `${kind}-${this.#index}-${index}`;
     const known = this.#parts.find((part) => part.id === id);
     if (known) return known;
-    const part: OpenPart = { kind, index, id, text: '', annotations: [] };
+    const part: StreamedPart = { kind, index, id, text: '', annotations: [] };
     this.#parts.push(part);
     return part;
   }

@@ -1,5 +1,5 @@
 import { StreamedCall, type Emit } from './streamed-call.ts';
-import { OpenItem } from './open-item.ts';
+import { StreamedItem } from './streamed-item.ts';
 import type { WireItem } from './responses-wire.ts';
 
 /** Position of an item. Some servers leave it out, and others send 0 for all items. */
@@ -13,14 +13,14 @@ const maxNewest = 256;
  * position, and some gateways change an item's id from event to event. Hence a known id counts more
  * than the position, and the position counts for an unknown id.
  */
-export class OpenItems {
+export class StreamedItems {
   readonly #origin: string;
   readonly #emit: Emit;
-  readonly all: OpenItem[] = [];
-  readonly #byCall: Map<string, OpenItem> = new Map();
+  readonly all: StreamedItem[] = [];
+  readonly #byCall: Map<string, StreamedItem> = new Map();
   /** Items by type and id. `undefined` if several items have the same id. */
-  readonly #byId: Map<string, OpenItem | undefined> = new Map();
-  readonly #byPlace: Map<number, OpenItem[]> = new Map();
+  readonly #byId: Map<string, StreamedItem | undefined> = new Map();
+  readonly #byPlace: Map<number, StreamedItem[]> = new Map();
   readonly #indexes: Set<number> = new Set();
   #next = 0;
   #calls = 0;
@@ -31,8 +31,8 @@ export class OpenItems {
   }
 
   /** Returns the item that an event announces. It is a new one, unless the event repeats it. */
-  announced(item: WireItem, place: Place): OpenItem {
-    const isSame = (open: OpenItem): boolean =>
+  announced(item: WireItem, place: Place): StreamedItem {
+    const isSame = (open: StreamedItem): boolean =>
       !open.closed && open.fits(item) && !(item.id && open.id && open.id !== item.id);
     const named = this.#named(item);
     // The next events of a repeated item may have only its new position.
@@ -42,7 +42,7 @@ export class OpenItems {
   }
 
   /** Returns the item that an event reports as finished. */
-  finished(item: WireItem, place: Place): OpenItem {
+  finished(item: WireItem, place: Place): StreamedItem {
     const known =
       this.#named(item) ??
       this.#at(place, (open) => !open.closed && open.fits(item)) ??
@@ -52,7 +52,7 @@ export class OpenItems {
   }
 
   /** Returns the item of an event that adds to it. Creates it if the server did not announce it. */
-  mentioned(type: string, id: string | null = null, place: Place): OpenItem {
+  mentioned(type: string, id: string | null = null, place: Place): StreamedItem {
     const item = { type, id };
     const known =
       this.#named(item) ??
@@ -62,7 +62,7 @@ export class OpenItems {
   }
 
   /** Returns the call whose output a separate item has. */
-  callOf({ type, call_id: callId }: WireItem): OpenItem | undefined {
+  callOf({ type, call_id: callId }: WireItem): StreamedItem | undefined {
     if (!type?.endsWith('_output')) return undefined;
     return this.#byCall.get(`${type.replace(/_output$/, '')} ${callId}`);
   }
@@ -72,7 +72,7 @@ export class OpenItems {
    * change their ids. Hence an item that is unknown by id and position is a new one only if the list
    * has more items than the events.
    */
-  listed(output: readonly WireItem[]): readonly (OpenItem | undefined)[] {
+  listed(output: readonly WireItem[]): readonly (StreamedItem | undefined)[] {
     const isLonger = output.length > this.all.length;
     return output.map((item, index) => {
       const known = this.#named(item) ?? this.#at(index, (open) => open.canBe(item));
@@ -82,7 +82,7 @@ export class OpenItems {
   }
 
   /** Returns the item with this call id or id. */
-  #named(item: WireItem): OpenItem | undefined {
+  #named(item: WireItem): StreamedItem | undefined {
     const { type, id, call_id: callId } = item;
     const call = callId ? this.#byCall.get(`${type} ${callId}`) : undefined;
     const known = call ?? (id ? this.#byId.get(`${type} ${id}`) : undefined);
@@ -90,17 +90,18 @@ export class OpenItems {
   }
 
   /** Returns the newest item that passes the test, at a place or in the whole reply. */
-  #at(place: Place, test: (open: OpenItem) => boolean): OpenItem | undefined {
+  #at(place: Place, test: (open: StreamedItem) => boolean): StreamedItem | undefined {
     const items = place == null ? this.all : (this.#byPlace.get(place) ?? []);
     return items.slice(-maxNewest).findLast(test);
   }
 
-  #create(item: WireItem, place: Place): OpenItem {
+  #create(item: WireItem, place: Place): StreamedItem {
     const isFree = place != null && !this.#indexes.has(place);
     const index = isFree ? place : this.#next;
     const call =
       item.type === 'function_call' ? new StreamedCall(this.#calls++, this.#emit) : undefined;
-    const open = new OpenItem({ index, origin: this.#origin, type: item.type, call }, this.#emit);
+    const about = { index, origin: this.#origin, type: item.type, call };
+    const open = new StreamedItem(about, this.#emit);
     this.all.push(open);
     this.#indexes.add(index);
     this.#next = Math.max(this.#next, index + 1);
@@ -108,14 +109,14 @@ export class OpenItems {
     return open;
   }
 
-  #putAt(place: number, open: OpenItem): void {
+  #putAt(place: number, open: StreamedItem): void {
     const others = this.#byPlace.get(place);
     if (!others) this.#byPlace.set(place, [open]);
     else if (others.at(-1) !== open) others.push(open);
   }
 
   /** Keeps the first ids of an item, because later events use these ids. */
-  #noteIds(open: OpenItem, { id, call_id: callId }: WireItem): OpenItem {
+  #noteIds(open: StreamedItem, { id, call_id: callId }: WireItem): StreamedItem {
     if (id && !open.id) {
       const key = `${open.type} ${id}`;
       this.#byId.set(key, this.#byId.has(key) ? undefined : open);
