@@ -56,8 +56,10 @@ function questionWith(turn: readonly Msg[]): readonly ContentBlock[] {
 
 /** Returns the text of a tool result, followed by its media. */
 function observation({ name, state, output }: ToolResult, index: number): readonly ContentBlock[] {
-  const text = `${index + 1}. ${name}${state === 'success' ? '' : ` (${state})`}: ${outputText(output)}`;
-  return [{ type: 'text', text }, ...(typeof output === 'string' ? [] : output.filter(isMedia))];
+  const problem = state === 'success' ? '' : ` (${state})`;
+  const text = `${index + 1}. ${name}${problem}: ${outputText(output)}`;
+  const media = typeof output === 'string' ? [] : output.filter(isMedia);
+  return [{ type: 'text', text }, ...media];
 }
 
 function isShown(block: ContentBlock): boolean {

@@ -1,5 +1,5 @@
 import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
-import { isEnding, type Ending, type Next } from '../../agent/next.ts';
+import { isEnding, type Next } from '../../agent/next.ts';
 import type { ModelReply } from '../../agent/step/read-reply.ts';
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import type { AgentErrorCode, AgentErrorData } from '../../error/agent-error.ts';
@@ -77,37 +77,30 @@ export function lastAnswer(options: LastAnswerOptions = {}): Middleware {
     wrapRequest: (next) => async (draft, context, steps) => {
       const made = await next(draft);
       if (!isEnding(made) || made.kind !== 'limit') return made;
-      return answerAt(made, options.answer ?? defaultAnswer(context), context, steps);
+      const { reason, draft: refused } = made;
+      const answer = options.answer ?? defaultAnswer(context);
+      let stopped: Next | undefined;
+      const limitSteps: LimitSteps = {
+        ...steps,
+        refused,
+        async ask(messages, adapt = (request) => request) {
+          const { event, next: ending } = await steps.revise('pre-summary', { messages });
+          stopped = ending;
+          if (ending) return { type: 'incomplete' };
+          const { toolChoice: _toolChoice, ...generate } = context.options.generate;
+          const request = adapt({ ...generate, messages: event.messages, tools: [], isLast: true });
+          return steps.ask(request, toSummaryChunk);
+        },
+      };
+      const reply = await steps.wait(answer(context, limitSteps));
+      if (stopped) return stopped;
+      if (reply.type === 'complete') {
+        const { type: _type, ...ending } = reply;
+        return { kind: 'answer', reason, ...ending };
+      }
+      return steps.endStopped(reply.message);
     },
   };
-}
-
-async function answerAt(
-  { reason, draft: refused }: Extract<Ending, { readonly kind: 'limit' }>,
-  answer: OnLimit,
-  context: RunContext,
-  steps: Steps,
-): Promise<Next> {
-  let stopped: Next | undefined;
-  const limitSteps: LimitSteps = {
-    ...steps,
-    refused,
-    async ask(messages, adapt = (request) => request) {
-      const { event, next } = await steps.revise('pre-summary', { messages });
-      stopped = next;
-      if (next) return { type: 'incomplete' };
-      const { toolChoice: _toolChoice, ...generate } = context.options.generate;
-      const request = adapt({ ...generate, messages: event.messages, tools: [], isLast: true });
-      return steps.ask(request, toSummaryChunk);
-    },
-  };
-  const reply = await steps.wait(answer(context, limitSteps));
-  if (stopped) return stopped;
-  if (reply.type === 'complete') {
-    const { type: _type, ...ending } = reply;
-    return { kind: 'answer', reason, ...ending };
-  }
-  return steps.endStopped(reply.message);
 }
 
 /** Returns the agent's `onLimit`, or else `summarize()`. */

@@ -1,4 +1,4 @@
-import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { checkFields, type AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
@@ -87,30 +87,22 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
   checkFields('A context policy', policy, 'fit:function');
   return {
     ...policy,
-    wrapRequest: (next) => async (draft, context, steps) =>
-      next(await fitDraft(policy, draft, context, steps)),
+    wrapRequest: (next) => async (draft, context, steps) => {
+      const { tools, addedLater } = draft;
+      const { sessionId, promptId, model, stopSignal: signal } = context;
+      const about = { sessionId, promptId, model, signal, run: context };
+      const given = { messages: draft.messages, headLength: draft.headLength, tools, addedLater };
+      const result = await policy.fit({ ...given, ...about }, context);
+      checkFields('The result of a context policy', result, resultFields);
+      const { removed, before, after, messages, headLength = draft.headLength } = result;
+      const error = result.error?.toJSON();
+      context.addUsage(result.usage);
+      if (error) steps.addToResult({ warning: error });
+      if (removed || before !== after || error)
+        await steps.emit('context-fitted', { removed, before, after, ...(error && { error }) });
+      return next({ ...draft, messages, headLength });
+    },
   };
 }
 
 const resultFields = 'messages:array removed:count before:count after:count';
-
-/** Returns the draft with the messages that the policy leaves. */
-async function fitDraft(
-  policy: ContextPolicy,
-  draft: RequestDraft,
-  context: RunContext,
-  steps: Steps,
-): Promise<RequestDraft> {
-  const { sessionId, promptId, model, stopSignal } = context;
-  const { messages, headLength, tools, addedLater } = draft;
-  const about = { promptId, model, sessionId, run: context, addedLater, signal: stopSignal };
-  const result = await policy.fit({ messages, headLength, tools, ...about }, context);
-  checkFields('The result of a context policy', result, resultFields);
-  const { removed, before, after, usage } = result;
-  const error = result.error?.toJSON();
-  context.addUsage(usage);
-  if (error) steps.addToResult({ warning: error });
-  if (removed || before !== after || error)
-    await steps.emit('context-fitted', { removed, before, after, ...(error && { error }) });
-  return { ...draft, messages: result.messages, headLength: result.headLength ?? headLength };
-}

@@ -108,7 +108,8 @@ const where = 'summarizeHistory()';
 
 const summaryFields =
   'maxTokens:count|? model:stream()|? prompt:string|? summaryTokens:count|? roundTo:count|? ' +
-  `keep:whole|Infinity|? keepFirst:boolean|? timeoutMs:count|? generate:object|? store:get()|? onError:function|? ${windowFields}`;
+  'keep:whole|Infinity|? keepFirst:boolean|? timeoutMs:count|? generate:object|? ' +
+  `store:get()|? onError:function|? ${windowFields}`;
 
 type Settings = SummarizeHistoryOptions &
   Required<Pick<SummarizeHistoryOptions, 'summaryTokens' | 'timeoutMs' | 'prompt' | 'profile'>>;
@@ -290,7 +291,8 @@ function firstUncovered({ measured, summary }: Work): number {
 /** Counts the user's first message as part of the head: the messages that always stay. */
 function withFirst(request: ContextRequest): ContextRequest {
   const first = headOf(request);
-  return request.messages[first]?.role === 'user' ? { ...request, headLength: first + 1 } : request;
+  const isAsked = request.messages[first]?.role === 'user';
+  return isAsked ? { ...request, headLength: first + 1 } : request;
 }
 
 /**

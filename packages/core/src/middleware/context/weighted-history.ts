@@ -1,5 +1,4 @@
 import { messageOf, misconfigured, checkOptions } from '../../error/agent-error.ts';
-import type { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
@@ -175,14 +174,13 @@ function toTurns(shown: readonly Piece[]): readonly Turn[] {
 }
 
 function worthOf(order: (place: number) => unknown, place: number): number {
-  const wrong = (what: string, cause?: unknown): AgentError =>
-    misconfigured(`weightedHistory(): order(${place}) ${what}.`, { cause });
+  const call = `weightedHistory(): order(${place})`;
   let worth: unknown;
   try {
     worth = order(place);
   } catch (cause) {
-    throw wrong(`failed: ${messageOf(cause)}`, cause);
+    throw misconfigured(`${call} failed: ${messageOf(cause)}.`, { cause });
   }
   if (typeof worth === 'number' && Number.isFinite(worth)) return worth;
-  throw wrong(`must return a number; got ${String(worth)}`);
+  throw misconfigured(`${call} must return a number; got ${String(worth)}.`);
 }

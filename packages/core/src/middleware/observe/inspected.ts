@@ -111,7 +111,8 @@ function watched(part: Middleware, compare: Compare): Middleware {
     ),
   };
   // The methods of a class are on its prototype.
-  return Object.assign(Object.create(Object.getPrototypeOf(part) as object), part, changed);
+  const prototype = Object.getPrototypeOf(part) as object;
+  return Object.assign(Object.create(prototype), part, changed);
 }
 
 function watchedHooks(

@@ -138,7 +138,8 @@ function lineWriter(
 function toJson(event: AgentEvent, requests: boolean): JsonValue {
   const { messages, tools } = event as Partial<EventOf<'pre-reasoning'>>;
   const counts = { messages: messages?.length, tools: tools?.length };
-  return JSON.parse(JSON.stringify(requests ? event : { ...event, ...counts })) as JsonValue;
+  const shown = requests ? event : { ...event, ...counts };
+  return JSON.parse(JSON.stringify(shown)) as JsonValue;
 }
 
 function withoutSecrets(event: JsonValue): JsonValue {

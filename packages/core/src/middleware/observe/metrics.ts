@@ -192,7 +192,8 @@ function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   const about = { reason, durationMs, iterations, toolsUsed };
   const code = error && { error: error.code as AgentErrorCode };
   tell(() => recorder.execution?.({ ...labels, ...about, ...code }));
-  if (usage.inputTokens + usage.outputTokens > 0) tell(() => recorder.tokenUsage?.(usage, labels));
+  const isUsed = usage.inputTokens + usage.outputTokens > 0;
+  if (isUsed) tell(() => recorder.tokenUsage?.(usage, labels));
   if (reason !== 'rejected') return;
   const { details = {} } = error as AgentError;
   const { stage = 'unknown', category = 'unknown' } = details;

@@ -141,7 +141,7 @@ export async function* tracedReply(
   let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
   const traced: ChatModel['stream'] = (...given) => {
     const deltas = api.context.with(inside, () => model.stream(...given));
-    return within(api.context, inside, deltas[Symbol.asyncIterator]());
+    return within(api.context, inside, deltas);
   };
   yield* watchReply({ stream: traced }, request, context, {
     asks: (next) => void (asked = next),
@@ -213,25 +213,17 @@ function failSpan(
   span.setStatus({ code: errorStatus, ...words });
 }
 
-/**
- * Calls `next()` of an iterator in the given context, because a generator runs in the context of
- * its `next()` call.
- */
-async function* within<T, R>(
+/** Iterates in the given context, because a generator runs in the context of its `next()` call. */
+function within<T>(
   context: ContextAPI,
   inside: Context,
-  steps: AsyncIterator<T, R>,
-): AsyncGenerator<T, R> {
-  let isOpen = true;
-  try {
-    for (;;) {
-      isOpen = false;
-      const step = await context.with(inside, () => steps.next());
-      if (step.done) return step.value;
-      isOpen = true;
-      yield step.value;
-    }
-  } finally {
-    if (isOpen) await context.with(inside, () => steps.return?.());
-  }
+  iterable: AsyncIterable<T>,
+): AsyncIterable<T> {
+  const steps = iterable[Symbol.asyncIterator]();
+  const end = (): Promise<IteratorResult<T>> => context.with(inside, () => steps.return!());
+  const iterator = {
+    next: () => context.with(inside, () => steps.next()),
+    ...(steps.return && { return: end }),
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
 }

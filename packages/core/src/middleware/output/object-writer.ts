@@ -85,7 +85,8 @@ export class ObjectWriter extends AnswerSource {
   #end({ reason, text, message, error, pending }: AgentResult): string {
     const { output = parseJson(text) ?? parseJson(this.#written) } = message.metadata ?? {};
     if (isAnswer(reason) && output !== undefined) {
-      const rest = this.#isWritten(output) ? this.#rest : this.#restart() + JSON.stringify(output);
+      const isWritten = this.#isWritten(output);
+      const rest = isWritten ? this.#rest : this.#restart() + JSON.stringify(output);
       // Nothing else shows the end of a number.
       return typeof output === 'number' ? `${rest} ` : rest;
     }
@@ -112,6 +113,7 @@ export function growing(output: OutputMode): OutputMode {
 
 /** Returns a writer for the object of an agent. Throws `CONFIGURATION` without an output mode. */
 export function objectWriterOf({ use }: Pick<Agent, 'use'>): ObjectWriter {
-  for (const part of use) if ('objectWriter' in part) return (part as ObjectWriting).objectWriter();
+  const part = use.find((one) => 'objectWriter' in one) as ObjectWriting | undefined;
+  if (part) return part.objectWriter();
   throw misconfigured('Add ...structured(schema) to `use`.');
 }

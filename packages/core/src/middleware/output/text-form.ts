@@ -80,20 +80,24 @@ async function readText(
   format: TextFormat,
   text: string,
 ): Promise<Validation<Found>> {
-  const { type } = schema.jsonSchema;
-  const found = [...format.read(text)];
-  // If the schema asks for a string, the model may answer without quotes.
-  if (!found.length && type === 'string' && text.trim()) found.push({ given: text.trim() });
-  let issues: readonly string[] = [`it is not valid ${format.name}`];
-  for (const [index, said] of found.entries()) {
-    const wrong = shapeIssue(type, said.given);
-    const result: Validation<unknown> = wrong
-      ? { ok: false, issues: [wrong] }
-      : await schema.validate(said.given);
-    if (result.ok) return { ok: true, value: { ...said, value: result.value } };
-    if (index === 0) ({ issues } = result);
+  let first: Validation<Found> | undefined;
+  for (const said of format.read(text)) {
+    const checked = await checkSaid(schema, said);
+    if (checked.ok) return checked;
+    first ??= checked;
   }
-  return { ok: false, issues };
+  const given = text.trim();
+  // If the schema asks for a string, the model may answer without quotes.
+  if (!first && given && schema.jsonSchema['type'] === 'string')
+    return checkSaid(schema, { given });
+  return first ?? { ok: false, issues: [`it is not valid ${format.name}`] };
+}
+
+async function checkSaid(schema: Schema<unknown>, said: Said): Promise<Validation<Found>> {
+  const issue = shapeIssue(schema.jsonSchema['type'], said.given);
+  if (issue) return { ok: false, issues: [issue] };
+  const checked = await schema.validate(said.given);
+  return checked.ok ? { ok: true, value: { ...said, value: checked.value } } : checked;
 }
 
 /**
@@ -101,8 +105,9 @@ async function readText(
  * For a schema given as plain JSON Schema, this is the only check of the value.
  */
 function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | undefined {
-  if (type === 'object' && (!isRecord(given) || Array.isArray(given))) return 'it is not an object';
-  return type === 'array' && !Array.isArray(given) ? 'it is not an array' : undefined;
+  const isArray = Array.isArray(given);
+  if (type === 'object' && (!isRecord(given) || isArray)) return 'it is not an object';
+  return type === 'array' && !isArray ? 'it is not an array' : undefined;
 }
 
 /** Finds JSON in the whole text, in a code fence, or between the first and the last bracket. */

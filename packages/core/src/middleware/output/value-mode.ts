@@ -145,7 +145,8 @@ class ValueRun {
       if (reading.ok) return this.#ending({ kind: 'answer' }, reading.value, reply);
       await this.#fail(reading.issues, reply);
     }
-    const addedLater = form.addedLater ? [...draft.addedLater, form.addedLater] : draft.addedLater;
+    const { addedLater: own } = form;
+    const addedLater = own ? [...draft.addedLater, own] : draft.addedLater;
     const made = await next({ ...draft, addedLater });
     return isNext(made) ? made : form.request(made, this.#isAsked);
   }

@@ -75,8 +75,9 @@ export interface PromptCall extends RunInfo {
 }
 
 /** Fields of `PromptVariablesOptions` for `checkOptions`. */
-export const promptFields =
-  'variables:object|function|? token:object|? toolsVariable:string|? form:${}|{}|? missing:keep|fail|?';
+export const promptFields: string =
+  'variables:object|function|? token:object|? toolsVariable:string|? ' +
+  'form:${}|{}|? missing:keep|fail|?';
 
 /** Where the variables of a system prompt come from, and how it marks them. */
 export interface PromptVariablesOptions extends TemplateOptions {

@@ -70,6 +70,7 @@ function checkName(name: string): void {
 const reserved = /^(?:retrieved_context|response_format|long_term_memory)$/i;
 
 const optionFields =
-  'base:string context:string|array|? sections:object|? format:json|yaml|? schema:object|function|?';
+  'base:string context:string|array|? sections:object|? ' +
+  'format:json|yaml|? schema:object|function|?';
 
 const documentFields = 'content:string source:string|?';

@@ -170,12 +170,14 @@ function isWhole(deltas: readonly ModelDelta[]): boolean {
 /** Checks a reply from the store, which may contain invalid data. */
 function checked(reply: CachedReply | null | undefined): CachedReply | undefined {
   if (reply === undefined || reply === null) return undefined;
-  checkFields('A cached reply', reply, 'key:string expiresAt:number deltas:array', 'INVALID_STATE');
+  const check = (what: string, value: unknown, fields: string): void =>
+    checkFields(what, value, fields, 'INVALID_STATE');
+  check('A cached reply', reply, 'key:string expiresAt:number deltas:array');
   for (const delta of reply.deltas) {
     const isText = isObject(delta) && !/^(file|finish)$/.test(delta.type);
-    checkFields('A cached delta', delta, isText ? textFields : 'type:file|finish', 'INVALID_STATE');
+    check('A cached delta', delta, isText ? textFields : 'type:file|finish');
   }
-  checkFields("A cached reply's end", reply.deltas.at(-1), 'type:finish', 'INVALID_STATE');
+  check("A cached reply's end", reply.deltas.at(-1), 'type:finish');
   return reply;
 }
 

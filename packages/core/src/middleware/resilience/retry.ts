@@ -58,7 +58,8 @@ export interface Retry {
 }
 
 const backoffFields =
-  'attempts,firstDelayMs,maxDelayMs,maxRetryAfterMs:count|? isTransient,onRetry,sleep,random:function|?';
+  'attempts,firstDelayMs,maxDelayMs,maxRetryAfterMs:count|? ' +
+  'isTransient,onRetry,sleep,random:function|?';
 
 /** Maximum exponent of the wait. Without it, `firstDelayMs` 0 times infinity would be NaN. */
 const mostDoublings = 50;
@@ -91,9 +92,10 @@ function backoff(
     const isUsual = known.transient && known.code !== 'CIRCUIT_OPEN';
     if (!(isTransient ? isTransient(error) : isUsual)) return false;
     const base = Math.min(firstDelayMs * 2 ** Math.min(attempt - 1, mostDoublings), maxDelayMs);
-    const delayMs = Math.max(0, retryAfterMs, base + Math.trunc(base * 0.25 * (random() * 2 - 1)));
-    const failure = AgentError.from(error, known.code);
-    tell(onRetry, { attempt, delayMs, error: failure, of, ...(run && { run: runInfo(run) }) });
+    const jitter = Math.trunc(base * 0.25 * (random() * 2 - 1));
+    const delayMs = Math.max(0, retryAfterMs, base + jitter);
+    const failure = { attempt, error: AgentError.from(error, known.code), of };
+    tell(onRetry, { ...failure, delayMs, ...(run && { run: runInfo(run) }) });
     try {
       await abortable(Promise.resolve(sleep(delayMs, signal)), signal);
     } catch (thrown) {

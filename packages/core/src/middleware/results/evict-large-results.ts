@@ -71,7 +71,8 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   const evict = async (event: EventOf<'post-acting'>) => {
     const { sessionId, toolUse, result } = event;
     const text = typeof result.output === 'string' ? result.output : textOf(result.output);
-    if (kept.includes(result.name) || estimateTokens(text, profile) <= maxTokens) return undefined;
+    const isShort = estimateTokens(text, profile) <= maxTokens;
+    if (isShort || kept.includes(result.name)) return undefined;
     try {
       await store.write(sessionId, toolUse.id, text);
     } catch (error) {
@@ -122,7 +123,9 @@ function readResultTool(
   return tool({
     name: readToolName,
     description:
-      'Reads a tool result that was too long for the conversation: lines from a given number, or the lines that contain a text. Search before you read page by page.',
+      'Reads a tool result that was too long for the conversation: ' +
+      'lines from a given number, or the lines that contain a text. ' +
+      'Search before you read page by page.',
     input: objectInput(fields, ['id']),
     replay: 'safe',
     async execute(input, { sessionId }) {

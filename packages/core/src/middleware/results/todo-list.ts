@@ -139,10 +139,12 @@ const todoFields: JsonObject = {
 };
 
 const defaultDescription =
-  'Writes your to-do list. Give the whole list each time: it replaces the previous one. Use it for tasks of three or more steps.';
+  'Writes your to-do list. Give the whole list each time: it replaces the previous one. ' +
+  'Use it for tasks of three or more steps.';
 
 const defaultPrompt = [
-  `For a task of three steps or more, plan with ${toolName} before you begin. Mark a step in_progress when you begin it`,
-  'and completed as soon as it is done, one step at a time. Add steps that turn up and drop steps that are no longer needed.',
+  `For a task of three steps or more, plan with ${toolName} before you begin.`,
+  'Mark a step in_progress when you begin it and completed as soon as it is done,',
+  'one step at a time. Add steps that turn up and drop steps that are no longer needed.',
   'Do not use a list for small tasks.',
 ].join(' ');
