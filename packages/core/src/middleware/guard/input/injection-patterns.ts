@@ -31,7 +31,7 @@ function english(): readonly InjectionPattern[] {
     '(?:reveal|show|print|repeat|output|display|tell|give|leak|expose|disclose|dump|share|recite|paste|return|translate|summari[sz]e|encode|write|copy|spell)';
   const hidden =
     '(?:system|initial|original|hidden|secret|internal|confidential|developer|starting|base|core|pre)';
-  return inWords([
+  return patternsIn('words', [
     ` ${disobey}${gap} ${given}${gap} ${orders} `,
     ` ${undo}${gap} your${gap} ${orders} `,
     ` ${disobey} (?:the|all|any) ${orders} (?:that )?(?:the |your )?(?:developers?|creators?|openai|anthropic|makers) (?:gave|set|told)`,
@@ -61,7 +61,7 @@ function english(): readonly InjectionPattern[] {
     ` (?:decode|decrypt|deobfuscate|unscramble)${gap}${gap}${gap} (?:and|then|and then) (?:execute|follow|obey|carry out|comply with|do) (?:it|them|that|the|what|whatever) `,
     ` (?:send|forward|post|upload|exfiltrate|transmit|email|append)${gap} (?:conversation|chat history|chat log|system prompt|previous messages)${gap} (?:to|at) (?:http|https|www|this url|the following|my server) `,
   ]).concat(
-    inLetters([
+    patternsIn('letters', [
       '(?:ignore|disregard|forget)(?:all|any|my|your|the|of|these|those){0,4}(?:previous|prior|above|earlier|preceding)(?:system)?(?:instructions|prompts|rules|directives|guidelines)',
       '(?:reveal|print|leak|repeat|output)(?:me|the|your){0,2}(?:system|hidden|secret)(?:prompt|instructions)',
     ]),
@@ -73,7 +73,7 @@ function chinese(): readonly InjectionPattern[] {
     '(?:忽略|无视|無視|忽視|忽视|忘记|忘記|忘掉|不要遵守|不要遵循|不再遵守|不要理会|不用管|别管|別管|抛开|拋開|抛弃|绕过|繞過|推翻|解除|违反)';
   const orders =
     '(?:指令|指示|提示词|提示詞|规则|規則|设定|設定|限制|约束|約束|命令|准则|準則|系统提示|系統提示)';
-  return inLetters([
+  return patternsIn('letters', [
     `${disobey}.{0,8}?(?:之前|以前|前面|先前|上面|以上|上述|此前|你的|您的|对你|對你|系统的|系統的|原来|原有|原本|既定|安全).{0,6}?${orders}`,
     `${disobey}(?:掉|了|你|我){0,2}(?:所有|一切|全部|任何)的?(?:指令|指示|提示词|提示詞|限制|约束|約束|命令)`,
     `(?:你现在是|你現在是|从现在起你|從現在起你|从现在开始你|從現在開始你|扮演|假装|假裝|模拟|想象你).{0,20}?(?:没有|不受|沒有|毫无|毫無|不再受|摆脱|擺脫)(?:了)?(?:任何|一切|所有)?.{0,6}?(?:限制|约束|約束|规则|規則|道德|审查|審查|过滤|過濾|束缚)`,
@@ -92,7 +92,7 @@ function japanese(): readonly InjectionPattern[] {
   const drop =
     '(?:無視|忘れて|忘れろ|忘れなさい|破棄|従わない|従わず|従うな|従う必要は|守らな|上書き|取り消)';
   const orders = '(?:指示|命令|ルール|プロンプト|制約|制限|ガイドライン|規則|指令|設定)';
-  return inLetters([
+  return patternsIn('letters', [
     `(?:これまで|今まで|ここまで|以前|前述|上記|以上|先ほど|さっき|最初|元々|もともと|あなた|君|システム|開発者|安全).{0,8}?${orders}${softly}${drop}`,
     `(?:すべて|全て|全部|あらゆる)の?(?:指示|命令|プロンプト|制約|制限|指令)${softly}(?:${drop}|無効|解除)`,
     `(?:あなた|君|お前|システム).{0,4}?(?:制約|制限|ガイドライン|安全フィルター|フィルター)${softly}(?:無効|解除|外して|オフに)`,
@@ -111,7 +111,7 @@ function korean(): readonly InjectionPattern[] {
   const outright =
     '(?:그대로|전부|모두|전체|다|나에게|나한테|내게|정확히|한글자도|빠짐없이|지금|여기에|먼저|좀){0,4}';
   const tell = '(?:출력|보여|알려|공개|말해|반복|노출|드러내|적어|써줘|써주|유출|털어)';
-  return inLetters([
+  return patternsIn('letters', [
     `(?:이전|앞선|앞의|앞서|위의|위에|지금까지|여태까지|너의|네가받은|당신의|시스템|상기|개발자).{0,8}?(?:지시|명령|프롬프트|규칙|지침|제한|가이드라인|제약)${object}${drop}`,
     `(?:모든|기존의?|원래의?)(?:안전|시스템|운영)?(?:지시|명령|프롬프트|지침|제약|제한)${object}${drop}`,
     `(?:너의|네|니|당신의|안전)(?:모든|안전){0,2}(?:필터|제한|제약|안전장치|검열|가이드라인)(?:을|를)?(?:모두|전부|다)?(?:해제|꺼|끄|비활성|우회|제거)`,
@@ -131,7 +131,7 @@ function korean(): readonly InjectionPattern[] {
 function markup(): readonly InjectionPattern[] {
   const order =
     '(?:ignore|disregard|override|forget|new instructions?|you are now|reveal|you must now|忽略|무시|無視)';
-  return [
+  return patternsIn('text', [
     '<\\|(?:im_start|start_header_id|system)\\|> ?(?:system|you are|ignore)',
     '<\\|(?:im_end|eot_id|endoftext)\\|> ?<\\|(?:im_start|start_header_id)\\|>',
     '<<sys>> ?(?:you|ignore|new|from)',
@@ -139,13 +139,9 @@ function markup(): readonly InjectionPattern[] {
     `#{2,4} ?(?:new |updated )?(?:system|instructions?|prompt) ?:? ?${order}`,
     `</? ?(?:user|system|assistant|instructions?|context|document|documents|tool_result|data|input)> ?.{0,40}?${order}`,
     `(?:end of|begin|start of|---) ?(?:system |user |new )?(?:prompt|instructions?|input|document)[^\\p{L}]{0,8}${order}`,
-  ].map((source) => ({ in: 'text', pattern: new RegExp(source, 'u') }));
+  ]);
 }
 
-function inWords(sources: readonly string[]): InjectionPattern[] {
-  return sources.map((source) => ({ in: 'words', pattern: new RegExp(source, 'u') }));
-}
-
-function inLetters(sources: readonly string[]): InjectionPattern[] {
-  return sources.map((source) => ({ in: 'letters', pattern: new RegExp(source, 'u') }));
+function patternsIn(form: InjectionPattern['in'], sources: readonly string[]): InjectionPattern[] {
+  return sources.map((source) => ({ in: form, pattern: new RegExp(source, 'u') }));
 }

@@ -149,7 +149,7 @@ export class GuardedReply {
 
   /**
    * Releases a tool call when its name is known. If the arguments of the tool call are the answer,
-   * holds the tool call back until the reply ends.
+   * withholds the tool call until the reply ends.
    */
   #addToolInput(delta: ToolInput, out: ModelDelta[]): readonly ModelDelta[] {
     // A reader must get the text in front of a tool call before the tool call.

@@ -12,7 +12,7 @@ export class RuleWindow {
   readonly #lookahead: number;
   /** Released text that the rule sees again, followed by the withheld text. */
   #buffer = '';
-  #released = 0;
+  #withheldAt = 0;
   /**
    * Length of the buffer at which the rule searches next. Waiting for this length bounds how often
    * the same text is searched.
@@ -25,15 +25,15 @@ export class RuleWindow {
   }
 
   /**
-   * Adds text and returns the text that may be released. `isEnd` releases all text that was
-   * withheld back. Text that is added later is still checked together with the end of this text.
+   * Adds text and returns the text that may be released. `isEnd` releases all withheld text.
+   * Text that is added later is still checked together with the end of this text.
    */
   push(text: string, isEnd: boolean): string {
     this.#buffer += text;
     const buffer = this.#buffer;
     if (!isEnd && buffer.length < this.#searchAt) return '';
     let cut = isEnd ? buffer.length : this.#withheldFrom(buffer);
-    let from = this.#released;
+    let from = this.#withheldAt;
     let grows = false;
     const pieces: string[] = [];
     for (const finding of this.#rule.find?.(buffer) ?? []) {
@@ -54,16 +54,16 @@ export class RuleWindow {
     pieces.push(buffer.slice(from, cut));
     const start = Math.max(0, cut - behind);
     this.#buffer = buffer.slice(start);
-    this.#released = cut - start;
-    const withheldLength = this.#buffer.length - this.#released;
-    const step = grows ? this.#buffer.length : Math.max(1, withheldLength >> 2);
+    this.#withheldAt = cut - start;
+    const withheld = this.#buffer.length - this.#withheldAt;
+    const step = grows ? this.#buffer.length : Math.max(1, withheld >> 2);
     this.#searchAt = this.#buffer.length + step;
     return pieces.join('');
   }
 
   #withheldFrom(buffer: string): number {
     const from = this.#rule.withheldFrom(buffer, this.#lookahead);
-    if (from <= this.#released) return this.#released;
+    if (from <= this.#withheldAt) return this.#withheldAt;
     // A cut must not separate the two halves of a surrogate pair.
     return /[\ud800-\udbff]/.test(buffer[from - 1]!) ? from - 1 : from;
   }

@@ -1,3 +1,53 @@
+/** Finder of addresses. `before` returns the length of the part before the match; 0 rejects it. */
+interface AddressFinder {
+  readonly pattern: RegExp;
+  readonly before: (text: string, at: number) => number;
+}
+
+/** Returns the finders of addresses. Each pattern begins with the `@` or a sign for it. */
+export function addressFinders(): readonly AddressFinder[] {
+  const find = (pattern: string, before: AddressFinder['before']): AddressFinder => ({
+    pattern: new RegExp(pattern, 'giu'),
+    before,
+  });
+  return [
+    find(`@(?!\\dx\\.)${domain()}`, localPartLength),
+    // At an IP address: `ann@[10.0.0.1]`.
+    find('@\\[(?:\\d{1,3}(?:\\.\\d{1,3}){3}|ipv6:[\\da-f:.]{2,45})\\]', localPartLength),
+    // With a blank after the `@`, or on both sides.
+    find(` {0,2}@ {1,2}${commonDomain}`, otherLocalLength),
+    // With a blank before the `@`.
+    find(` {1,2}@${commonDomain}`, detachedLocalLength),
+    // With a bracketed `at`. `look (at) main.rs` is no address, so only a bracketed `dot` may have any
+    // top-level domain.
+    find(`${bracketedAt}(?:${hiddenDomain()}|${commonDomain})`, otherLocalLength),
+    // With an `@` that is encoded for a URL or for HTML.
+    find(
+      `${encodedAt}(?:[\\p{L}\\d-]{1,63}(?:\\.|${encodedDot})){1,6}\\p{L}{2,63}(?![\\p{L}\\d])`,
+      localPartLength,
+    ),
+  ];
+}
+
+/**
+ * Returns the pattern of a domain in any script. A label has letters of scripts with blanks or of
+ * scripts without blanks, not both. A top-level domain in a script without blanks counts only where
+ * no other can end the domain. Files for sharp screens have names such as `icon@2x.png`.
+ */
+function domain(): string {
+  const label = `(?:${spaced}(?:(?:${spaced}|-){0,61}${spaced})?|[${unspaced}\\d](?:[${unspaced}\\d-]{0,61}[${unspaced}\\d])?)`;
+  const name = `(?:(?![${unspaced}])[\\p{L}\\p{M}]){2,63}`;
+  const labels = `(?:${label}[.\\u3002]){1,126}`;
+  const top = `(?:xn--[a-z\\d-]{1,59}|${name})(?!${spaced})`;
+  return `(?:${labels}${top}|${labels}[${unspaced}]{2,5})`;
+}
+
+/** Returns the pattern of a domain with a bracketed `dot`, such as `example [dot] com`. */
+function hiddenDomain(): string {
+  const label = '[a-z\\d-]{1,63}';
+  return `(?:${label}(?:${bracketedDot}|\\.)){0,5}${label}${bracketedDot}(?:${label}\\.){0,3}[a-z]{2,63}(?![\\p{L}\\d-])`;
+}
+
 /** Letters of scripts without blanks between words. Words before and after an address touch it. */
 const unspaced =
   '\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}';
@@ -13,27 +63,13 @@ const longestUnspaced = 64;
 /** Most characters between the quotes of a local part. Shorter than what a stream withholds. */
 const longestQuoted = 60;
 
-/**
- * Creates the pattern of an address from its `@`, in any script. A label of a domain has letters of
- * scripts with blanks or of scripts without blanks, not both. A top-level domain in a script
- * without blanks counts only where no other can end the domain.
- */
-export function emailDomain(): RegExp {
-  const label = `(?:${spaced}(?:(?:${spaced}|-){0,61}${spaced})?|[${unspaced}\\d](?:[${unspaced}\\d-]{0,61}[${unspaced}\\d])?)`;
-  const name = `(?:(?![${unspaced}])[\\p{L}\\p{M}]){2,63}`;
-  const labels = `(?:${label}[.\\u3002]){1,126}`;
-  const top = `(?:xn--[a-z\\d-]{1,59}|${name})(?!${spaced})`;
-  // Files for sharp screens have names such as `icon@2x.png`.
-  return new RegExp(`@(?!\\dx\\.)(?:${labels}${top}|${labels}[${unspaced}]{2,5})`, 'giu');
-}
-
 /** Returns whether a character is a letter of a script without blanks between words. */
 function isUnspaced(char: string): boolean {
   return unspacedLetter.test(char);
 }
 
 /** Returns the length of the part of an address before its `@`. */
-export function localPartLength(text: string, at: number): number {
+function localPartLength(text: string, at: number): number {
   const quoted = quotedLength(text, at);
   if (quoted) return quoted;
   // A long vowel mark at the end of a word has become a hyphen.
@@ -96,37 +132,6 @@ const commonDomain =
   '(?!www\\.)(?:[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?\\.){1,6}(?:com|net|org|edu|gov|info|biz|co|io|de|uk|fr|jp|kr|cn|tw|hk|ru|br|nl|ch|se|fi|dk|pl|eu|ca|au)(?![\\p{L}\\d-])';
 
 /**
- * Creates the pattern of an address with a bracketed `at`, such as `ann (at) example [dot] com`.
- * Without a bracketed `dot`, only usual top-level domains count: `look (at) main.rs` is no address.
- */
-export function bracketedDomain(): RegExp {
-  const label = '[a-z\\d-]{1,63}';
-  const hidden = `(?:${label}(?:${bracketedDot}|\\.)){0,5}${label}${bracketedDot}(?:${label}\\.){0,3}[a-z]{2,63}(?![\\p{L}\\d-])`;
-  return new RegExp(`${bracketedAt}(?:${hidden}|${commonDomain})`, 'giu');
-}
-
-/** Creates the pattern of an address whose `@` is encoded for a URL or for HTML. */
-export function encodedDomain(): RegExp {
-  const labels = `(?:[\\p{L}\\d-]{1,63}(?:\\.|${encodedDot})){1,6}`;
-  return new RegExp(`${encodedAt}${labels}\\p{L}{2,63}(?![\\p{L}\\d])`, 'giu');
-}
-
-/** Creates the pattern of an address at an IP address: `ann@[10.0.0.1]`. */
-export function literalDomain(): RegExp {
-  return /@\[(?:\d{1,3}(?:\.\d{1,3}){3}|ipv6:[\da-f:.]{2,45})\]/gi;
-}
-
-/** Creates the pattern of an address with a blank after its `@`, or on both sides. */
-export function spacedDomain(): RegExp {
-  return new RegExp(` {0,2}@ {1,2}${commonDomain}`, 'giu');
-}
-
-/** Creates the pattern of an address with a blank before its `@`. */
-export function detachedDomain(): RegExp {
-  return new RegExp(` {1,2}@${commonDomain}`, 'giu');
-}
-
-/**
  * Words before "at" in ordinary sentences, such as "Find us @ example.com". People also write `@`
  * for "at".
  */
@@ -137,7 +142,7 @@ const ordinary =
  * Returns the length of the part before an `@` that is not written as usual. Returns 0 for an
  * ordinary word, and for a word of a script without blanks.
  */
-export function otherLocalLength(text: string, at: number): number {
+function otherLocalLength(text: string, at: number): number {
   if (isUnspaced(charBefore(text, at))) return 0;
   const length = localPartLength(text, at);
   return ordinary.test(text.slice(at - length, at)) ? 0 : length;
@@ -147,7 +152,7 @@ export function otherLocalLength(text: string, at: number): number {
  * Works as `otherLocalLength` for `ann @example.com`. `thanks @example.com` names a user. So there
  * must be a word about mail, or a local part that is no word.
  */
-export function detachedLocalLength(text: string, at: number): number {
+function detachedLocalLength(text: string, at: number): number {
   const length = otherLocalLength(text, at);
   const local = text.slice(at - length, at);
   const before = text.slice(Math.max(0, at - length - 24), at - length);

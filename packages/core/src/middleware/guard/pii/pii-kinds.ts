@@ -1,15 +1,5 @@
 import { cardLength, ibanLength, isCnId, isIpv6, isRrn, urlLength } from './pii-checks.ts';
-import {
-  bracketedDomain,
-  detachedDomain,
-  detachedLocalLength,
-  emailDomain,
-  encodedDomain,
-  literalDomain,
-  localPartLength,
-  otherLocalLength,
-  spacedDomain,
-} from './email-address.ts';
+import { addressFinders } from './email-address.ts';
 
 /** A kind of personal data that `maskPii()` finds, such as `email`. */
 export type PiiKind =
@@ -46,15 +36,9 @@ export interface PiiFinder {
  * Returns the finders by precedence. If two finders match at the same place, the match gets the
  * kind of the earlier finder.
  */
-// oxlint-disable-next-line max-lines-per-function -- flat table of patterns
 export function piiFinders(): readonly PiiFinder[] {
   return [
-    { kind: 'email', pattern: emailDomain(), before: localPartLength },
-    { kind: 'email', pattern: literalDomain(), before: localPartLength },
-    { kind: 'email', pattern: spacedDomain(), before: otherLocalLength },
-    { kind: 'email', pattern: detachedDomain(), before: detachedLocalLength },
-    { kind: 'email', pattern: bracketedDomain(), before: otherLocalLength },
-    { kind: 'email', pattern: encodedDomain(), before: localPartLength },
+    ...addressFinders().map((one) => ({ kind: 'email' as const, ...one })),
     finder(
       'iban',
       /(?<![a-z\d])[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?:[ -]?[a-z\d]{1,3})?(?![a-z\d])/gi,

@@ -45,7 +45,7 @@ function mixed(
   words: readonly number[],
   constants: readonly number[],
 ): readonly number[] {
-  let [a, b, c, d, e, f, g, h] = hash as Hash;
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = hash;
   for (const [at, word] of words.entries()) {
     const rotatedE = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
     const first = h + rotatedE + ((e & f) ^ (~e & g)) + constants[at]! + word;
@@ -55,8 +55,6 @@ function mixed(
   }
   return [a, b, c, d, e, f, g, h].map((word, at) => (word + hash[at]!) | 0);
 }
-
-type Hash = [number, number, number, number, number, number, number, number];
 
 function rotate(word: number, by: number): number {
   return (word >>> by) | (word << (32 - by));
