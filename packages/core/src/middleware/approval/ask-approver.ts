@@ -56,8 +56,7 @@ export function askingApprover(
       if (!decision) return outcome;
       await steps.note([{ kind: 'decision', decision }]);
       if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
-      if (decision.type === 'edit')
-        toolUse = await editCall(toolUse, decision, { context, steps }, true);
+      if (decision.type === 'edit') toolUse = await editCall(toolUse, decision, { context, steps });
       // The tools may have changed while the approver was asked.
       const ready = await call.prepare(toolUse);
       return ready.ok ? next({ ...call, ...ready, decision }) : errorResult(toolUse, ready.problem);

@@ -158,8 +158,7 @@ async function applyDecision(call: OpenCall, run: DecidedRun): Promise<OpenCall>
     return { ...call, result: deniedResult(toolUse, decision.reason) };
   const startsNoTool = context.stopped === 'aborted' || context.stopped === 'interrupted';
   if (decision.type !== 'edit' || startsNoTool) return call;
-  const isReviewed = state.toolUse !== undefined;
-  return { ...call, toolUse: await editCall(toolUse, decision, run, isReviewed) };
+  return { ...call, toolUse: await editCall(toolUse, decision, run) };
 }
 
 /**
@@ -189,14 +188,13 @@ async function markNotStarted(
 /**
  * Applies a person's edit and returns the edited tool call. The log, the model and the readers get
  * the new arguments before validation. A validation error then matches the arguments that they see.
- * Preset parameters, which the model does not see, go only to the tool. `isReviewed`: whether the
- * `pre-acting` hooks have already run. Only readers get the event then.
+ * Preset parameters, which the model does not see, go only to the tool. If the `pre-acting` hooks
+ * have already run, only readers get their event again.
  */
 export async function editCall(
   { raw: _raw, ...toolUse }: ToolUse,
   decision: Extract<Decision, { type: 'edit' }>,
   { context, steps }: DecidedRun,
-  isReviewed: boolean,
 ): Promise<ToolUse> {
   const { id, name } = toolUse;
   const input = jsonForm(decision.input, 'The edited arguments')!;
@@ -207,10 +205,11 @@ export async function editCall(
   // A deferred round comes here again after the edit.
   if (changed === message && isSameJson(toolUse.input, input)) return toolUse;
   if (changed && changed !== message) await steps.edit({ replace: [changed] });
-  if (!isReviewed) return edited;
+  const state = openCall(context, toolUse)?.state;
+  if (!state?.toolUse) return edited;
   await steps.emit('pre-acting', { toolUse: { ...edited, input: shown } }, { to: 'readers' });
   // The log has the form that the hooks have seen. The edited form takes its place.
-  const { pending: before, waited = before } = openCall(context, toolUse)?.state ?? {};
+  const { pending: before, waited = before } = state;
   const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waited, input };
   await steps.note([
     { kind: 'suspended', calls: [{ pending, toolUse: edited }] },

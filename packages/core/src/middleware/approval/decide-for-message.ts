@@ -4,6 +4,7 @@ import { waitsForApproval, type Decision } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import { toolOf } from '../../tool/set/tool-set.ts';
+import { interruptedResult } from '../../tool/tool-call.ts';
 import type { Agent } from '../../agent/agent.ts';
 
 /** Decisions that came with the message, and which tool calls nobody can answer any more. */
@@ -60,9 +61,8 @@ function rejected({ id: toolUseId }: ToolUse): Decision {
   return { toolUseId, type: 'reject', reason };
 }
 
-function interrupted({ id: toolUseId }: ToolUse, { started, pending }: CallState): Decision {
-  const mayHaveRun = started || pending !== undefined;
-  const effect = mayHaveRun ? 'finished; its effect is unknown' : 'ran';
-  const output = `Interrupted before it ${effect}. The page or process that ran it has ended.`;
+function interrupted(toolUse: ToolUse, state: CallState): Decision {
+  const { toolUseId, output: effect } = interruptedResult(toolUse, state);
+  const output = `${String(effect)} The page or process that ran it has ended.`;
   return { toolUseId, type: 'result', output, state: 'interrupted' };
 }

@@ -76,7 +76,7 @@ export function handOff(options: HandOffOptions): Middleware {
       'pre-call': (_event, _control, context) => turnOf(context).begin(),
       // Answers such as a summary at a limit pass no wrapper.
       'post-call': (event, _control, context) => {
-        const message = turnOf(context).withLeaderName(event.message);
+        const message = turnOf(context).withActiveName(event.message);
         return message === event.message ? event : { ...event, message };
       },
     },
@@ -106,7 +106,7 @@ export function handOff(options: HandOffOptions): Middleware {
       return leaderModel(next, (run) => turnOf(run).model);
     },
     wrapReply: (next) => (reply, context) => {
-      const message = turnOf(context).withLeaderName(reply.message);
+      const message = turnOf(context).withActiveName(reply.message);
       return next({ ...reply, message });
     },
     wrapRound: (next) => async (round, context) => {

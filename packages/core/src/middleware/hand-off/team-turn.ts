@@ -79,7 +79,7 @@ export class TeamTurn {
    * Returns a reply under the name of the active agent. Returns other messages unchanged, such as
    * those of a person who answers in the assistant's place.
    */
-  withLeaderName(message: Msg): Msg {
+  withActiveName(message: Msg): Msg {
     const { own } = this.#team;
     const isReplyOfOwn = message.role === 'assistant' && message.name === own.name;
     if (!isReplyOfOwn || this.#active === own) return message;
@@ -223,7 +223,7 @@ export class TeamTurn {
     const { messages, promptId } = this.#context;
     const start = messages.findLastIndex(({ id, role }) => id === promptId || role === 'tool');
     for (const message of messages.slice(start + 1)) {
-      const named = this.withLeaderName(message);
+      const named = this.withActiveName(message);
       if (named !== message) await this.#steps.edit({ replace: [named] });
     }
   }

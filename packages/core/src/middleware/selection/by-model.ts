@@ -46,9 +46,8 @@ export function byModel(options: ByModelOptions): ToolSelector {
   checkOptions('byModel(): generate', options.generate ?? {}, generateFields);
   const { model, maxTools = 10, prompt = instruction, generate, timeoutMs = 30_000 } = options;
   const isIncluded = nameMatcher('byModel(): alwaysInclude', options.alwaysInclude);
-  const isFixed = ({ name }: ToolSchema): boolean => isIncluded(name);
   return async (question, tools, { signal, run, onUsage }) => {
-    const others = tools.filter((tool) => !isFixed(tool));
+    const others = tools.filter(({ name }) => !isIncluded(name));
     if (others.length <= maxTools) return tools.map(({ name }) => name);
     const lines = others.map(({ name, description }) => JSON.stringify({ name, description }));
     const reply = await askText({
@@ -64,7 +63,8 @@ export function byModel(options: ByModelOptions): ToolSelector {
       onUsage,
     });
     const chosen = namesIn(reply, others);
-    return [...tools.filter(isFixed).map(({ name }) => name), ...chosen.slice(0, maxTools)];
+    const included = tools.map(({ name }) => name).filter(isIncluded);
+    return [...included, ...chosen.slice(0, maxTools)];
   };
 }
 
