@@ -6,7 +6,7 @@ import { keepDataParts } from '@isoloop/core/ai-sdk';
 import * as contexts from '@isoloop/core/context';
 import * as guards from '@isoloop/core/guards';
 import * as middleware from '@isoloop/core/middleware';
-import { inspected, jsonlTrace, metrics } from '@isoloop/core/observe';
+import { traceChanges, jsonlTrace, metrics } from '@isoloop/core/observe';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 import { structured } from '@isoloop/core/output';
 import * as presets from '@isoloop/core/presets';
@@ -80,7 +80,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   errorHints: middleware.errorHints(),
   toolRetry: middleware.toolRetry(),
   rewordToolErrors: middleware.rewordToolErrors(),
-  reuseCalls: middleware.reuseCalls(),
+  reuseResults: middleware.reuseResults(),
   todoList: middleware.todoList(),
   emulateTools: middleware.emulateTools({ model }),
   evictLargeResults: middleware.evictLargeResults({ store }),
@@ -99,7 +99,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   metrics: metrics({}),
   jsonlTrace: jsonlTrace(new WritableStream()),
   openTelemetry: openTelemetry({ api: { context, trace } }),
-  inspected: inspected([])[0]!,
+  traceChanges: traceChanges([])[0]!,
 };
 
 const members =

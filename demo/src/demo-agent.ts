@@ -1,7 +1,7 @@
 import { ReActAgent, type ChatModel, type Memory, type ToolSet } from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
 import { closeOpenCalls, todoList } from '@isoloop/core/middleware';
-import { inspected } from '@isoloop/core/observe';
+import { traceChanges } from '@isoloop/core/observe';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { joinTools } from '@isoloop/core/tools';
 import { contextWindow } from './context-window.ts';
@@ -49,7 +49,7 @@ export function demoAgent(options: DemoAgentOptions): ReActAgent {
     memory,
     sessionId,
     // Names the middleware that changed a step, for the inspector.
-    use: inspected([
+    use: traceChanges([
       fitContext({
         window: model.features.contextWindow ?? contextWindow,
         reserveOutput: answerTokens,

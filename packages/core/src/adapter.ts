@@ -33,7 +33,7 @@ export {
   sessionViewOf,
   type StorePlaceOptions,
 } from './memory/move/store-place.ts';
-export { checkHere, type SessionOwner } from './memory/log/stored-head.ts';
+export { checkNotMoved, type SessionOwner } from './memory/log/stored-head.ts';
 export { isCutOff, messagesBefore, resumptionOf } from './memory/log/resumption.ts';
 export type { LogEnd, Resumption } from './memory/log/resumption.ts';
 export type { SessionView } from './memory/log/session-view.ts';
@@ -62,7 +62,7 @@ export {
   failureText,
   objectMediaType,
   restartMark,
-  signOfLife,
+  keepAlive,
 } from './middleware/output/object-format.ts';
 export { SseParser } from './model/http/sse-parser.ts';
 export { toTypedChunk } from './stream/ui/ui-typed-parts.ts';

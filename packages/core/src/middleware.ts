@@ -20,7 +20,7 @@ export type {
   SettledInput,
   Wrap,
 } from './agent/middleware.ts';
-export { checkNew, type CallInput } from './event/call-input.ts';
+export { checkNewIds, type CallInput } from './event/call-input.ts';
 export { withExecute, hasResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
 export type { Prepared, ReadyCall, Suspension, ToolCall, ToolOutcome } from './tool/tool-call.ts';
 export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';
@@ -96,7 +96,7 @@ export type {
   EvictLargeResultsOptions,
   LargeResultEviction,
 } from './middleware/results/evict-large-results.ts';
-export { reuseCalls, type ReuseCallsOptions } from './middleware/results/reuse-calls.ts';
+export { reuseResults, type ReuseResultsOptions } from './middleware/results/reuse-results.ts';
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
 export { emulateTools, type EmulateToolsOptions } from './middleware/results/emulate-tools.ts';

@@ -1,7 +1,7 @@
 export { hideSecrets, logText } from './error/log-text.ts';
 export { maskSecrets } from './error/mask-secrets.ts';
-export { inspected } from './middleware/observe/inspected.ts';
-export type { EventChange, InspectedAgentEvent } from './middleware/observe/inspected.ts';
+export { traceChanges } from './middleware/observe/trace-changes.ts';
+export type { EventChange, TracedAgentEvent } from './middleware/observe/trace-changes.ts';
 export { jsonlTrace } from './middleware/observe/jsonl-trace.ts';
 export type { JsonlTrace, JsonlTraceOptions } from './middleware/observe/jsonl-trace.ts';
 export { maskParameters } from './middleware/observe/mask-parameters.ts';

@@ -8,7 +8,7 @@ export type {
   ReplyContext,
   TextCall,
 } from './middleware/text-protocol/parsed-reply.ts';
-export { refuseEmpty } from './middleware/text-protocol/corrections.ts';
+export { refuseEmptyAnswers } from './middleware/text-protocol/corrections.ts';
 export { textToolCalls } from './middleware/text-protocol/text-tool-calls.ts';
 export type { TextToolCallsOptions } from './middleware/text-protocol/text-tool-calls.ts';
 export type { ToolsPromptContext } from './middleware/text-protocol/text-request.ts';

@@ -84,7 +84,7 @@ const entries: Readonly<Record<string, Entry>> = {
       storePlace: (wrong) => adapter.storePlace(given({ name: 'a:', store }, wrong)),
     },
     others:
-      'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkHere checkOptions copyOfSession deniedChunks digest answerEnding hostedToolOf ' +
+      'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions copyOfSession deniedChunks digest answerEnding hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isRecord jsonClaim jsonForm claimedJsonMode eventLogLimit mayAskApproval ' +
       'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
       'recordsOf resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
@@ -176,7 +176,7 @@ const entries: Readonly<Record<string, Entry>> = {
       replyCache: (wrong) => middleware.replyCache(wrong),
       retry: (wrong) => middleware.retry(wrong),
       runLimits: (wrong) => middleware.runLimits(wrong),
-      reuseCalls: (wrong) => middleware.reuseCalls(wrong),
+      reuseResults: (wrong) => middleware.reuseResults(wrong),
       Semaphore: (wrong) => new middleware.Semaphore(1, wrong),
       summaryFallback: (wrong) => middleware.summaryFallback(wrong),
       lastAnswer: (wrong) => middleware.lastAnswer(wrong),
@@ -189,10 +189,10 @@ const entries: Readonly<Record<string, Entry>> = {
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
     others:
-      'addToSystemPrompt allowTools checkNew classifyError concurrency deniedResult directAnswers ' +
+      'addToSystemPrompt allowTools checkNewIds classifyError concurrency deniedResult directAnswers ' +
       'errorHints errorResult ' +
       'isEnding isNewAnswer isNext hasResult classifyModelErrors nestedHooks ' +
-      'nestedWraps operator partsOf ' +
+      'nestedWraps operator ' +
       'boundedModel perRun runInfo presetOf todosOf showToolMedia withExecute withStream wrapModel',
   },
   './observe': {
@@ -201,7 +201,7 @@ const entries: Readonly<Record<string, Entry>> = {
       jsonlTrace: (wrong) => observe.jsonlTrace(new WritableStream(), wrong),
       metrics: (wrong) => observe.metrics({}, wrong),
     },
-    others: 'hideSecrets inspected logText maskParameters maskSecrets',
+    others: 'hideSecrets traceChanges logText maskParameters maskSecrets',
   },
   './open-telemetry': {
     exports: telemetry,
@@ -272,7 +272,7 @@ const entries: Readonly<Record<string, Entry>> = {
   './text-protocol': {
     exports: protocols,
     calls: { textToolCalls: (wrong) => protocols.textToolCalls(wrong) },
-    others: 'parseOxygent parseToolCalls refuseEmpty trustedCalls',
+    others: 'parseOxygent parseToolCalls refuseEmptyAnswers trustedCalls',
   },
   './tokens': {
     exports: tokens,

@@ -7,7 +7,7 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
-import { checkRounds, checkNew, toCallInput, toMessages } from '../event/call-input.ts';
+import { checkRounds, checkNewIds, toCallInput, toMessages } from '../event/call-input.ts';
 import type { AgentInput, CallInput } from '../event/call-input.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
@@ -151,7 +151,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const { refusal } = this.#line;
     if (refusal) throw refusal;
     await this.#line.ended();
-    checkNew(given, await this.memory.read());
+    checkNewIds(given, await this.memory.read());
     await this.memory.append(given);
     await this.memory.flush?.();
   }

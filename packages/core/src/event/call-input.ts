@@ -62,7 +62,7 @@ export function toCallInput(
     checkDecision(item, where);
     decisions.push(item);
   }
-  checkNew(messages);
+  checkNewIds(messages);
   if (decisions.length && messages.some(({ role }) => role !== 'tool'))
     throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
   return { messages, decisions };
@@ -86,7 +86,7 @@ export function toMessages(
  * call of the conversation already has the id of a new one. Ids must be unique, because the log
  * removes and replaces messages by id, and finds results by the id of their tool call.
  */
-export function checkNew(messages: readonly Msg[], conversation: readonly Msg[] = []): void {
+export function checkNewIds(messages: readonly Msg[], conversation: readonly Msg[] = []): void {
   const ids = new Set<string>();
   const calls = new Set<string>();
   for (const message of messages) {

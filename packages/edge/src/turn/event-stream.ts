@@ -1,5 +1,5 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import { objectMediaType, signOfLife, timerMs } from '@isoloop/core/adapter';
+import { objectMediaType, keepAlive, timerMs } from '@isoloop/core/adapter';
 import { withPublicErrors } from '../http/error-response.ts';
 
 /**
@@ -66,7 +66,7 @@ function eventStream(
         const halfMs = timerMs(keepAliveMs / 2);
         timer = setInterval(() => {
           if (waiting && silent)
-            controller.enqueue(encoder.encode(isObject ? signOfLife : ': keep-alive\n\n'));
+            controller.enqueue(encoder.encode(isObject ? keepAlive : ': keep-alive\n\n'));
           silent = true;
         }, halfMs);
       },

@@ -1,6 +1,6 @@
 import { isQuestion } from '../../message/turns.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { checkNew, type CallInput } from '../../event/call-input.ts';
+import { checkNewIds, type CallInput } from '../../event/call-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -39,7 +39,7 @@ export function admitInput(run: Run, given: CallInput): Promise<CallInput> {
  */
 async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   const { messages, decisions } = input;
-  checkNew(messages, run.messages);
+  checkNewIds(messages, run.messages);
   if (messages.length) checkOpenCalls(run.openCalls, decisions);
   const left = messages.length || decisions.length ? undefined : resumption(run);
   if (left && !run.stopped) await removeLeftovers(run, left);

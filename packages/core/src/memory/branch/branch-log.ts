@@ -9,7 +9,7 @@ import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { flushesOf } from '../log/stored-batch.ts';
-import { checkHere, nextHead, type SessionOwner } from '../log/stored-head.ts';
+import { checkNotMoved, nextHead, type SessionOwner } from '../log/stored-head.ts';
 import { makeTurn, mergeTurns } from './turn-write.ts';
 import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
 
@@ -120,7 +120,7 @@ export class BranchLog implements Log {
         ? this.#begin()
         : this.#continueFromEcho(await this.#signer.verify(this.#given)));
     this.#isLoaded = true;
-    if (!this.#options.isMoving) checkHere(this.#branch?.head);
+    if (!this.#options.isMoving) checkNotMoved(this.#branch?.head);
     return this.#records();
   }
 

@@ -9,7 +9,7 @@ import { newestSnapshot, SessionStore } from './session-store.ts';
 import { RestartableReads } from './restartable-reads.ts';
 import type { LogState } from './session-view.ts';
 import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
-import { checkHere, rejoin, type Head, type SessionOwner } from './stored-head.ts';
+import { checkNotMoved, rejoin, type Head, type SessionOwner } from './stored-head.ts';
 import { UnsureWrites } from './unsure-writes.ts';
 
 /** Options of a `SessionMemory` with their defaults. */
@@ -142,7 +142,7 @@ export class SessionLog {
     this.#seen = text;
     this.#batches = batches;
     if (isNew) this.#report(this.#store.lostWrite());
-    checkHere(this.#head);
+    checkNotMoved(this.#head);
     return [...flushesOf(found), [...this.#pending]];
   }
 

@@ -45,7 +45,7 @@ export function parseHead(text: string, key: string): Head {
 }
 
 /** Throws `SESSION_MOVED` if the session belongs to another place, so that this is only a copy. */
-export function checkHere(head: Pick<Head, 'owner'> | undefined): void {
+export function checkNotMoved(head: Pick<Head, 'owner'> | undefined): void {
   const movedTo = head?.owner?.owner;
   if (!movedTo?.includes(':')) return;
   const message = 'The session has moved to another place.';

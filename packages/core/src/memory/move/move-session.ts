@@ -1,6 +1,6 @@
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import { waitFor } from '../store/contention.ts';
-import { checkHere } from '../log/stored-head.ts';
+import { checkNotMoved } from '../log/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
 
 /** From where and to where `moveSession()` moves a session, and what it does with a run. */
@@ -41,7 +41,7 @@ export async function moveSession(sessionId: string, options: MoveOptions): Prom
   const copy = await atRest(sessionId, options);
   const { owner: holder } = copy.owner;
   if (holder === to.name) return finish(copy, copy.owner, options);
-  if (holder !== from.name) checkHere(copy);
+  if (holder !== from.name) checkNotMoved(copy);
   const { epoch, copyOf } = copy.owner;
   const change = { owner: to.name, epoch: epoch + 1, copyOf };
   await to.put(copy);

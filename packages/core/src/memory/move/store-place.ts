@@ -4,7 +4,7 @@ import { isOperated } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';
 import { LogState, type SessionView } from '../log/session-view.ts';
-import { checkHere, type SessionOwner } from '../log/stored-head.ts';
+import { checkNotMoved, type SessionOwner } from '../log/stored-head.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { signatureKey } from '../store/storage-keys.ts';
 import { changeOwner, type ChooseOwner, type StoredSession } from './owner-change.ts';
@@ -143,7 +143,7 @@ function isRunning({ openRun, ended }: StoredSession['view']): boolean {
 function checkPut({ records, owner }: SessionCopy, { view, ...stored }: StoredSession): void {
   if (stored.tip === undefined) return;
   // A backup would make a second owner.
-  if (!owner) checkHere(stored);
+  if (!owner) checkNotMoved(stored);
   const { epoch = 0, owner: holder } = stored.owner ?? {};
   if (owner && epoch > owner.epoch) throw conflict('This place has a later owner of the session.');
   if (holder?.includes(':')) return;
@@ -168,7 +168,7 @@ function ownerAfter(
   if (tip === undefined) throw new AgentError('NOT_FOUND', 'There is no such session.');
   if (owner === name) return ownerHere(change, stored);
   if (stored?.owner === owner && stored.epoch === epoch) return undefined;
-  checkHere({ owner: stored });
+  checkNotMoved({ owner: stored });
   if (epoch !== (stored?.epoch ?? 0) + 1 || copyOf !== tip)
     throw conflict('The session has changed since it was copied.');
   checkNotOperated(view);
@@ -182,7 +182,7 @@ function ownerHere(
 ): SessionOwner | undefined {
   const before = stored?.epoch ?? 0;
   if (before >= epoch) {
-    checkHere({ owner: stored });
+    checkNotMoved({ owner: stored });
     return undefined;
   }
   const isCopy = stored?.owner.includes(':') && stored.copyOf === copyOf;

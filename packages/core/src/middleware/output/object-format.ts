@@ -5,7 +5,7 @@
  *   sent when the object is validated, so a whole text is a valid object.
  * - `restartMark` begins the text anew, because the model corrects the object.
  * - `failureMark` begins the last text: why the object is missing, as `{ code, message }`.
- * - A reader ignores each `signOfLife`, also in strings.
+ * - A reader ignores each `keepAlive`, also in strings.
  * - A body that ends without a whole text or a failure is incomplete.
  *
  * JSON has none of these characters: its strings contain control characters as escapes only.
@@ -19,7 +19,7 @@ export const restartMark = '\u001e';
 export const failureMark = '\u0018';
 
 /** The character that shows that the connection is open. */
-export const signOfLife = '\n';
+export const keepAlive = '\n';
 
 /** Why an object is missing. */
 interface Failure {

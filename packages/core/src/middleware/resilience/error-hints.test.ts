@@ -32,7 +32,7 @@ const correct = expect.stringContaining('correct the arguments');
 const force = expect.stringContaining('Do not answer yet');
 const otherWords = expect.stringContaining('other words');
 
-test('without errorHints() and reuseCalls(), arcReactor() (3.8.2) runs every failed or repeated tool call and gives no hint', async () => {
+test('without errorHints() and reuseResults(), arcReactor() (3.8.2) runs every failed or repeated tool call and gives no hint', async () => {
   const { agent, execute, asked } = setUp([look('fail'), look('a'), look('a'), 'done'], []);
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
   expect(execute).toHaveBeenCalledTimes(3);

@@ -5,7 +5,7 @@ import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.
 import { perRun } from '../../agent/per-run.ts';
 import type { NewCall } from '../../agent/run/inbox.ts';
 import { checkOptions } from '../../error/agent-error.ts';
-import { checkNew, type CallInput } from '../../event/call-input.ts';
+import { checkNewIds, type CallInput } from '../../event/call-input.ts';
 import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { abortable } from '../../wait/wait.ts';
@@ -195,7 +195,7 @@ class SteeredRun {
    */
   add(given: readonly Msg[], admit: () => Promise<CallInput>): Injection {
     const waiting = this.#injections.flatMap((earlier) => earlier.given);
-    checkNew(given, [...this.context.messages, ...waiting]);
+    checkNewIds(given, [...this.context.messages, ...waiting]);
     const admitted = admit();
     const injection: Injection = { given, admitted, isTaken: false };
     const settle = (messages: readonly Msg[]): void => void (injection.messages ??= messages);

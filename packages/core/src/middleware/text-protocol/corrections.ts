@@ -35,7 +35,7 @@ export function reflexion(options: ReflexionOptions = {}): Middleware {
 }
 
 /** Returns a correction for an answer without text other than white space. */
-export function refuseEmpty(reply: string): string | undefined {
+export function refuseEmptyAnswers(reply: string): string | undefined {
   return reply.trim() ? undefined : 'Your reply is empty. Answer, or call a tool.';
 }
 
@@ -103,7 +103,7 @@ async function problemIn(
     throw misconfigured(
       `reflect must return a correction as text, or nothing; got a ${typeof given}.`,
     );
-  const correction = given || refuseEmpty(text);
+  const correction = given || refuseEmptyAnswers(text);
   return correction ? { text: writtenText(message) ?? text, message: correction } : undefined;
 }
 

@@ -29,7 +29,7 @@ export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): C
   const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
   checkOptions('multiAgent()', { ...options, model }, fields);
   const {
-    header = usualHeader,
+    header = defaultHeader,
     headerOn = 'each',
     names = 'several',
   }: MultiAgentOptions = { ...model.features.history, ...options };
@@ -49,7 +49,7 @@ export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): C
   });
 }
 
-const usualHeader =
+const defaultHeader =
   'The conversation so far is between the history tags. An indented line continues the message above it.';
 
 function isSpeech(message: Msg): boolean {

@@ -8,7 +8,7 @@ import { answerFromObservations } from '../../middleware/answer/answer-from-obse
 import { prepending } from '../../../test-support/prepending.ts';
 import { errorHints } from '../../middleware/resilience/error-hints.ts';
 import { reflexion } from '../../middleware/text-protocol/corrections.ts';
-import { reuseCalls } from '../../middleware/results/reuse-calls.ts';
+import { reuseResults } from '../../middleware/results/reuse-results.ts';
 import { jsonMode } from '../../middleware/output/json-mode.ts';
 import { structured } from '../../middleware/output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
@@ -98,7 +98,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a hint about a repeated call': {
     replies: [looks, looks, 'ok'],
-    agent: { use: [reuseCalls()] },
+    agent: { use: [reuseResults()] },
     own: /^You made this tool call before/,
   },
 };

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import {
   changeOwner,
-  checkHere,
+  checkNotMoved,
   copyOfSession,
   endpointHere,
   sessionViewOf,
@@ -89,7 +89,7 @@ class MovingSession {
   #pass(request: Request, { sessionId, command: { type } }: SessionRequest): Promise<Response> {
     const pass = async (): Promise<Response> => {
       if (type === 'delete') this.#owner = Promise.resolve(undefined);
-      else checkHere({ owner: await this.#read(sessionId) });
+      else checkNotMoved({ owner: await this.#read(sessionId) });
       return this.#session.fetch!(request);
     };
     if (!changing.has(type)) return pass();

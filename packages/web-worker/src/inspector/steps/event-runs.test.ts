@@ -1,6 +1,6 @@
 import { ReActAgent, tool } from '@isoloop/core';
 import { toTimelineEvent } from '@isoloop/core/ai-sdk';
-import { inspected } from '@isoloop/core/observe';
+import { traceChanges } from '@isoloop/core/observe';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { EventRuns, type InspectedEvent } from './event-runs.ts';
@@ -35,7 +35,7 @@ async function eventsOf() {
         },
       }),
     ],
-    use: inspected([
+    use: traceChanges([
       {
         name: 'cold',
         wrapRequest: (next) => (draft) => next({ ...draft, options: { temperature: 0 } }),

@@ -39,7 +39,7 @@ interface StepBase {
   readonly endedAt?: number | undefined;
   /** Size of what the step added to the log, as JSON, in bytes. */
   readonly bytes: number;
-  /** What middleware changed, if the agent's middleware is `inspected()`. */
+  /** What middleware changed, if the agent's middleware is `traceChanges()`. */
   readonly changes: readonly EventChange[];
 }
 

@@ -1,5 +1,5 @@
 import { AgentError, type AgentErrorCode } from '@isoloop/core';
-import { failureMark, ObjectReader, restartMark, signOfLife } from '@isoloop/core/adapter';
+import { failureMark, ObjectReader, restartMark, keepAlive } from '@isoloop/core/adapter';
 
 /**
  * Reads an object that an endpoint sends while it grows. Yields at most one object for each piece
@@ -18,7 +18,7 @@ export async function* objectsIn(
   try {
     for (let isOpen = true; isOpen;) {
       const { done, value } = await bytes.read().catch(() => lost);
-      const piece = failure + decoder.decode(value, { stream: true }).replaceAll(signOfLife, '');
+      const piece = failure + decoder.decode(value, { stream: true }).replaceAll(keepAlive, '');
       const [text = '', failed] = piece.split(failureMark);
       if (failed !== undefined) failure = failureMark + failed;
       for (const [index, next] of text.split(restartMark).entries()) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReActAgent, textOf, tool, userMessage } from '@isoloop/core';
 import type { AgentEvent, Middleware, Msg } from '@isoloop/core';
-import { inspected, type InspectedAgentEvent } from '@isoloop/core/observe';
+import { traceChanges, type TracedAgentEvent } from '@isoloop/core/observe';
 import { ScriptedModel } from '@isoloop/core/testing';
 
 const echo = tool({ name: 'echo', description: '', input: {}, execute: () => 'heard' });
@@ -16,12 +16,12 @@ async function changesOf(use: readonly Middleware[]) {
     name: 'a',
     model: new ScriptedModel([{ toolCalls: calls }, 'Done.']),
     tools: [echo],
-    use: inspected(use),
+    use: traceChanges(use),
   });
   const changes: unknown[] = [];
   let text = '';
   for await (const event of agent.stream('Hello.')) {
-    const { type, changes: found = [] } = event as InspectedAgentEvent;
+    const { type, changes: found = [] } = event as TracedAgentEvent;
     const id = 'toolUse' in event ? ` ${event.toolUse.id}` : '';
     for (const { middleware, at, fields } of found)
       changes.push(`${type}${id}: ${middleware} at ${at} changed ${fields.join()}`);
@@ -30,7 +30,7 @@ async function changesOf(use: readonly Middleware[]) {
   return { changes, text };
 }
 
-test('inspected() tells which middleware changed which event', async () => {
+test('traceChanges() tells which middleware changed which event', async () => {
   const { changes, text } = await changesOf([
     { name: 'watches', on: { 'pre-reasoning': () => {} }, wrapTool: (next) => next },
     {
@@ -69,7 +69,7 @@ test('inspected() tells which middleware changed which event', async () => {
   ]);
 });
 
-test('inspected() keeps what middleware does, also that of a class', async () => {
+test('traceChanges() keeps what middleware does, also that of a class', async () => {
   class Shouting implements Middleware {
     readonly name = 'shouting';
     readonly #mark = '!';

@@ -5,8 +5,8 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { hasResult } from '../../tool/tool-call.ts';
 
-/** Which tool calls `reuseCalls()` answers again. */
-export interface ReuseCallsOptions {
+/** Which tool calls `reuseResults()` answers again. */
+export interface ReuseResultsOptions {
   /** Names of the tools whose results are reused. Default: all tools. */
   readonly tools?: readonly string[];
 }
@@ -17,15 +17,15 @@ export interface ReuseCallsOptions {
  * asks the model to answer. Use `tools` to leave out tools that return a new result for the same
  * arguments. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
-  checkOptions('reuseCalls()', options, 'tools:names|?');
+export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
+  checkOptions('reuseResults()', options, 'tools:names|?');
   const { tools } = options;
   const applies = (name: string): boolean =>
     name !== outputToolName && (tools?.includes(name) ?? true);
   /** The successful results of a run, by tool name and arguments. */
   const reuseOf = perRun(() => ({ results: new Map<string, ToolResult>(), hasRepeated: false }));
   return {
-    name: 'reuseCalls',
+    name: 'reuseResults',
     wrapRequest: (next) => (draft, context, steps) => {
       if (draft.limit || !reuseOf(context).hasRepeated) return next(draft);
       const messages = [...draft.messages, steps.message('user', hint)];

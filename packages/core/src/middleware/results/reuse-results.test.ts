@@ -6,9 +6,9 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { structured } from '../output/structured.ts';
 import { tool } from '../../tool/tool.ts';
-import { reuseCalls, type ReuseCallsOptions } from './reuse-calls.ts';
+import { reuseResults, type ReuseResultsOptions } from './reuse-results.ts';
 
-function setUp(replies: readonly ScriptedReply[], options?: ReuseCallsOptions) {
+function setUp(replies: readonly ScriptedReply[], options?: ReuseResultsOptions) {
   const execute = vi.fn((given: unknown): string => {
     const { out } = given as { readonly out: string };
     if (out === 'fail') throw new Error('no such city');
@@ -16,7 +16,7 @@ function setUp(replies: readonly ScriptedReply[], options?: ReuseCallsOptions) {
   });
   const tools = [tool({ name: 'look', description: '', input: { type: 'object' }, execute })];
   const model = new ScriptedModel(replies);
-  const use = [arcReactor(), reuseCalls(options)];
+  const use = [arcReactor(), reuseResults(options)];
   const agent = new ReActAgent({ name: 'a', model, tools, use });
   return { agent, model, execute };
 }
@@ -39,7 +39,7 @@ test('a repeated tool call gets the earlier result, and the model has to answer'
   expect(textOf((await agent.messages()).at(-1)!)).toBe('done');
 });
 
-test('reuseCalls() does not reuse failed calls, calls of an earlier run, or calls of tools outside the option `tools`', async () => {
+test('reuseResults() does not reuse failed calls, calls of an earlier run, or calls of tools outside the option `tools`', async () => {
   const replies = [look('fail'), look('fail'), look('a'), 'one', look('a'), 'two'];
   const { agent, execute } = setUp(replies);
   await agent.call('go');
@@ -50,10 +50,10 @@ test('reuseCalls() does not reuse failed calls, calls of an earlier run, or call
   expect(other.execute).toHaveBeenCalledTimes(2);
 });
 
-test('reuseCalls() rejects invalid options', () => {
-  expect(() => reuseCalls({ tools: 'look' as never })).toThrow('reuseCalls(): tools must be');
-  expect(() => reuseCalls({ tools: [1 as never] })).toThrow(
-    'reuseCalls(): tools must be an array of strings',
+test('reuseResults() rejects invalid options', () => {
+  expect(() => reuseResults({ tools: 'look' as never })).toThrow('reuseResults(): tools must be');
+  expect(() => reuseResults({ tools: [1 as never] })).toThrow(
+    'reuseResults(): tools must be an array of strings',
   );
 });
 

@@ -22,7 +22,7 @@ export interface EventChange {
 }
 
 /** An event with the changes that led to it. */
-export type InspectedAgentEvent = AgentEvent & { readonly changes?: readonly EventChange[] };
+export type TracedAgentEvent = AgentEvent & { readonly changes?: readonly EventChange[] };
 
 /** Notes a change if `after` differs from `before`. */
 type Compare = (
@@ -51,11 +51,11 @@ const shownAt = /^(post-call|pre-reasoning|post-reasoning|pre-acting|post-acting
 /**
  * Wraps the middleware of an agent, and notes which one changed what. Readers get the changes in
  * the field `changes` of the next event. Use it while you look for a cause:
- * `use: inspected([fitContext(), piiGuard()])`. The agent itself does not compare anything, so
- * without `inspected()` this costs nothing. Changes of a reply's stream in `wrapModel` are not
+ * `use: traceChanges([fitContext(), piiGuard()])`. The agent itself does not compare anything, so
+ * without `traceChanges()` this costs nothing. Changes of a reply's stream in `wrapModel` are not
  * seen. Throws `CONFIGURATION` for two parts of one name.
  */
-export function inspected(use: UseList): readonly Middleware[] {
+export function traceChanges(use: UseList): readonly Middleware[] {
   const changesOf = perRun((): EventChange[] => []);
   const reporter: Middleware = {
     mapEvent(event, context) {
@@ -65,7 +65,7 @@ export function inspected(use: UseList): readonly Middleware[] {
       const changes = noted.filter(isShown);
       if (!changes.length) return event;
       noted.splice(0, noted.length, ...noted.filter((change) => !isShown(change)));
-      const shown: InspectedAgentEvent = { ...event, changes };
+      const shown: TracedAgentEvent = { ...event, changes };
       return shown;
     },
   };
