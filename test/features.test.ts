@@ -20,7 +20,7 @@ import {
   decideBeside,
   basicApprovals,
 } from '../packages/core/src/middleware/approval/basic-approvals.ts';
-import { claimed, instructions } from '../packages/core/src/middleware/guard/claims.ts';
+import { checkClaims, instructions } from '../packages/core/src/middleware/guard/claims.ts';
 import { root } from '../scripts/root.ts';
 
 const model = new ScriptedModel([]);
@@ -43,7 +43,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   runLimits: middleware.runLimits(),
   decideBeside: decideBeside([]),
   instructions: instructions([]),
-  claimed: claimed([]),
+  checkClaims: checkClaims([]),
   structured: structured({ type: 'object' })[0]!,
   approvals: middleware.approvals(),
   closeOpenCalls: middleware.closeOpenCalls(),

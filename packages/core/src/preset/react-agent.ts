@@ -23,7 +23,7 @@ import {
 } from '../middleware/answer/direct-answers.ts';
 import { approvalsFields } from '../middleware/approval/approvals.ts';
 import { basicApprovals, decideBeside } from '../middleware/approval/basic-approvals.ts';
-import { type Claim, claimed, instructions } from '../middleware/guard/claims.ts';
+import { type Claim, checkClaims, instructions } from '../middleware/guard/claims.ts';
 import { lastAnswer, lastAnswerFields } from '../middleware/answer/last-answer.ts';
 import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
@@ -154,7 +154,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
     decisions?.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
     if (decisions?.length) use.push(decideBeside(decisions));
     if (added?.length) use.push(instructions(checkedMessages(added)));
-    if (claims?.length) use.push(claimed(claims));
+    if (claims?.length) use.push(checkClaims(claims));
     if (rest.use) use.push(rest.use);
     if (output) use.push(output);
     return use.length ? { ...rest, use } : rest;

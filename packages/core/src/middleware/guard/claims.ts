@@ -85,7 +85,7 @@ function claimOf(decision: Decision, replace: (part: object) => void): Claim | u
 }
 
 /** Lets the guards check claims together with the input of one agent call. */
-export function claimed(claims: readonly Claim[]): Middleware {
+export function checkClaims(claims: readonly Claim[]): Middleware {
   return {
     wrapInput: (next) => (input) =>
       input.from === undefined ? checkWithClaims(claims, input, (all) => next(all)) : next(input),
@@ -117,7 +117,7 @@ export function instructions(messages: readonly Msg[]): Middleware {
   const checked: Msg[] = [];
   const take = (left: Msg | undefined): void => void (left && checked.push(asOwn(left)));
   return {
-    ...claimed(messages.map((message) => ({ message, take }))),
+    ...checkClaims(messages.map((message) => ({ message, take }))),
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
       steps.include(checked);

@@ -18,8 +18,8 @@ const bareKey = /^['‘“`]?(?:tool_name|arguments|think)['’”`]?\s{0,9}:?$/
 const callFence = /^`{3,}\s*(?:(?:json|tool_calls?)\s*)?$/i;
 const fenceNames: readonly string[] = ['json', 'tool_calls'];
 /** Longest code fence before a tool call, in characters. */
-const longestFence = 100;
-const deepest = 200;
+const maxFence = 100;
+const maxDepth = 200;
 
 /**
  * Reads a text piece by piece, each character once, and separates tool calls from words. A tool
@@ -129,7 +129,7 @@ export class CallScanner {
   }
 
   #withholdFence(fence: string): boolean {
-    if (fence.length > longestFence) return this.#giveUp();
+    if (fence.length > maxFence) return this.#giveUp();
     this.#fence = fence;
     return true;
   }
@@ -165,7 +165,7 @@ export class CallScanner {
 
   /** Returns whether the character may come next. The items of a list of tool calls are objects. */
   #isFit(c: string): boolean {
-    if (this.#isBare || this.#depth > deepest) return false;
+    if (this.#isBare || this.#depth > maxDepth) return false;
     if (!/["\]{}[:,\d.eE+\-truefalsn]/.test(c)) return false;
     if (this.#last === '{') return c === '"' || c === '}';
     return this.#last !== '[' || this.#depth > 1 || c === '{';

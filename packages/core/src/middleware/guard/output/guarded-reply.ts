@@ -21,7 +21,7 @@ export interface GuardedReplyOptions {
   readonly rules: readonly CheckedRule[];
   readonly lookahead: number | 'all';
   readonly thinking: boolean;
-  readonly act: (action: OutputAction) => void;
+  readonly onAction: (action: OutputAction) => void;
   /** Whether the text is a value for a program, such as JSON, and not text for a user. */
   readonly isValue: boolean;
   readonly run?: RunInfo | undefined;
@@ -101,18 +101,18 @@ export class GuardedReply {
    * again.
    */
   async end(retries: number): Promise<ReplyEnding> {
-    const { rules, act, isValue, run } = this.#options;
+    const { rules, onAction, isValue, run } = this.#options;
     for (const text of this.#texts) text.final = text.raw;
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
     for (const rule of rules) {
-      const did = new Set<OutputAction['action']>();
-      const noted = (before: string, after: string): string => {
-        if (after !== before) did.add('changed');
+      const actions = new Set<OutputAction['action']>();
+      const noteChange = (before: string, after: string): string => {
+        if (after !== before) actions.add('changed');
         return after;
       };
       for (const part of [...this.#texts, ...values]) {
         const isJson = isValue || part instanceof GuardedValue;
-        part.final = noted(part.final, maskedBy(rule, part.final, isJson));
+        part.final = noteChange(part.final, maskedBy(rule, part.final, isJson));
       }
       // Reviews the values of tool calls, then the text of the reply.
       for (const value of rule.review ? [...values, undefined] : []) {
@@ -120,18 +120,18 @@ export class GuardedReply {
         const about = value ? aboutValue : this.#aboutText();
         const review = await rule.review!(text, { ...about, retries, run });
         if ('retry' in review) {
-          act({ rule: rule.name, action: 'retried' });
+          onAction({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, question: review.retry };
         }
         if (review.warning) {
           this.#addWarning(review.warning);
-          did.add('warned');
+          actions.add('warned');
         }
-        if (noted(text, review.text) === text) continue;
+        if (noteChange(text, review.text) === text) continue;
         if (value) value.final = review.text;
         else this.#replace(review.text);
       }
-      for (const action of did) act({ rule: rule.name, action });
+      for (const action of actions) onAction({ rule: rule.name, action });
     }
     return { deltas: this.#rest(), text: this.#text() };
   }

@@ -15,7 +15,7 @@ import type {
 import { asOwn } from '../../../message/metadata.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import { estimateUsage, saidIn } from '../estimate-usage.ts';
+import { estimateUsage, textIn } from '../estimate-usage.ts';
 import { guardFields, rejectionError, reporter, type GuardOptions } from '../rejection.ts';
 import { GuardedReply, guardReset, type GuardedReplyOptions } from './guarded-reply.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
@@ -104,7 +104,7 @@ export function outputGuardsOf(
     thinking,
     profile,
     run,
-    act: (action) => tell(options.onAction, { ...action, ...(run && { run: runInfo(run) }) }),
+    onAction: (action) => tell(options.onAction, { ...action, ...(run && { run: runInfo(run) }) }),
     errorOf: ({ rule, rejection }) => rejectionError(rule, rejection, options),
   });
   return {
@@ -147,7 +147,7 @@ async function* guard(
     let said = '';
     try {
       for await (const batch of next.stream(asked, context)) {
-        said += saidIn(batch);
+        said += textIn(batch);
         const start = batch.findLastIndex(({ type }) => type === 'reset') + 1;
         if (start) {
           reply = begin();
@@ -220,9 +220,9 @@ async function reviewAnswer(answer: Msg, guards: Guards): Promise<Msg | undefine
 }
 
 /** Returns the error of a reply. Reports a rejection. */
-function failureOf(thrown: unknown, { act, errorOf }: Guards): unknown {
+function failureOf(thrown: unknown, { onAction, errorOf }: Guards): unknown {
   if (!(thrown instanceof RuleRejection)) return thrown;
-  act({ rule: thrown.rule, action: 'rejected' });
+  onAction({ rule: thrown.rule, action: 'rejected' });
   return errorOf(thrown);
 }
 

@@ -59,9 +59,9 @@ const unspacedLetter = new RegExp(`^[${unspaced}]$`, 'u');
 const inLocal = /^[\p{L}\p{M}\p{N}_.%+-]$/u;
 
 /** Most characters before the `@` if the address touches a word of a script without blanks. */
-const longestUnspaced = 64;
+const maxUnspaced = 64;
 /** Most characters between the quotes of a local part. Shorter than what a stream withholds. */
-const longestQuoted = 60;
+const maxQuoted = 60;
 
 /** Returns whether a character is a letter of a script without blanks between words. */
 function isUnspaced(char: string): boolean {
@@ -73,10 +73,10 @@ function localPartLength(text: string, at: number): number {
   const quoted = quotedLength(text, at);
   if (quoted) return quoted;
   // A long vowel mark at the end of a word has become a hyphen.
-  const word = text.slice(Math.max(0, at - longestUnspaced), at).replace(/-{1,64}$/, '');
+  const word = text.slice(Math.max(0, at - maxUnspaced), at).replace(/-{1,64}$/, '');
   const isTouching = isUnspaced(charBefore(word, word.length));
   return runLength(text, at, (char, length) =>
-    isTouching ? length < longestUnspaced && inLocal.test(char) : spacedLocal.test(char),
+    isTouching ? length < maxUnspaced && inLocal.test(char) : spacedLocal.test(char),
   );
 }
 
@@ -97,7 +97,7 @@ function runLength(
 /** Returns the length of a quoted local part, such as `"ann lee"`, before an index. */
 function quotedLength(text: string, at: number): number {
   if (text[at - 1] !== '"') return 0;
-  const before = text.slice(Math.max(0, at - longestQuoted - 2), at - 1);
+  const before = text.slice(Math.max(0, at - maxQuoted - 2), at - 1);
   const open = before.lastIndexOf('"');
   const quoted = before.slice(open + 1);
   return open < 0 || !quoted || quoted.includes('\n') ? 0 : quoted.length + 2;
@@ -162,7 +162,7 @@ function detachedLocalLength(text: string, at: number): number {
 const aboutMail = /mail|write to|contact|reach|address|邮|郵|メール|메일/i;
 
 /** Most characters after an address's `@` that a stream waits for. */
-const longestDomain = 800;
+const maxDomain = 800;
 
 const inAddress = /^[\p{L}\p{M}\p{N}_.%+@\u3002-]$/u;
 
@@ -170,11 +170,11 @@ const inAddress = /^[\p{L}\p{M}\p{N}_.%+@\u3002-]$/u;
 const otherAt = new RegExp(`${bracketedAt}|\\s{0,2}@\\s{0,2}|${encodedAt}`, 'giu');
 
 /** The beginning of such a sign at the end of a text. */
-const begunAt =
+const incompleteAt =
   /(?:\s{0,2}(?:[([{<]\s{0,2}(?:at?|@)?\s{0,2}[)\]}>]?\s{0,2})?|%4?|&[#\da-z]{0,8};?)$/i;
 
 /** A domain, or the beginning of one. */
-const begunDomain = new RegExp(
+const incompleteDomain = new RegExp(
   `^(?:[\\p{L}\\d.\\u3002-]|${bracketedDot}|${encodedDot})*` +
     '(?:\\s{0,2}(?:[([{<][\\s\\d.:a-z]{0,48})?|%2?|&[#\\da-z]{0,8})$',
   'iu',
@@ -184,24 +184,24 @@ const begunDomain = new RegExp(
  * Returns where the end of a text begins that more text could make an address. Expects a text
  * without disguises.
  */
-export function openAddress(text: string): number {
-  return Math.min(openUsual(text), openOther(text));
+export function openAddressAt(text: string): number {
+  return Math.min(openPlainAddress(text), openHiddenAddress(text));
 }
 
-function openUsual(text: string): number {
+function openPlainAddress(text: string): number {
   const run = text.length - runLength(text, text.length, (char) => inAddress.test(char));
   const hasAt = text.includes('@', run);
   return hasAt ? run - quotedLength(text, run) : text.length - localRunLength(text, text.length);
 }
 
-/** Works as `openAddress` for addresses such as `ann [at] example [dot] com`. */
-function openOther(text: string): number {
-  const from = Math.max(0, text.length - longestDomain);
+/** Works as `openAddressAt` for addresses such as `ann [at] example [dot] com`. */
+function openHiddenAddress(text: string): number {
+  const from = Math.max(0, text.length - maxDomain);
   const tail = text.slice(from);
   for (const { 0: sign, index } of tail.matchAll(otherAt)) {
-    if (begunDomain.test(tail.slice(index + sign.length)))
+    if (incompleteDomain.test(tail.slice(index + sign.length)))
       return from + index - localPartLength(text, from + index);
   }
-  const begun = text.length - begunAt.exec(tail)![0].length;
+  const begun = text.length - incompleteAt.exec(tail)![0].length;
   return begun - localRunLength(text, begun);
 }

@@ -2,7 +2,7 @@ import { misconfigured, checkOptions } from '../../../error/agent-error.ts';
 import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';
-import { charBefore, openAddress } from './email-address.ts';
+import { charBefore, openAddressAt } from './email-address.ts';
 import { inlineTag, openTagLength, tagLength, withoutMarkup } from './without-markup.ts';
 import { hasTags, isUnseen, type Undisguised, withoutDisguise } from '../disguise.ts';
 
@@ -58,18 +58,18 @@ export function piiRule(
   if (unknown !== undefined)
     throw misconfigured(`${where}: there is no kind ${JSON.stringify(unknown)}.`);
   const digest = sha256();
-  const hashed = (value: string): string => digest(salt + value).slice(0, 16);
+  const hash = (value: string): string => digest(salt + value).slice(0, 16);
   const finders = known.filter(({ kind }) => kinds.includes(kind));
 
   const find = (text: string): readonly Finding[] => {
     const readings = [withoutDisguise(text)];
     if (hasTags(text)) readings.push(withoutDisguise(text, true));
     if (inlineTag.test(text)) readings.push(withoutMarkup(text));
-    return apart(readings.flatMap((reading) => matchesIn(reading, finders))).map(
+    return mergedMatches(readings.flatMap((reading) => matchesIn(reading, finders))).map(
       ({ kind, start, end, value }): Finding =>
         strategy === 'block'
           ? { start, end, reject: 'OUTPUT_REJECTED' }
-          : { start, end, replacement: replacementOf(kind, value(end), strategy, hashed) },
+          : { start, end, replacement: replacementOf(kind, value(end), strategy, hash) },
     );
   };
   return { name: 'maskPii', find, withheldFrom };
@@ -114,7 +114,7 @@ function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[]
 }
 
 /** Most tags that do not count in `withheldFrom`, so that a text of tags is not withheld as a whole. */
-const mostTags = 40;
+const maxTags = 40;
 
 /**
  * Returns where the last `lookahead` characters of a streamed text begin, or an address that is not
@@ -124,21 +124,21 @@ function withheldFrom(text: string, lookahead: number): number {
   let from = text.length - openTagLength(text);
   let tags = 0;
   for (let seen = 0; from > 0 && seen < lookahead;) {
-    const tag = tags < mostTags ? tagLength(text, from) : 0;
+    const tag = tags < maxTags ? tagLength(text, from) : 0;
     const char = charBefore(text, from);
     if (tag > 0) tags += 1;
     else if (!isUnseen(char)) seen += 1;
     from -= tag || char.length;
   }
   const plain = withoutDisguise(text);
-  const open = openAddress(plain.text);
+  const open = openAddressAt(plain.text);
   return open < plain.text.length ? Math.min(from, plain.start(open)) : from;
 }
 
 /**
  * Sorts the matches and merges overlapping matches. A merged match has the kind of its first part.
  */
-function apart(matches: Match[]): readonly Match[] {
+function mergedMatches(matches: Match[]): readonly Match[] {
   const found: Match[] = [];
   for (const match of matches.sort((a, b) => a.start - b.start || b.end - a.end)) {
     const last = found.at(-1);
@@ -152,12 +152,12 @@ function replacementOf(
   kind: PiiKind,
   value: string,
   strategy: 'redact' | 'mask' | 'hash',
-  hashed: (value: string) => string,
+  hash: (value: string) => string,
 ): string {
   const label = kind.toUpperCase();
   if (strategy === 'redact') return `[${label}]`;
   if (strategy === 'hash')
-    return `[${label}:${hashed(kind + value.toLowerCase().replace(ungrouped(kind), ''))}]`;
+    return `[${label}:${hash(kind + value.toLowerCase().replace(ungrouped(kind), ''))}]`;
   if (kind === 'email') return `${[...value][0]}***${value.slice(value.indexOf('@'))}`;
   if (kind === 'ip') return value.replace(/[\da-f]+/gi, (group, at: number) => (at ? '*' : group));
   const shown = value.search(/(?:[a-z\d][^a-z\d]*){4}$/i);

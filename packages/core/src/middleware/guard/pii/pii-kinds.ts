@@ -47,9 +47,9 @@ export function piiFinders(): readonly PiiFinder[] {
     finder(
       'cn-id',
       /(?<!\d)[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dx](?![a-z\d])/gi,
-      all(isCnId),
+      wholeIf(isCnId),
     ),
-    finder('rrn', /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, all(isRrn)),
+    finder('rrn', /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, wholeIf(isRrn)),
     finder('card', /(?<!\d)\d(?:[^\p{L}\p{N}]{0,5}\d){12,18}(?!\d)/gu, cardLength),
     finder(
       'ssn',
@@ -96,7 +96,7 @@ export function piiFinders(): readonly PiiFinder[] {
       kind: 'ip',
 
       pattern: /(?<![\w:.])[\da-f]{0,4}:[\da-f:]{2,36}(?![\w:])/gi,
-      accept: all(isIpv6),
+      accept: wholeIf(isIpv6),
     },
   ];
 }
@@ -105,7 +105,7 @@ function finder(kind: PiiKind, pattern: RegExp, accept?: Accept): PiiFinder {
   return { kind, pattern, ...(accept && { accept }) };
 }
 
-function all(ok: (match: string) => boolean): (match: string) => number {
+function wholeIf(ok: (match: string) => boolean): (match: string) => number {
   return (match) => (ok(match) ? match.length : 0);
 }
 

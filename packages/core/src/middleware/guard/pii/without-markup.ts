@@ -10,7 +10,7 @@ const openTag =
 const tag = `${openTag}/?>`;
 
 /** Length of the longest tag, in characters. */
-const longestTag = 212;
+const maxTag = 212;
 
 /** Finds a tag beside a digit. */
 export const inlineTag: RegExp = new RegExp(`\\d\\s?${tag}|${tag}\\s?\\d`, 'i');
@@ -29,7 +29,7 @@ export function openTagLength(text: string): number {
 }
 
 function lengthOf(pattern: RegExp, text: string, end: number): number {
-  const tail = text.slice(Math.max(0, end - longestTag), end);
+  const tail = text.slice(Math.max(0, end - maxTag), end);
   const last = tail.slice(Math.max(0, tail.lastIndexOf('<')));
   return pattern.test(last) ? last.length : 0;
 }
