@@ -6,6 +6,7 @@ import { openai } from '../openai.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { maskPii, outputLength } from '../guards.ts';
 import { Semaphore } from '../middleware.ts';
+import { Agent } from './agent.ts';
 import type { Middleware, UseList } from './middleware.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { joinTools } from '../tool/set/join-tools.ts';
@@ -252,3 +253,20 @@ test('the compiler names an option that stands in place of `input`', () => {
     });
   expect(make).toThrow('It has: name, description, input');
 });
+
+test.each(['wrapRun', 'wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'])(
+  'an async `%s` of the shape (given, next) fails the call, and no rejection is left over',
+  async (key) => {
+    const shaped = {
+      [key]: async (given: unknown, next: (value: unknown) => unknown) => next(given),
+    };
+    const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use: [shaped] });
+    // A rejection that nobody handles would fail the run of the tests.
+    await expect(agent.call('Hi')).rejects.toThrow(
+      expect.objectContaining({
+        code: 'CONFIGURATION',
+        message: `${key}(): result must be a function; got an object.`,
+      }),
+    );
+  },
+);

@@ -48,7 +48,7 @@ export function runWrapped<K extends StepKey>(
     return (value) => {
       // If a wrapper hangs after an abort, the outer wrappers still end.
       const made = run.waits.wrapper(
-        () => callWrapper(run, part, key, once(next, key, part))(value),
+        () => callWrapper(run, part, key, once(next, key, part), value),
         (result) => checkMade(run, key, result),
       );
       return recovered(made);
@@ -65,22 +65,27 @@ export function runWrappedTool(
 ): Promise<ToolOutcome> {
   const wrap = (next: Step<'wrapTool'>, part: Middleware): Step<'wrapTool'> => {
     return (given) =>
-      boundedTool(run, given, () => callWrapper(run, part, 'wrapTool', next)(given));
+      boundedTool(run, given, () => callWrapper(run, part, 'wrapTool', next, given));
   };
   return partsWith(run.setup, 'wrapTool').reduceRight(wrap, inner)(call);
 }
 
-/** Returns what a middleware puts in the place of the step `next`. */
+/** Runs what a middleware puts in the place of the step `next`. */
 function callWrapper<K extends WrapperKey>(
   run: Run,
   part: Middleware,
   key: K,
   next: Step<K>,
-): Step<K> {
+  given: Wrapped[K]['given'],
+): Promise<Wrapped[K]['made']> {
   const wrappers: Wrappers = part;
   const outer = wrappers[key]!(next);
-  if (typeof outer !== 'function') checkFields(`${key}()`, { result: outer }, 'result:function');
-  return (given) => outer(given, run, run.alive().steps);
+  if (typeof outer !== 'function') {
+    // It may be a promise that rejects: an async wrapper of the shape `(given, next)`.
+    void Promise.allSettled([outer]);
+    checkFields(`${key}()`, { result: outer }, 'result:function');
+  }
+  return outer(given, run, run.alive().steps);
 }
 
 /** Returns a `next` that rejects its second call. */
@@ -125,15 +130,13 @@ const madeFields: { readonly [K in StepKey]?: string } = {
   wrapRequest: 'messages,tools:array',
 };
 
-const nextFields = 'to:model|tools';
-const endingFields = 'kind:answer|stored|custom|limit|unanswered reason:string';
-
 /** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
 function checkMade(run: Run, key: StepKey, made: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
   const given: object = Object(made);
-  const next = 'to' in given ? nextFields : endingFields;
+  const ending = 'kind:answer|stored|custom|limit|unanswered reason:string';
+  const next = 'to' in given ? 'to:model|tools' : ending;
   // `wrapRequest` may make a `Next` in place of a request.
   const isInstead = key === 'wrapRequest' && isNext(given);
   checkFields(`The result of ${key}()`, made, isInstead ? next : (madeFields[key] ?? next));
