@@ -2,11 +2,11 @@
 // units) of ordinary and of hostile text.
 import { userMessage } from '../packages/core/dist/index.js';
 import {
-  injection,
+  injectionGuard,
   inputLength,
-  maskPii,
+  piiRule,
   outputGuards,
-  outputLength,
+  lengthRule,
 } from '../packages/core/dist/guards.js';
 
 const ordinary = 'Please tell me how the weather is in Paris today, and what to wear. ';
@@ -20,8 +20,8 @@ const deltaLength = 20;
  */
 const sets = {
   'inputLength()': { run: checkBy(inputLength()), texts: { ordinary, blanks: ' ' } },
-  'injection()': {
-    run: checkBy(injection()),
+  'injectionGuard()': {
+    run: checkBy(injectionGuard()),
     texts: {
       ordinary,
       Korean: '오늘 파리의 날씨가 어떤지 알려 주세요. ',
@@ -40,8 +40,8 @@ const sets = {
       'zero-width': 'a\u200b',
     },
   },
-  'maskPii() on input': {
-    run: checkBy(maskPii({ kinds })),
+  'piiRule() on input': {
+    run: checkBy(piiRule({ kinds })),
     texts: {
       ordinary,
       digits: '1',
@@ -57,12 +57,12 @@ const sets = {
       'lone surrogates': '\ud800',
     },
   },
-  'maskPii() on a streamed reply': {
-    run: streamBy(maskPii({ kinds })),
+  'piiRule() on a streamed reply': {
+    run: streamBy(piiRule({ kinds })),
     texts: { ordinary, digits: '1', 'card numbers': '4111 1111 1111 1111 ' },
   },
-  'outputLength() on a streamed reply': {
-    run: streamBy(outputLength({ max: 1000 })),
+  'lengthRule() on a streamed reply': {
+    run: streamBy(lengthRule({ max: 1000 })),
     texts: { ordinary },
   },
 };

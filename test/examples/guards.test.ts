@@ -3,14 +3,14 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region guards
 import { ReActAgent } from '@isoloop/core';
-import { injection, inputLength, piiGuard, rateLimit } from '@isoloop/core/guards';
+import { injectionGuard, inputLength, piiGuard, rateLimit } from '@isoloop/core/guards';
 // #endregion
 // #region guard-stages
 import { MemoryStore } from '@isoloop/core';
-import { classify, permission, spendCap, storedCounters } from '@isoloop/core/guards';
+import { classifierGuard, permissionGuard, spendCap, storedCounters } from '@isoloop/core/guards';
 // #endregion
 // #region output-guards
-import { maskPii, outputGuards, outputLength, regexRule } from '@isoloop/core/guards';
+import { piiRule, outputGuards, lengthRule, regexRule } from '@isoloop/core/guards';
 // #endregion
 // #region own-rules
 import { textOf } from '@isoloop/core';
@@ -28,7 +28,7 @@ test('input guards reject an injection and masks personal data', async () => {
   const use = [
     rateLimit({ perMinute: 10, perHour: 100 }),
     inputLength({ max: 5_000 }),
-    injection({ locale: 'en' }), // or 'zh', 'ja', 'ko': the language of a rejection
+    injectionGuard({ locale: 'en' }), // or 'zh', 'ja', 'ko': the language of a rejection
     piiGuard(),
   ];
   const agent = new ReActAgent({ name: 'assistant', model, userId: 'ann', use });
@@ -42,7 +42,7 @@ test('input guards reject an injection and masks personal data', async () => {
   // #endregion
 
   expect(refused.error).toMatchObject({
-    details: { category: 'PROMPT_INJECTION', stage: 'injection' },
+    details: { category: 'PROMPT_INJECTION', stage: 'injectionGuard' },
   });
   expect((await agent.messages()).map(textOf)).toEqual(['Mail me at [EMAIL].', 'Noted.']);
 });
@@ -58,14 +58,14 @@ test('input guards check permissions, spending and topics', async () => {
   const dollars = { 'gpt-5-mini': { input: 0.25e-6, output: 2e-6 } };
 
   const shared = [
-    permission(({ userId }) => isMember(userId)), // false: rejects with UNAUTHORIZED
+    permissionGuard(({ userId }) => isMember(userId)), // false: rejects with UNAUTHORIZED
     spendCap({
       limit: 0.5, // per user and day; without `price` it counts tokens
       price: ({ inputTokens, outputTokens }) =>
         inputTokens * dollars['gpt-5-mini'].input + outputTokens * dollars['gpt-5-mini'].output,
       store,
     }),
-    classify(async (text) => ((await isAboutTravel(text)) ? 'pass' : 'OFF_TOPIC')),
+    classifierGuard(async (text) => ((await isAboutTravel(text)) ? 'pass' : 'OFF_TOPIC')),
   ];
   // #endregion
 
@@ -92,10 +92,10 @@ test('outputGuards() masks, replaces and rejects parts of a reply', async () => 
   // #region output-guards
   const guards = outputGuards(
     [
-      maskPii({ strategy: 'mask' }), // or 'redact', 'hash', 'block'
+      piiRule({ strategy: 'mask' }), // or 'redact', 'hash', 'block'
       regexRule({ pattern: /Falcon-\d{1,3}/, replacement: '[project]' }),
       regexRule({ pattern: /launch code/i, action: 'reject' }),
-      outputLength({ min: 10, max: 8_000, mode: 'retry' }), // shortens a long reply; asks once again after a short one
+      lengthRule({ min: 10, max: 8_000, mode: 'retry' }), // shortens a long reply; asks once again after a short one
     ],
     { lookahead: 64 }, // number of withheld characters; 'all': until the reply has ended
   );

@@ -10,7 +10,7 @@ import { showFailuresAs } from '@isoloop/core/adapter';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region metrics
 import { ReActAgent } from '@isoloop/core';
-import { maskPii, outputGuards } from '@isoloop/core/guards';
+import { piiRule, outputGuards } from '@isoloop/core/guards';
 import { circuitBreaker, retry } from '@isoloop/core/middleware';
 import { metrics, type Metrics } from '@isoloop/core/observe';
 // #endregion
@@ -45,7 +45,7 @@ test('metrics() reports calls, requests, tools and tokens', async () => {
     userId: 'ann', // in every event
     use: [
       metrics(recorder),
-      outputGuards([maskPii()], { onAction: ({ rule, action }) => console.log(rule, action) }),
+      outputGuards([piiRule()], { onAction: ({ rule, action }) => console.log(rule, action) }),
       circuitBreaker(),
       retry({ onRetry: ({ attempt, error }) => console.log(attempt, error.code) }),
     ],
@@ -54,7 +54,7 @@ test('metrics() reports calls, requests, tools and tokens', async () => {
   // #endregion
 
   expect(log.mock.calls.map(([first]) => first)).toEqual([
-    'maskPii',
+    'piiRule',
     'scripted',
     'assistant',
     agent.sessionId,

@@ -13,7 +13,7 @@ import { parseToolCalls } from '@isoloop/core/text-protocol';
 import { trustedCalls } from '@isoloop/core/text-protocol';
 // #endregion
 // #region text-protocol-order
-import { outputGuards, maskPii } from '@isoloop/core/guards';
+import { outputGuards, piiRule } from '@isoloop/core/guards';
 import { fallback, retry, wrapModel } from '@isoloop/core/middleware';
 // #endregion
 
@@ -130,7 +130,7 @@ test('textToolCalls() calls tools through text', async () => {
     model: native, // a model with tool calling; if it fails, the local model calls tools through text
     tools: [add],
     use: [
-      outputGuards([maskPii()]),
+      outputGuards([piiRule()]),
       { on: byText.on ?? {} },
       fallback([wrapModel(local, byText)]),
       retry(),

@@ -2,7 +2,7 @@ import { AgentError, ReActAgent, textOf, tool, type JsonValue, type Tool } from 
 import {
   guardInput,
   outputGuards,
-  outputLength,
+  lengthRule,
   regexRule,
   type OutputRule,
 } from '@isoloop/core/guards';
@@ -151,7 +151,7 @@ describe('what remains different', () => {
       'GUARD_REJECTED',
       'OUTPUT_REJECTED',
     ]);
-    expect(await categoryOf(outputLength({ min: 100, mode: 'fail' }))).toEqual([
+    expect(await categoryOf(lengthRule({ min: 100, mode: 'fail' }))).toEqual([
       'rejected',
       'GUARD_REJECTED',
       'OUTPUT_TOO_SHORT',

@@ -186,7 +186,7 @@ export type UseList = readonly ((Middleware & NoMiddleware) | UseList)[];
 
 /** Makes the compiler say where things belong that are no middleware. */
 interface NoMiddleware {
-  /** Of an output rule, such as `maskPii()`. */
+  /** Of an output rule, such as `piiRule()`. */
   readonly releaseAtMost?: 'Put output rules into outputGuards([…])';
   /** Of a tool. */
   readonly needsApproval?: 'Put tools into the option tools';

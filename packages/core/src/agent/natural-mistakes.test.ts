@@ -4,7 +4,7 @@ import { dashscope } from '../dashscope.ts';
 import { textOf } from '../message/msg.ts';
 import { openai } from '../openai.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { maskPii, outputLength } from '../guards.ts';
+import { piiRule, lengthRule } from '../guards.ts';
 import { Semaphore } from '../middleware.ts';
 import { Agent } from './agent.ts';
 import type { Middleware, UseList } from './middleware.ts';
@@ -233,7 +233,7 @@ test('a schema as `output` does not compile', () => {
 
 test('an output rule or a tool in `use` does not compile', () => {
   // @ts-expect-error The compiler says: Put output rules into outputGuards([…]).
-  const rules: UseList = [maskPii(), outputLength({ max: 10 })];
+  const rules: UseList = [piiRule(), lengthRule({ max: 10 })];
   // @ts-expect-error The compiler says: Put tools into the option tools.
   const tools: UseList = [[add]];
   // @ts-expect-error No member of a middleware.

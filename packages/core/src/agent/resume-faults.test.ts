@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
-import { permission } from '../middleware/guard/input/input-guards.ts';
+import { permissionGuard } from '../middleware/guard/input/input-guards.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolMessage, userMessage, toolResultsOf, type Msg } from '../message/msg.ts';
@@ -397,7 +397,7 @@ test.for(['stop', 'error', 'error as a result'] as const)(
 
 test('open tool calls stay open if a guard rejects the next call or if the next call is aborted before it begins', async () => {
   let isAllowed = true;
-  const guards = permission(() => isAllowed);
+  const guards = permissionGuard(() => isAllowed);
   const { agent, read } = setUp([calls('asks'), 'ok'], { use: [guards] });
   const begun = await read('go');
   isAllowed = false;

@@ -1,6 +1,6 @@
 import { fitContext } from '../middleware/context/fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
-import { injection } from '../middleware/guard/input/injection.ts';
+import { injectionGuard } from '../middleware/guard/input/injection-guard.ts';
 import { inputLength } from '../middleware/guard/input/input-guards.ts';
 import { rateLimit } from '../middleware/guard/input/user-limits.ts';
 import { classifyModelErrors } from '../middleware/resilience/classify-model-errors.ts';
@@ -15,8 +15,8 @@ import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts
 import { finalWithoutTools } from './final-without-tools.ts';
 
 /**
- * Returns the executor of Arc Reactor 3.8.2 for an agent's `use` list (`docs/guides/presets.md` lists its
- * numbers, all of them measured):
+ * Returns the executor of Arc Reactor 3.8.2 for an agent's `use` list (`docs/guides/presets.md`
+ * lists its numbers, all of them measured):
  * - 10 tool calls, then a last request without tools; no limit of iterations;
  * - 30 s per agent call, and 15 s for a tool without a time limit of its own;
  * - 20 agent calls at the same time, and at most 20 tools per request;
@@ -46,7 +46,7 @@ export function arcReactor(options: Readonly<Record<string, never>> = {}): reado
     concurrency(new Semaphore(20)),
     rateLimit(),
     inputLength({ max: 5000 }),
-    injection(),
+    injectionGuard(),
     selectTools({ maxTools: 20 }),
     finalWithoutTools(),
     classifyModelErrors(),

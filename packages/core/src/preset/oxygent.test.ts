@@ -6,7 +6,7 @@ import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { createMessage, textOf, toolResultsOf, toolUsesOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { maskPii } from '../middleware/guard/pii/mask-pii.ts';
+import { piiRule } from '../middleware/guard/pii/pii-rule.ts';
 import { outputGuards } from '../middleware/guard/output/output-guards.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import { byWords } from '../middleware/selection/by-words.ts';
@@ -670,7 +670,7 @@ test('trust mode that the model turns on works with output guards', async () => 
     name: 'a',
     model,
     tools: [look],
-    use: [outputGuards([maskPii()]), oxygent()],
+    use: [outputGuards([piiRule()]), oxygent()],
   });
   expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
 });

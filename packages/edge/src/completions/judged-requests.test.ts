@@ -1,5 +1,5 @@
 import type { Middleware, Msg } from '@isoloop/core';
-import { guardInput, injection, inputLength, piiGuard } from '@isoloop/core/guards';
+import { guardInput, injectionGuard, inputLength, piiGuard } from '@isoloop/core/guards';
 import type { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { testEndpoint } from '../../test-support/endpoint.ts';
@@ -129,10 +129,10 @@ async function send(guard: Middleware, path: string, body: object) {
 }
 
 test.each(cases)('an injection in $name is rejected', async ({ path, body }) => {
-  const { requests, text } = await send(injection(), path, body(attack));
+  const { requests, text } = await send(injectionGuard(), path, body(attack));
   expect(requests).toEqual([]);
   expect(text).not.toContain('Rome');
-  const harmless = await send(injection(), path, body('Of a city'));
+  const harmless = await send(injectionGuard(), path, body('Of a city'));
   expect(harmless.requests).toHaveLength(1);
 });
 
@@ -156,7 +156,7 @@ test('the declarations and instructions of a stored session are judged, and its 
       looks.push(input.map(({ role }) => role));
       return input;
     }),
-    injection(),
+    injectionGuard(),
     piiGuard(),
   ];
   const target = testEndpoint(['One.', 'Two.'], { use });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { outputLength } from '../guard/output/output-length.ts';
+import { lengthRule } from '../guard/output/length-rule.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Hook } from '../../event/hook.ts';
@@ -329,16 +329,16 @@ test('an output guard can reject a direct answer, or ask the model for another a
   });
 });
 
-test('outputLength() shortens a direct answer, or marks it as too short', async () => {
+test('lengthRule() shortens a direct answer, or marks it as too short', async () => {
   const long = setUp([calls('find')], {
-    use: [outputGuards([outputLength({ max: 4, mark: '…' })])],
+    use: [outputGuards([lengthRule({ max: 4, mark: '…' })])],
   });
   expect((await run(long.agent, 'go')).result.text).toBe('find…');
-  const short = setUp([calls('find')], { use: [outputGuards([outputLength({ min: 99 })])] });
+  const short = setUp([calls('find')], { use: [outputGuards([lengthRule({ min: 99 })])] });
   const { message } = (await run(short.agent, 'go')).result;
   expect(message.metadata).toMatchObject({
     reason: 'return-direct',
-    warnings: [{ stage: 'outputLength', min: 99 }],
+    warnings: [{ stage: 'lengthRule', min: 99 }],
   });
   const empty = make('empty', { execute: () => undefined });
   const marked = { name: 'mark', review: (text: string) => ({ text: `${text}(nothing)` }) };

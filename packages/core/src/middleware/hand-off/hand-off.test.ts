@@ -15,7 +15,7 @@ import { tool } from '../../tool/tool.ts';
 import { metaTool } from '../../tool/set/meta-tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
 import { operator, operatorMessage } from '../operator/operator.ts';
-import { maskPii } from '../guard/pii/mask-pii.ts';
+import { piiRule } from '../guard/pii/pii-rule.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { structured } from '../output/structured.ts';
 import { retry } from '../resilience/retry.ts';
@@ -390,7 +390,7 @@ test('a part of a reply and the answer at a limit have the name of the agent tha
 
 test('output guards before `handOff` refuse a model that they would not check', async () => {
   const part = handOff({ to: [{ ...billing, model: new ScriptedModel([]) }] });
-  const guards = outputGuards([maskPii()]);
+  const guards = outputGuards([piiRule()]);
   const model = new ScriptedModel([toBilling, 'Write to ann@example.com']);
   const build = (use: AgentOptions['use']) => new ReActAgent({ name: 'a', model, use: use! });
   expect(() => build([part, guards])).toThrow('Put handOff() after outputGuards()');

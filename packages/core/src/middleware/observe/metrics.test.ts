@@ -5,7 +5,7 @@ import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { userMessage } from '../../message/msg.ts';
 import { summaryFallback } from '../answer/last-answer.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { outputLength } from '../guard/output/output-length.ts';
+import { lengthRule } from '../guard/output/length-rule.ts';
 import type { ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import { fallback } from '../resilience/fallback.ts';
 import { modelTimeout } from '../resilience/model-timeout.ts';
@@ -330,7 +330,7 @@ test('the callbacks of retries, fallbacks and guards get the data of their run',
   });
   const noWait = { sleep: async () => {}, onRetry: note };
   const extensions = [
-    outputGuards([outputLength({ max: 5, onViolation: note })], { onAction: note }),
+    outputGuards([lengthRule({ max: 5, onViolation: note })], { onAction: note }),
     fallback([other], { onFallback: note }),
     retry({ attempts: 2, ...noWait }),
     toolRetry(noWait),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Middleware } from '../../agent/middleware.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { maskPii } from '../guard/pii/mask-pii.ts';
+import { piiRule } from '../guard/pii/pii-rule.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { userMessage, textOf } from '../../message/msg.ts';
@@ -210,7 +210,7 @@ test('output guards check the replies of every fallback model', async () => {
   const mail = 'Mail ann@example.com now.';
   const a = () => new ScriptedModel([{ error: down }]);
   const b = () => new ScriptedModel([mail]);
-  const guards = outputGuards([maskPii()]);
+  const guards = outputGuards([piiRule()]);
   const agent = (extensions: readonly Middleware[]) =>
     new ReActAgent({ name: 'a', model: a(), use: [...extensions] });
   expect(() => agent([fallback([b()]), retry(), guards])).toThrow(

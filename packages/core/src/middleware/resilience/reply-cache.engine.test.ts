@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { maskPii } from '../guard/pii/mask-pii.ts';
+import { piiRule } from '../guard/pii/pii-rule.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import {
@@ -357,7 +357,7 @@ test('rejected replies are not cached, and replies that a guard changed are cach
       /bad/.test(said) ? ({ category: 'OFF_TOPIC' } as const) : { text: said },
   };
   const model = new ScriptedModel(['bad', 'Write to ann@example.com.']);
-  const extensions = [replyCache({ store }), outputGuards([no, maskPii()])];
+  const extensions = [replyCache({ store }), outputGuards([no, piiRule()])];
   const call = () =>
     new ReActAgent({ name: 'a', model, use: [...extensions], generate: { temperature: 0 } }).call(
       'Hi',

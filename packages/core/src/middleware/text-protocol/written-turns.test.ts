@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { clearToolResults } from '../context/clear-tool-results.ts';
-import { maskPii } from '../guard/pii/mask-pii.ts';
+import { piiRule } from '../guard/pii/pii-rule.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { textOf, toolUsesOf } from '../../message/msg.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
@@ -106,7 +106,7 @@ test('text that a guard changed stays changed', async () => {
   const { agent, model } = setUp(
     [`I ask ann@example.com. ${call}`, 'Done.'],
     {},
-    { use: [outputGuards([maskPii()])] },
+    { use: [outputGuards([piiRule()])] },
   );
   await agent.call('go');
   expect(ownTurns(model)).toEqual([`I ask [EMAIL]. ${call}`]);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ReActAgent, type AgentOptions, type CallOptions } from '../../preset/react-agent.ts';
 import { summarizeHistory } from '../../middleware/context/summarize-history.ts';
 import { outputGuards } from '../../middleware/guard/output/output-guards.ts';
-import { outputLength } from '../../middleware/guard/output/output-length.ts';
+import { lengthRule } from '../../middleware/guard/output/length-rule.ts';
 import { assistantMessage, systemMessage, userMessage, textOf } from '../../message/msg.ts';
 import { answerFromObservations } from '../../middleware/answer/answer-from-observations.ts';
 import { prepending } from '../../../test-support/prepending.ts';
@@ -88,7 +88,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "an output guard's question": {
     replies: ['no', 'A longer answer.'],
-    agent: { use: [outputGuards([outputLength({ min: 10, mode: 'retry' })])] },
+    agent: { use: [outputGuards([lengthRule({ min: 10, mode: 'retry' })])] },
     own: /^Your answer has/,
   },
   'a hint about a failed tool': {

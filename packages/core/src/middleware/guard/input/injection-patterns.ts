@@ -1,9 +1,9 @@
-import type { InjectionPattern } from './injection.ts';
+import type { InjectionPattern } from './injection-guard.ts';
 
 /**
- * Returns the patterns by which `injection()` finds prompt injection. They find texts that override
- * instructions, turn off the model's rules, ask for its prompt, or fake markup. All counts in the
- * patterns are bounded, so a search takes time linear in the length of the text.
+ * Returns the patterns by which `injectionGuard()` finds prompt injection. They find texts that
+ * override instructions, turn off the model's rules, ask for its prompt, or fake markup. All counts
+ * in the patterns are bounded, so a search takes time linear in the length of the text.
  */
 export function injectionPatterns(): readonly InjectionPattern[] {
   return [...english(), ...chinese(), ...japanese(), ...korean(), ...markup()];

@@ -5,7 +5,7 @@ import { toolMessage, userMessage, textOf, type Msg } from '../../../message/msg
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { piiGuard } from '../pii/pii-guard.ts';
 import type { GuardOptions } from '../rejection.ts';
-import { classify, permission, inputLength } from './input-guards.ts';
+import { classifierGuard, permissionGuard, inputLength } from './input-guards.ts';
 import { guardInput, type InputGuard } from './guard-input.ts';
 
 const input = [userMessage('my secret is hunter2')];
@@ -150,12 +150,13 @@ test('inputLength() counts trimmed text, accepts media without text, and counts 
   expect(await rejectionOf(long(5001))).toMatchObject({ details: { max: 5000 } });
 });
 
-test('classify() and permission() accept the input only if the callback explicitly allows the input', async () => {
-  const by = (value: unknown) => checkInput([classify(() => value as 'pass', silent)], input);
+test('classifierGuard() and permissionGuard() accept the input only if the callback explicitly allows the input', async () => {
+  const by = (value: unknown) =>
+    checkInput([classifierGuard(() => value as 'pass', silent)], input);
   expect(await by('pass')).toEqual(input);
   expect((await rejectionOf(by('OFF_TOPIC'))).details).toEqual({
     category: 'OFF_TOPIC',
-    stage: 'classify',
+    stage: 'classifierGuard',
   });
   expect((await rejectionOf(by({ category: 'INVALID_INPUT', message: 'No.' }))).message).toBe(
     'No.',
@@ -163,17 +164,20 @@ test('classify() and permission() accept the input only if the callback explicit
   for (const value of ['yes', '', true, undefined, {}])
     expect((await rejectionOf(by(value))).details).toMatchObject({ category: 'SYSTEM_ERROR' });
   const seen: unknown[] = [];
-  const read = classify((text, { userId }) => (seen.push(text, userId), 'pass'), { name: 'topic' });
+  const read = classifierGuard((text, { userId }) => (seen.push(text, userId), 'pass'), {
+    name: 'topic',
+  });
   expect(read.name).toBe('topic');
   await checkInput([read], input);
   await checkInput([read], []);
   expect(seen).toEqual(['my secret is hunter2', 'u']);
 
-  const allow = (value: unknown) => checkInput([permission(() => value as boolean, silent)], input);
+  const allow = (value: unknown) =>
+    checkInput([permissionGuard(() => value as boolean, silent)], input);
   expect(await allow(true)).toEqual(input);
   expect((await rejectionOf(allow(false))).details).toMatchObject({
     category: 'UNAUTHORIZED',
-    stage: 'permission',
+    stage: 'permissionGuard',
   });
   for (const value of [1, 'yes', undefined])
     expect((await rejectionOf(allow(value))).details).toMatchObject({ category: 'SYSTEM_ERROR' });
@@ -204,8 +208,8 @@ test.each<[string, () => unknown]>([
   ['inputLength(): name', () => inputLength({ name: 5 as never })],
   ['inputLength(): max', () => inputLength({ max: -1 })],
   ['inputLength(): min 6', () => inputLength({ min: 6, max: 5 })],
-  ['classify(): classifier', () => classify('x' as never)],
-  ['permission(): allows', () => permission(undefined as never)],
+  ['classifierGuard(): classifier', () => classifierGuard('x' as never)],
+  ['permissionGuard(): allows', () => permissionGuard(undefined as never)],
 ])('a CONFIGURATION error names the invalid option: %s', (message, make) => {
   expect(make).toThrow(
     expect.objectContaining({

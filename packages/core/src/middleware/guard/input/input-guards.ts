@@ -13,7 +13,7 @@ import {
 } from './guard-input.ts';
 
 /** Function that classifies a text. It returns `pass` or the reason for a rejection. */
-export type Classify = (
+export type Classifier = (
   text: string,
   context: RunContext,
 ) => Awaitable<'pass' | GuardCategory | Rejection>;
@@ -22,10 +22,13 @@ export type Classify = (
  * Creates a guard from your classifier, which may ask a small model. The classifier gets the text
  * of the input. It returns `pass`, a category or a rejection.
  */
-export function classify(classifier: Classify, options: InputGuardOptions = {}): InputGuard {
-  checkFields('classify()', { classifier }, 'classifier:function');
-  checkOptions('classify()', options, inputGuardFields);
-  const { name = 'classify' } = options;
+export function classifierGuard(
+  classifier: Classifier,
+  options: InputGuardOptions = {},
+): InputGuard {
+  checkFields('classifierGuard()', { classifier }, 'classifier:function');
+  checkOptions('classifierGuard()', options, inputGuardFields);
+  const { name = 'classifierGuard' } = options;
   const check = async (input: readonly Msg[], context: RunContext) => {
     const text = textWithUrls(input);
     // The input has no text if the agent call resumes from the session log.
@@ -43,13 +46,13 @@ export function classify(classifier: Classify, options: InputGuardOptions = {}):
  * Creates a guard that checks whether a user may use the agent. `allows` must return `true` to let
  * the input pass; `false` rejects it with `UNAUTHORIZED`.
  */
-export function permission(
+export function permissionGuard(
   allows: (context: RunContext, input: readonly Msg[]) => Awaitable<boolean>,
   options: InputGuardOptions = {},
 ): InputGuard {
-  checkFields('permission()', { allows }, 'allows:function');
-  checkOptions('permission()', options, inputGuardFields);
-  const { name = 'permission' } = options;
+  checkFields('permissionGuard()', { allows }, 'allows:function');
+  checkOptions('permissionGuard()', options, inputGuardFields);
+  const { name = 'permissionGuard' } = options;
   const check = async (input: readonly Msg[], context: RunContext) => {
     const allowed: unknown = await allows(context, input);
     if (allowed === true) return input;

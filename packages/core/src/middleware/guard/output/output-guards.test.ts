@@ -14,9 +14,9 @@ import type { ChatModel, ModelDelta } from '../../../model/chat-model.ts';
 import { randomOf } from '../../../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
-import { maskPii } from '../pii/mask-pii.ts';
+import { piiRule } from '../pii/pii-rule.ts';
 import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
-import { outputLength } from './output-length.ts';
+import { lengthRule } from './length-rule.ts';
 import { replaceFindings, type OutputRule, type Review } from './output-rule.ts';
 import { regexRule } from './regex-rule.ts';
 
@@ -122,7 +122,7 @@ test.for(seeds({ quick: 50, full: 500 }))(
       batches.push([text(whole.slice(at, at + length))]);
       at += length;
     }
-    const rules = [maskPii({ kinds: ['email', 'card'] }), secret];
+    const rules = [piiRule({ kinds: ['email', 'card'] }), secret];
     const { agent } = setUp([{ deltas: [...batches, [finish]] }], rules, {
       lookahead: pick([64, 70, 200]),
     });
@@ -416,34 +416,34 @@ test('several text blocks stay separate and keep their order', async () => {
   ]);
 });
 
-test('outputLength() shortens a long reply and adds a mark, and readers never see the rest', async () => {
+test('lengthRule() shortens a long reply and adds a mark, and readers never see the rest', async () => {
   const { agent } = setUp(
     [`${'x'.repeat(99)}😀 and more`.replaceAll('', '\u200b').replaceAll('\u200b', '')],
-    [outputLength({ max: 100 })],
+    [lengthRule({ max: 100 })],
     { lookahead: 0 },
   );
   const events = await eventsOf(agent);
   const expected = `${'x'.repeat(99)}\n\n[Cut off here]`;
   expect(read(events)).toEqual({ text: expected, seen: expected, resets: 0 });
   expect(textOf((await agent.messages())[1]!)).toBe(expected);
-  expect(await setUp(['12345'], [outputLength({ max: 5 })]).agent.call('Hi')).toMatchObject({
+  expect(await setUp(['12345'], [lengthRule({ max: 5 })]).agent.call('Hi')).toMatchObject({
     text: '12345',
   });
   expect(
-    await setUp(['123456'], [outputLength({ max: 5, mark: '…' })]).agent.call('Hi'),
+    await setUp(['123456'], [lengthRule({ max: 5, mark: '…' })]).agent.call('Hi'),
   ).toMatchObject({ text: '12345…' });
 });
 
 test('a reply shorter than `min` causes a warning, a second attempt or a rejection, as `mode` says', async () => {
-  const warned = setUp(['Yes.'], [outputLength({ min: 10 })]);
+  const warned = setUp(['Yes.'], [lengthRule({ min: 10 })]);
   expect(await warned.agent.call('Hi')).toMatchObject({
     text: 'Yes.',
     message: {
-      metadata: { finishReason: 'stop', warnings: [{ stage: 'outputLength', length: 4, min: 10 }] },
+      metadata: { finishReason: 'stop', warnings: [{ stage: 'lengthRule', length: 4, min: 10 }] },
     },
   });
 
-  const again = setUp(['Yes.', 'Yes, of course.'], [outputLength({ min: 10, mode: 'retry' })], {
+  const again = setUp(['Yes.', 'Yes, of course.'], [lengthRule({ min: 10, mode: 'retry' })], {
     lookahead: 0,
   });
   const events = await eventsOf(again.agent);
@@ -458,14 +458,14 @@ test('a reply shorter than `min` causes a warning, a second attempt or a rejecti
   ]);
   expect((await again.agent.messages()).map(textOf)).toEqual(['Hi', 'Yes, of course.']);
 
-  const twice = setUp(['Yes.', 'No.'], [outputLength({ min: 10, mode: 'retry' })]);
+  const twice = setUp(['Yes.', 'No.'], [lengthRule({ min: 10, mode: 'retry' })]);
   expect(await twice.agent.call('Hi')).toMatchObject({
     text: 'No.',
     message: { metadata: { warnings: [{ length: 3 }] } },
   });
   twice.model.assertDone();
 
-  const failed = setUp(['Yes.'], [outputLength({ min: 10, mode: 'fail' })], { lookahead: 0 });
+  const failed = setUp(['Yes.'], [lengthRule({ min: 10, mode: 'fail' })], { lookahead: 0 });
   expect(await failed.agent.call('Hi')).toMatchObject({
     reason: 'rejected',
     error: { details: { category: 'OUTPUT_TOO_SHORT', length: 4, min: 10 } },
@@ -482,7 +482,7 @@ test('the minimum length does not apply to a reply with tool calls', async () =>
   });
   const { agent } = setUp(
     [{ toolCalls: [{ name: 'look' }] }, 'It is all right.'],
-    [outputLength({ min: 5, mode: 'fail' })],
+    [lengthRule({ min: 5, mode: 'fail' })],
     {},
     { tools: [look] },
   );
@@ -498,7 +498,7 @@ test('outputGuards() checks a structured value in text before the text is parsed
 });
 
 test('masking a number in a JSON text keeps the JSON valid', async () => {
-  const { agent } = setUp(['{"card": 4111111111111111, "to": "ann@example.com"}'], [maskPii()]);
+  const { agent } = setUp(['{"card": 4111111111111111, "to": "ann@example.com"}'], [piiRule()]);
   const result = await agent.call('Hi', { output: jsonMode() });
   expect(result.output).toEqual({ card: '[CARD]', to: '[EMAIL]' });
 });
@@ -511,21 +511,21 @@ test.each([
   ],
   ['by JSON text', jsonMode(), `{"word":"${'x'.repeat(50)}"}`],
 ])(
-  'outputLength() rejects a structured value that is too long, instead of cutting it: %s',
+  'lengthRule() rejects a structured value that is too long, instead of cutting it: %s',
   async (_, output, reply) => {
     const seen: unknown[] = [];
     const { agent } = setUp(
       [reply],
-      [outputLength({ max: 20, onViolation: (violation) => seen.push(violation) })],
+      [lengthRule({ max: 20, onViolation: (violation) => seen.push(violation) })],
     );
     const result = await agent.call('Hi', { output });
-    const details = { category: 'OUTPUT_REJECTED', stage: 'outputLength', length: 61, max: 20 };
+    const details = { category: 'OUTPUT_REJECTED', stage: 'lengthRule', length: 61, max: 20 };
     expect(result).toMatchObject({
       reason: 'rejected',
       error: { code: 'GUARD_REJECTED', details },
     });
     expect(seen).toMatchObject([{ rule: 'max', value: 61, limit: 20 }]);
-    const fits = setUp(['{"a":1}'], [outputLength({ max: 20 })]);
+    const fits = setUp(['{"a":1}'], [lengthRule({ max: 20 })]);
     expect((await fits.agent.call('Hi', { output: jsonMode() })).output).toEqual({ a: 1 });
   },
 );
@@ -541,7 +541,7 @@ test('no output rule applies to a summary of the history, which only the model s
     'Another forbidden answer.',
   ]);
   const context = summarizeHistory({ window: 500, reserveOutput: 50, summaryTokens: 50 });
-  const extensions = [outputGuards([never, outputLength({ min: 21, mode: 'fail' })])];
+  const extensions = [outputGuards([never, lengthRule({ min: 21, mode: 'fail' })])];
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -608,10 +608,7 @@ test('unchanged text keeps its provider data, changed text loses it, and the mes
       [{ ...finish, metadata: { model: 'x' } } as ModelDelta],
     ],
   });
-  const { agent } = setUp(
-    [tied('Fine.'), tied('secret-1234')],
-    [secret, outputLength({ min: 99 })],
-  );
+  const { agent } = setUp([tied('Fine.'), tied('secret-1234')], [secret, lengthRule({ min: 99 })]);
   await agent.call('Hi');
   await agent.call('Hi');
   const [, own, , changed] = await agent.messages();
@@ -628,7 +625,7 @@ test('if a reply restarts, length and rules apply only to the new text', async (
       { deltas: [[text('12345678'), call], [reset], [text('short')], [finish]] },
       { deltas: [[text('x'.repeat(90))], [reset], [text('forbidden')], [finish]] },
     ],
-    [never, outputLength({ min: 6, max: 9, mode: 'fail' })],
+    [never, lengthRule({ min: 6, max: 9, mode: 'fail' })],
     { lookahead: 4 },
   );
   expect(await agent.call('Hi')).toMatchObject({
@@ -658,7 +655,7 @@ test('a review can add text to an empty reply and can merge several text blocks'
 test('an empty reply is retried, and both replies count as usage even if the second is rejected', async () => {
   const { agent, model } = setUp(
     [{ deltas: [[finish]] }, { deltas: [[text('forbidden')], [finish]] }],
-    [never, outputLength({ min: 1, mode: 'retry' })],
+    [never, lengthRule({ min: 1, mode: 'retry' })],
   );
   expect(await agent.call('Hi')).toMatchObject({
     reason: 'rejected',
@@ -732,8 +729,8 @@ test.each<[string, () => unknown]>([
   ['outputGuards(): thinking', () => outputGuards([], { thinking: 'yes' as never })],
   ['regexRule(): pattern', () => regexRule({ pattern: 'x' as never })],
   ['regexRule(): action', () => regexRule({ pattern: /x/, action: 'drop' as never })],
-  ['outputLength(): mode', () => outputLength({ mode: 'x' as never })],
-  ['outputLength(): min 6', () => outputLength({ min: 6, max: 5 })],
+  ['lengthRule(): mode', () => lengthRule({ mode: 'x' as never })],
+  ['lengthRule(): min 6', () => lengthRule({ min: 6, max: 5 })],
 ])('a CONFIGURATION error names the invalid option: %s', (message, make) => {
   expect(make).toThrow(
     expect.objectContaining({
@@ -750,7 +747,7 @@ const says = (input: JsonValue | string) => ({ toolCalls: [{ name: 'generate_res
 test('a structured value in the arguments of the output tool is guarded like an answer', async () => {
   const { agent } = setUp(
     [says('{ "mail": "ann\\u0040example.com", "card": 4111111111111111 }')],
-    [maskPii()],
+    [piiRule()],
   );
   const stream = agent.stream('Hi', { output: person });
   const seen: string[] = [];
@@ -771,7 +768,7 @@ test('a structured value is rejected, reviewed and retried like an answer', asyn
 
   const again = setUp(
     [says({ mail: 'a' }), says({ mail: 'a longer one' })],
-    [outputLength({ min: 20, mode: 'retry' })],
+    [lengthRule({ min: 20, mode: 'retry' })],
   );
   expect((await again.agent.call('Hi', { output: person })).output).toEqual({
     mail: 'a longer one',
@@ -795,7 +792,7 @@ test('unchanged arguments of the output tool keep their exact text, and other to
   ];
   const next = new ScriptedModel([{ deltas: [late, [finish]] }]);
   const deltas: ModelDelta[] = [];
-  const model: ChatModel = outputGuards([maskPii()]).wrapModel!(next);
+  const model: ChatModel = outputGuards([piiRule()]).wrapModel!(next);
   for await (const batch of model.stream(
     { messages: [], tools: [] },
     { signal: new AbortController().signal },
@@ -815,7 +812,7 @@ test('unchanged arguments of the output tool keep their exact text, and other to
 test('rules see the characters that escape sequences in JSON text stand for', async () => {
   const said = '{ "mail": "\\u0041nn\\u0040example.com, \\uc548\\ub155", "card": 1 }';
   for (const lookahead of [0, 'all'] as const) {
-    const rules = [maskPii(), regexRule({ pattern: /안녕/ })];
+    const rules = [piiRule(), regexRule({ pattern: /안녕/ })];
     const { agent } = setUp([said], rules, { lookahead });
     const result = await agent.call('Hi', { output: jsonMode(schema) });
     expect([result.output, result.text]).toEqual([
@@ -838,7 +835,7 @@ test('`onAction` and `onViolation` report what each rule did, and a callback tha
   const rules = [
     secret,
     never,
-    outputLength({ min: 8, max: 30, mode: 'retry', onViolation: listen }),
+    lengthRule({ min: 8, max: 30, mode: 'retry', onViolation: listen }),
   ];
   const replies = [
     'Short',
@@ -854,17 +851,17 @@ test('`onAction` and `onViolation` report what each rule did, and a callback tha
   const run = { runId: expect.any(String), sessionId, agentPath: ['a'] };
   expect(told).toEqual([
     { rule: 'min', value: 5, limit: 8, run },
-    { rule: 'outputLength', action: 'retried', run },
+    { rule: 'lengthRule', action: 'retried', run },
     { rule: 'regexRule', action: 'changed', run },
     { rule: 'max', value: 31, limit: 30, run },
-    { rule: 'outputLength', action: 'changed', run },
+    { rule: 'lengthRule', action: 'changed', run },
   ]);
   told.length = 0;
   expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected' });
   expect(told).toEqual([{ rule: 'never', action: 'rejected', run }]);
   told.length = 0;
   expect((await agent.call('Hi')).text).toBe('Brief');
-  expect(told.at(-1)).toEqual({ rule: 'outputLength', action: 'warned', run });
+  expect(told.at(-1)).toEqual({ rule: 'lengthRule', action: 'warned', run });
   told.length = 0;
   expect((await agent.call('Hi')).text).toBe('Long enough.');
   expect(told).toEqual([]);

@@ -53,7 +53,7 @@ export interface OutputGuardOptions extends GuardOptions {
 export const outputFields: string = `lookahead:count|all|? thinking:boolean|? onAction:function|? profile:countText()|? ${guardFields}`;
 
 /**
- * Checks and changes what the model says, by rules such as `maskPii()`. Applies the rules in order
+ * Checks and changes what the model says, by rules such as `piiRule()`. Applies the rules in order
  * to each reply, streamed or not. Hooks, readers and the session log get the reply after the rules.
  *
  * The rules check text. If `structured()` gets its value through a tool, the rules also check the
@@ -70,7 +70,7 @@ export const outputFields: string = `lookahead:count|all|? thinking:boolean|? on
  * check the output of all models.
  *
  * @example
- * use: [outputGuards([maskPii(), outputLength({ max: 4000 })])];
+ * use: [outputGuards([piiRule(), lengthRule({ max: 4000 })])];
  */
 export function outputGuards(
   rules: readonly OutputRule[],

@@ -7,15 +7,15 @@ import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { randomOf } from '../../../../../../test/random-of.ts';
 import { outputGuards } from '../output/output-guards.ts';
 import { replaceFindings } from '../output/output-rule.ts';
-import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
+import { piiRule, type PiiRuleOptions } from './pii-rule.ts';
 import { piiGuard } from './pii-guard.ts';
 import type { PiiKind } from './pii-kinds.ts';
 
 const kinds: readonly PiiKind[] = [
   ...(['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip', 'mac', 'url'] as const),
 ];
-const mask = (text: string, options: MaskPiiOptions = { kinds }): string =>
-  replaceFindings(text, maskPii(options).find(text) as never);
+const mask = (text: string, options: PiiRuleOptions = { kinds }): string =>
+  replaceFindings(text, piiRule(options).find(text) as never);
 
 const values: readonly (readonly [kind: PiiKind, value: string])[] = [
   ['card', '4111 1111 1111 1111'],
@@ -112,7 +112,7 @@ const disguises: readonly (readonly [how: string, (value: string) => string])[] 
 ];
 
 test.each(disguises)(
-  'maskPii() masks values disguised by %s, and keeps the text around them',
+  'piiRule() masks values disguised by %s, and keeps the text around them',
   (_how, disguise) => {
     for (const [kind, value] of values) {
       const before = 'Ｎote é ½ ﬁ: ';
@@ -124,7 +124,7 @@ test.each(disguises)(
   },
 );
 
-test('maskPii() recognizes values with any default-ignorable code point between the characters', () => {
+test('piiRule() recognizes values with any default-ignorable code point between the characters', () => {
   const missed: string[] = [];
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
@@ -162,7 +162,7 @@ test.each([
   '3782.822463.10005',
   '3782/822463/10005',
   '3056 930902 5904',
-])('maskPii() masks the card %j', (card) => {
+])('piiRule() masks the card %j', (card) => {
   expect(mask(`Pay with ${card} now.`)).toBe('Pay with [CARD] now.');
 });
 
@@ -179,7 +179,7 @@ test.each([
   '가격은 10,000원이고 2024년 1월입니다. 😀 ① ② ③ ½',
   'x² + y² = 4, H₂O, ⅷ, 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}',
   'Привет, мир @ дом. 你好，世界@。 @mention',
-])('maskPii() finds nothing in the ordinary text: %s', (text) => {
+])('piiRule() finds nothing in the ordinary text: %s', (text) => {
   expect(mask(text, { kinds: ['email', 'card', 'ssn', 'phone', 'rrn'] })).toBe(text);
 });
 
@@ -205,12 +205,12 @@ test.each([
   [`${'a'.repeat(65)}@example.test`, '[EMAIL]'],
   [`To ${'a.b+c'.repeat(200)}@example.test.`, 'To [EMAIL].'],
   [`ann@${'a.'.repeat(20)}example.test`, '[EMAIL]'],
-])('maskPii() masks the e-mail address in %s', (text, masked) => {
+])('piiRule() masks the e-mail address in %s', (text, masked) => {
   expect(mask(text)).toBe(masked);
 });
 
 test.each(['123.45.6789', '123·45·6789', '123-45-6789', '123_45_6789', '123/45/6789'])(
-  'maskPii() masks the SSN %s',
+  'piiRule() masks the SSN %s',
   (ssn) => {
     expect(mask(`SSN: ${ssn}.`)).toBe('SSN: [SSN].');
   },
@@ -239,7 +239,7 @@ const secrets = [
 ];
 
 test('a stream gives the same text as masking the whole text, however it is split, and never takes text back', async () => {
-  const rule = maskPii();
+  const rule = piiRule();
   const sizes = [1, 3, 17, 64, 1000];
   const sizesOfSecret = extent({ quick: 1, full: sizes.length });
   for (const [index, secret] of secrets.entries()) {

@@ -111,7 +111,7 @@ test('piiGuard() checks the text blocks of a tool result and does not change med
   expect(await results()).toEqual([['success', [{ type: 'text', text: '[EMAIL]' }, image]]]);
 });
 
-test('piiGuard() accepts the kinds and strategies of maskPii()', async () => {
+test('piiGuard() accepts the kinds and strategies of piiRule()', async () => {
   const { agent, model } = setUp({ kinds: ['ip', 'mac', 'url'], strategy: 'redact' }, ['ok']);
   await agent.call(`10.0.0.1 00:1A:2B:3C:4D:5E https://x.test/ ${mail}`);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(`[IP] [MAC] [URL] ${mail}`);

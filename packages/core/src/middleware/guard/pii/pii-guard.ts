@@ -6,11 +6,11 @@ import { inputGuard } from '../input/guard-input.ts';
 import { mapTexts, textsOf } from '../message-texts.ts';
 import { isGuardRejection, reporter, type Rejection, type Report } from '../rejection.ts';
 import { replaceFindings } from '../output/output-rule.ts';
-import { piiFields, piiRule, type MaskPiiOptions } from './mask-pii.ts';
+import { piiFields, piiRuleOf, type PiiRuleOptions } from './pii-rule.ts';
 import { outputFields, outputGuardsOf, type OutputGuardOptions } from '../output/output-guards.ts';
 
 /** Where `piiGuard()` looks for personal data, and what it does with it. */
-export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
+export interface PiiGuardOptions extends PiiRuleOptions, OutputGuardOptions {
   /** Whether to check the input of an agent call. Default true. */
   readonly input?: boolean;
   /**
@@ -23,9 +23,9 @@ export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
 }
 
 /**
- * Applies `maskPii` to input, replies and tool results as one middleware. The defaults of `input`,
+ * Applies `piiRule` to input, replies and tool results as one middleware. The defaults of `input`,
  * `output`, `toolResults` and `strategy` are those of Spring AI Alibaba's PII hook. The default of
- * `kinds` is that of `maskPii`.
+ * `kinds` is that of `piiRule`.
  *
  * With strategy `block`, an agent call with personal data in its input or reply ends as `rejected`.
  * A tool result with personal data is withheld: the model gets an error result instead. If a check
@@ -39,7 +39,7 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   const fields = `input,output,toolResults:boolean|? ${piiFields} ${outputFields}`;
   checkOptions('piiGuard()', options, fields);
   const { input = true, output = false, toolResults = false, strategy } = options;
-  const rule = piiRule('piiGuard()', options);
+  const rule = piiRuleOf('piiGuard()', options);
   const report = reporter(options);
   const check = (messages: readonly Msg[]): readonly Msg[] | Rejection => {
     if (strategy !== 'block')

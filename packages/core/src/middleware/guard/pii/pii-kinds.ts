@@ -1,7 +1,7 @@
 import { cardLength, ibanLength, isCnId, isIpv6, isRrn, urlLength } from './pii-checks.ts';
 import { addressFinders } from './email-address.ts';
 
-/** A kind of personal data that `maskPii()` finds, such as `email`. */
+/** A kind of personal data that `piiRule()` finds, such as `email`. */
 export type PiiKind =
   | 'email'
   | 'phone'

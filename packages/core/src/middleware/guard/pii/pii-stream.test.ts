@@ -3,13 +3,13 @@ import { extent } from '../../../../../../test/test-extent.ts';
 import { checkedRule } from '../output/checked-rule.ts';
 import { replaceFindings } from '../output/output-rule.ts';
 import { RuleWindow } from '../output/rule-window.ts';
-import { maskPii } from './mask-pii.ts';
+import { piiRule } from './pii-rule.ts';
 import type { PiiKind } from './pii-kinds.ts';
 
 const kinds: readonly PiiKind[] = [
   ...(['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'] as const),
 ];
-const rule = checkedRule(maskPii({ kinds }), () => {});
+const rule = checkedRule(piiRule({ kinds }), () => {});
 
 /** The characters that `outputGuards` withholds by default. */
 const lookahead = 64;

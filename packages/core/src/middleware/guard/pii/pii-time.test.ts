@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { replaceFindings } from '../output/output-rule.ts';
-import { maskPii } from './mask-pii.ts';
+import { piiRule } from './pii-rule.ts';
 import type { PiiKind } from './pii-kinds.ts';
 
 const kinds: readonly PiiKind[] = [
@@ -57,10 +57,10 @@ const disguised = [
 ];
 
 test.each([...plain, ...disguised])(
-  'maskPii() masks a million characters of %j quickly',
+  'piiRule() masks a million characters of %j quickly',
   (unit) => {
     const text = unit.repeat(1_000_000 / unit.length);
-    const masked = replaceFindings(text, maskPii({ kinds }).find(text) as never);
+    const masked = replaceFindings(text, piiRule({ kinds }).find(text) as never);
     expect(masked.length).toBeGreaterThan(0);
   },
 );

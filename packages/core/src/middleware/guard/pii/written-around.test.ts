@@ -4,11 +4,11 @@ import train from '../../../../../../test/fixtures/tokens/train.jsonl?raw';
 import { extent } from '../../../../../../test/test-extent.ts';
 import { replaceFindings } from '../output/output-rule.ts';
 import { ordinarySentences } from '../../../../test-support/ordinary-sentences.ts';
-import { maskPii } from './mask-pii.ts';
+import { piiRule } from './pii-rule.ts';
 import type { PiiKind } from './pii-kinds.ts';
 
 const all: readonly PiiKind[] = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
-const rule = maskPii({ kinds: all });
+const rule = piiRule({ kinds: all });
 const masked = (text: string): string => replaceFindings(text, [...rule.find(text)]);
 
 test.each<readonly [string, string]>([
@@ -39,7 +39,7 @@ test.each<readonly [string, string]>([
   ['http://3232235777/admin', 'http://[IP]/admin'],
   ['http://0xC0A80001/', 'http://[IP]/'],
   ['IP: 3232235777', 'IP: [IP]'],
-])('maskPii() masks %j', (text, expected) => {
+])('piiRule() masks %j', (text, expected) => {
   expect(masked(text)).toBe(expected);
 });
 
@@ -69,13 +69,13 @@ test.each([
   'on 3232235777 occasions',
   '<td>4111</td><td>1111</td><td>1111</td><td>1111</td>',
   'room 101 22 1999',
-])('maskPii() leaves %j alone', (text) => {
+])('piiRule() leaves %j alone', (text) => {
   expect(masked(text)).toBe(text);
 });
 
 /** Without phones: other numbers of the templates may be phone numbers, as before. */
 const measured: readonly PiiKind[] = ['email', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
-const check = maskPii({ kinds: measured });
+const check = piiRule({ kinds: measured });
 
 test.each(['English', 'Chinese', 'Japanese', 'Korean'] as const)(
   'at most one of 10,000 ordinary sentences in %s is masked',

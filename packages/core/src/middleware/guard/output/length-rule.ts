@@ -5,7 +5,7 @@ import { runInfo, type RunInfo } from '../../../model/chat-model.ts';
 import type { OutputRule } from './output-rule.ts';
 
 /** How long an answer may be, and what happens to another one. */
-export interface OutputLengthOptions {
+export interface LengthRuleOptions {
   /**
    * Minimum length of an answer in characters (UTF-16 units), without white space at both ends.
    * Default 0. Replies with tool calls may be shorter.
@@ -13,8 +13,8 @@ export interface OutputLengthOptions {
   readonly min?: number;
   /**
    * Maximum length of a reply in characters. Default: no limit. The text after the limit is
-   * replaced with `mark`. A structured value is not shortened. A value that is too long is rejected with
-   * `OUTPUT_REJECTED`, and the details have its `length` and `max`.
+   * replaced with `mark`. A structured value is not shortened. A value that is too long is rejected
+   * with `OUTPUT_REJECTED`, and the details have its `length` and `max`.
    */
   readonly max?: number;
   /**
@@ -44,13 +44,13 @@ export interface LengthViolation {
 }
 
 /** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
-export function outputLength(options: OutputLengthOptions): OutputRule {
+export function lengthRule(options: LengthRuleOptions): OutputRule {
   const fields = 'min,max:count|? mode:warn|retry|fail|? mark:string|? onViolation:function|?';
-  checkOptions('outputLength()', options, fields);
+  checkOptions('lengthRule()', options, fields);
   const { min = 0, max = Infinity, mode = 'warn', mark = '\n\n[Cut off here]' } = options;
-  if (min > max) throw misconfigured(`outputLength(): min ${min} is more than max ${max}.`);
+  if (min > max) throw misconfigured(`lengthRule(): min ${min} is more than max ${max}.`);
   return {
-    name: 'outputLength',
+    name: 'lengthRule',
     releaseAtMost: max,
     review(text, { callsTools, isValue, retries, run }) {
       const violated = (violation: LengthViolation): void =>
@@ -65,7 +65,7 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
       violated({ rule: 'min', value: length, limit: min });
       if (mode === 'fail') return { category: 'OUTPUT_TOO_SHORT', details: { length, min } };
       if (mode !== 'retry' || retries)
-        return { text, warning: { stage: 'outputLength', length, min } };
+        return { text, warning: { stage: 'lengthRule', length, min } };
       const why = `Your answer has ${length} characters; at least ${min} are needed.`;
       return { retry: `${why} Answer again, in more detail.` };
     },

@@ -27,8 +27,8 @@ export interface InjectionPattern {
   readonly pattern: RegExp;
 }
 
-/** Which texts `injection()` looks for. */
-export interface InjectionOptions extends InputGuardOptions {
+/** Which texts `injectionGuard()` looks for. */
+export interface InjectionGuardOptions extends InputGuardOptions {
   /**
    * Patterns to use instead of `injectionPatterns()`. A bare RegExp searches `text`. Each must take
    * linear time. Do not put `+`, `*` or a large count inside another one, or before an expression
@@ -44,9 +44,9 @@ export interface InjectionOptions extends InputGuardOptions {
  * tag characters spell. Patterns are only a first filter: new wordings pass (Arc Reactor:
  * `DefaultInjectionDetectionStage`).
  */
-export function injection(options: InjectionOptions = {}): InputGuard {
-  checkOptions('injection()', options, `patterns:array|? ${inputGuardFields}`);
-  const { patterns: given = injectionPatterns(), name = 'injection' } = options;
+export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard {
+  checkOptions('injectionGuard()', options, `patterns:array|? ${inputGuardFields}`);
+  const { patterns: given = injectionPatterns(), name = 'injectionGuard' } = options;
   const patterns = given.map(toPattern);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
     const raw = textWithUrls(input);
@@ -60,7 +60,7 @@ export function injection(options: InjectionOptions = {}): InputGuard {
 
 function toPattern(given: RegExp | InjectionPattern): InjectionPattern {
   if (given instanceof RegExp) return { in: 'text', pattern: given };
-  checkFields('injection(): a pattern', given, 'in:text|words|letters pattern:exec()');
+  checkFields('injectionGuard(): a pattern', given, 'in:text|words|letters pattern:exec()');
   return given;
 }
 

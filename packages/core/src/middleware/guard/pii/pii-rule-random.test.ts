@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../../test/test-extent.ts';
 import { randomOf } from '../../../../../../test/random-of.ts';
-import { maskPii } from './mask-pii.ts';
+import { piiRule } from './pii-rule.ts';
 import { piiFinders, type PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from '../output/output-rule.ts';
 
@@ -101,8 +101,8 @@ const parts = [
   ],
 ].flat();
 
-test('maskPii() finds the same as a simple reference implementation in random texts', () => {
-  const stage = maskPii({ kinds });
+test('piiRule() finds the same as a simple reference implementation in random texts', () => {
+  const stage = piiRule({ kinds });
   const found = new Set<string>();
   for (const seed of seeds({ quick: 1000, full: 10_000 })) {
     const next = randomOf(seed);

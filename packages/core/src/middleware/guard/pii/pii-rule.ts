@@ -7,7 +7,7 @@ import { inlineTag, openTagLength, tagLength, withoutMarkup } from './without-ma
 import { hasTags, isUnseen, type Undisguised, withoutDisguise } from '../disguise.ts';
 
 /** Which personal data to look for, and what to write in its place. */
-export interface MaskPiiOptions {
+export interface PiiRuleOptions {
   /** Kinds of data to find. Default: all except `ip`, `mac` and `url`. */
   readonly kinds?: readonly PiiKind[];
   /**
@@ -29,24 +29,25 @@ export interface MaskPiiOptions {
  * Masks personal data that has a fixed form. The kinds are e-mail addresses, phone numbers, payment
  * cards (Luhn), IBANs (mod 97), and IP, MAC and web addresses. Further kinds are Korean resident
  * numbers, Chinese identity numbers and US social security numbers. As a rule of `outputGuards`, it
- * checks replies. `piiGuard` also applies it to input and tool results. Names and postal addresses are not found, because they have no fixed form. Data is also found
- * behind disguises: digits of other scripts, look-alike letters, and invisible characters. The text
- * around it stays as it was written.
+ * checks replies. `piiGuard` also applies it to input and tool results. Names and postal addresses
+ * are not found, because they have no fixed form. Data is also found behind disguises: digits of
+ * other scripts, look-alike letters, and invisible characters. The text around it stays as it was
+ * written.
  */
-export function maskPii(
-  options: MaskPiiOptions = {},
+export function piiRule(
+  options: PiiRuleOptions = {},
 ): OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>> {
-  checkOptions('maskPii()', options, piiFields);
-  return piiRule('maskPii()', options);
+  checkOptions('piiRule()', options, piiFields);
+  return piiRuleOf('piiRule()', options);
 }
 
-/** Fields of `MaskPiiOptions` for `checkOptions`. */
+/** Fields of `PiiRuleOptions` for `checkOptions`. */
 export const piiFields = 'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?';
 
-/** Works as `maskPii`, without a check of the options. Errors name the function `where`. */
-export function piiRule(
+/** Works as `piiRule`, without a check of the options. Errors name the function `where`. */
+export function piiRuleOf(
   where: string,
-  options: MaskPiiOptions,
+  options: PiiRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>> {
   const known = piiFinders();
   const {
@@ -72,7 +73,7 @@ export function piiRule(
           : { start, end, replacement: replacementOf(kind, value(end), strategy, hash) },
     );
   };
-  return { name: 'maskPii', find, withheldFrom };
+  return { name: 'piiRule', find, withheldFrom };
 }
 
 /** A match with its place in the original text. */

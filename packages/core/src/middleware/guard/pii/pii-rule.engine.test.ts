@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
+import { piiRule, type PiiRuleOptions } from './pii-rule.ts';
 import type { PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from '../output/output-rule.ts';
 import { sha256 } from './sha256.ts';
@@ -17,8 +17,8 @@ const allKinds: readonly PiiKind[] = [
   'url',
 ];
 
-function mask(text: string, options: MaskPiiOptions = { kinds: allKinds }): string {
-  return replaceFindings(text, maskPii(options).find(text) as never);
+function mask(text: string, options: PiiRuleOptions = { kinds: allKinds }): string {
+  return replaceFindings(text, piiRule(options).find(text) as never);
 }
 
 test.each([
@@ -54,7 +54,7 @@ test.each([
   ['주소는www.example.test/길입니다, ftp://x.test', '주소는[URL], [URL]'],
   ['见https://example.test/a，谢谢。', '见[URL]，谢谢。'],
   ['2001:db8::ff00:42:8329 2001:0db8:85a3:0000:0000:8a2e:0370:7334', '[IP] [IP]'],
-])('maskPii() masks personal data: %s', (text, masked) => {
+])('piiRule() masks personal data: %s', (text, masked) => {
   expect(mask(text)).toBe(masked);
 });
 
@@ -74,22 +74,22 @@ test.each([
   '00:1A:2B:3C:4D and 00:1A:2B:3C:4D:5E:6F and 00-1A:2B-3C:4D-5E; http:// and www. and awww.example.test',
   'ISBN 978-3-16-148410-0 and page 123-456.',
   '가격은 10,000원이고 2024년 1월입니다.',
-])('maskPii() finds nothing in: %s', (text) => {
+])('piiRule() finds nothing in: %s', (text) => {
   expect(mask(text)).toBe(text);
 });
 
-test('maskPii() keeps invisible characters around a finding, and merges overlapping findings', () => {
+test('piiRule() keeps invisible characters around a finding, and merges overlapping findings', () => {
   expect(mask('\u200bann@example.test\u200b!')).toBe('\u200b[EMAIL]\u200b!');
   expect(mask('010-1234-5678@example.test', { kinds: ['email', 'phone'] })).toBe('[EMAIL]');
   expect(mask('+14155550123@example.test', { kinds: ['phone', 'email'] })).toBe('[EMAIL]');
   expect(mask('4111 1111 1111 1111@example.test')).toBe('[CARD]');
 });
 
-test('maskPii() keeps lone surrogates and control characters', () => {
+test('piiRule() keeps lone surrogates and control characters', () => {
   expect(mask('\ud800 \u0000 \udfff')).toBe('\ud800 \u0000 \udfff');
 });
 
-test('maskPii() has the strategies mask, redact, hash and block', () => {
+test('piiRule() has the strategies mask, redact, hash and block', () => {
   const text = 'ann@example.test 4111 1111 1111 1111 192.168.0.1';
   expect(mask(text, { kinds: allKinds, strategy: 'mask' })).toBe(
     'a***@example.test **** **** **** 1111 192.*.*.*',
@@ -108,19 +108,19 @@ test('maskPii() has the strategies mask, redact, hash and block', () => {
   ).toBe(hashed);
   expect(mask(text, { strategy: 'hash', salt: 't' })).not.toBe(hashed);
   expect(mask(text, { kinds: ['ip'] })).toBe('ann@example.test 4111 1111 1111 1111 [IP]');
-  expect([...maskPii({ strategy: 'block' }).find('x ann@example.test')]).toEqual([
+  expect([...piiRule({ strategy: 'block' }).find('x ann@example.test')]).toEqual([
     { start: 2, end: 18, reject: 'OUTPUT_REJECTED' },
   ]);
 });
 
-test('a CONFIGURATION error rejects an invalid option of maskPii()', () => {
+test('a CONFIGURATION error rejects an invalid option of piiRule()', () => {
   for (const options of [
     { kinds: ['shoe'] },
     { kinds: 'email' },
     { strategy: 'hide' },
     { salt: 5 },
   ]) {
-    expect(() => maskPii(options as never)).toThrow(
+    expect(() => piiRule(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),
     );
   }
