@@ -18,7 +18,7 @@ import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { summarize } from '../middleware/answer/last-answer.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
-import { structured } from '../middleware/output/structured.ts';
+import { structured } from '../middleware/output/output-modes.ts';
 
 /** Passes a value of the wrong type, as JavaScript code or parsed JSON may do. */
 const wrong = <T>(value: unknown): T => value as T;

@@ -15,8 +15,7 @@ import {
   toolResultsOf,
 } from '../message/msg.ts';
 import type { Msg } from '../message/msg.ts';
-import { jsonMode } from '../middleware/output/json-mode.ts';
-import { structured } from '../middleware/output/structured.ts';
+import { jsonMode, structured } from '../middleware/output/output-modes.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { textStream } from '../stream/text-stream.ts';
 import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
@@ -25,8 +24,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool } from '../tool/tool.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 
 function open(
   replies: readonly ScriptedReply[],

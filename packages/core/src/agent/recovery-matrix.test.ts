@@ -10,7 +10,7 @@ import { isCutOff } from '../memory/log/resumption.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage, textOf, type Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
-import { structured } from '../middleware/output/structured.ts';
+import { structured } from '../middleware/output/output-modes.ts';
 import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { spreadPoints } from '../../../../test/faults/inject-faults.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
@@ -18,8 +18,7 @@ import { makeWitness, MortalProcess, type Life } from '../../../../test/faults/m
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 
 type Durability = 'step' | 'turn';
 

@@ -3,14 +3,13 @@ import * as z from 'zod';
 import type { EventOf } from '../event/agent-event.ts';
 import type { Middleware } from './middleware.ts';
 import { assistantMessage, userMessage, textOf, type Msg } from '../message/msg.ts';
-import { structured } from '../middleware/output/structured.ts';
+import { structured } from '../middleware/output/output-modes.ts';
 import { openAiFormatter } from '../model/openai/openai-formatter.ts';
 import { multiAgent } from '../model/multi-agent/multi-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 const direct = tool({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from './react-agent.ts';
 import { textOf } from '../message/msg.ts';
-import { jsonMode } from '../middleware/output/json-mode.ts';
+import { jsonMode } from '../middleware/output/output-modes.ts';
 import { openai } from '../openai.ts';
 import { retrieval } from '../middleware/recall/retrieval.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';

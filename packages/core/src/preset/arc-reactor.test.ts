@@ -8,13 +8,12 @@ import { modelRequestLimit, toolCallLimit } from '../middleware/limits/call-limi
 import { positionHooks } from './position-hooks.ts';
 import { metrics, type ToolMetric } from '../middleware/observe/metrics.ts';
 import { promptVariables } from '../middleware/prompt/prompt-variables.ts';
-import type { AgentOptions } from './react-agent.ts';
+import { ReActAgent, type AgentOptions } from './react-agent.ts';
 import { toolResultsOf, textOf } from '../message/msg.ts';
-import { structured } from '../middleware/output/structured.ts';
+import { structured } from '../middleware/output/output-modes.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { arcReactor } from './arc-reactor.ts';
-import { ReActAgent } from './react-agent.ts';
 
 const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const;
 beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));

@@ -4,7 +4,7 @@ import { errorMessage } from '../error/error-message.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { FriendlyWords } from '../event/agent-result.ts';
 import { friendlyErrors } from './oxygent-events.ts';
-import { jsonMode } from '../middleware/output/json-mode.ts';
+import { jsonMode } from '../middleware/output/output-modes.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const down = { error: new AgentError('MODEL_SERVER', 'secret: 500') };

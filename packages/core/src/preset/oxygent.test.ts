@@ -17,13 +17,11 @@ import type {
   ParseReply,
   CheckAnswer,
 } from '../middleware/text-protocol/parsed-reply.ts';
-import type { CallOptions } from './react-agent.ts';
+import { ReActAgent, type CallOptions } from './react-agent.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
-import { jsonMode } from '../middleware/output/json-mode.ts';
+import { jsonMode, structured } from '../middleware/output/output-modes.ts';
 import type { OutputMode } from '../middleware/output/value-mode.ts';
-import { structured } from '../middleware/output/structured.ts';
 import { oxygent, type OxygentOptions } from './oxygent.ts';
-import { ReActAgent } from './react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { callVariables } from '../middleware/prompt/prompt-variables.ts';
 import { provide } from '../tool/context-token.ts';

@@ -5,11 +5,10 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { userMessage, textOf, type Msg } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentOptions } from './react-agent.ts';
+import { ReActAgent, type AgentOptions } from './react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { parallelIds, reactMemory } from './oxygent-events.ts';
-import { ReActAgent } from './react-agent.ts';
-import { structured } from '../middleware/output/structured.ts';
+import { structured } from '../middleware/output/output-modes.ts';
 
 const input = { type: 'object' } as const;
 const look = tool({

@@ -4,10 +4,9 @@ import { userMessage, textOf, type MediaBlock, type Msg } from '../../message/ms
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 
 const input = { type: 'object' } as const;

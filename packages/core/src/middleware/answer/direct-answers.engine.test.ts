@@ -13,10 +13,9 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { createUiMessageEncoder } from '../../stream/ui/ui-message-encoder.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { tool, type ToolOptions } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 
 const input = { type: 'object', properties: { q: { type: 'string' } } } as const;
 const make = (name: string, options: Partial<ToolOptions<typeof input>> = {}) =>

@@ -7,7 +7,7 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { summarize, summaryFallback } from './last-answer.ts';
 import type { OnLimit, SummaryFallbackOptions } from './last-answer.ts';
 import { textOf } from '../../message/msg.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { toolSourcing } from '../selection/tool-sourcing.ts';
 import { joinTools } from '../../tool/set/join-tools.ts';

@@ -80,7 +80,7 @@ export function turnView(
       // Earlier messages do not change during an agent call, so the split of its first request is
       // reused.
       const isKnown = promptId !== undefined && split?.promptId === promptId;
-      if (!isKnown || !standsAt(messages, start, split!.past))
+      if (!isKnown || !hasAt(messages, start, split!.past))
         split = splitTurns(messages.slice(start), promptId, view);
       const { past, shown, saved } = split!;
       if (shown === past) return { messages, removed: 0, before, after: before };
@@ -102,7 +102,7 @@ function splitTurns(
   const earlier = turns.slice(0, current < 0 ? -1 : current);
   const past = earlier.flat();
   const shown = view(earlier).flat();
-  const isWhole = shown.length === past.length && standsAt(past, 0, shown);
+  const isWhole = shown.length === past.length && hasAt(past, 0, shown);
   const saved = tokensOf(past) - tokensOf(shown);
   return { promptId, past, shown: isWhole ? past : shown, saved };
 }
@@ -130,6 +130,6 @@ export function isText({ type }: ContentBlock): boolean {
   return type === 'text';
 }
 
-function standsAt(messages: Turn, start: number, part: Turn): boolean {
+function hasAt(messages: Turn, start: number, part: Turn): boolean {
   return part.every((message, index) => messages[start + index] === message);
 }

@@ -17,7 +17,7 @@ import { Toolkit } from '../../tool/set/toolkit.ts';
 import { operator, operatorMessage } from '../operator/operator.ts';
 import { piiRule } from '../guard/pii/pii-rule.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { retry } from '../resilience/retry.ts';
 import { todoList } from '../results/todo-list.ts';
 import { selectTools } from '../selection/select-tools.ts';

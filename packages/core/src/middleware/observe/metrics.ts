@@ -212,7 +212,7 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
         asked = next;
       },
       add(deltas) {
-        if (firstDeltaMs === undefined && deltas.some(says)) firstDeltaMs = now() - startedAt;
+        if (firstDeltaMs === undefined && deltas.some(isContent)) firstDeltaMs = now() - startedAt;
         for (const delta of deltas) if (delta.type === 'finish') ({ usage } = delta);
       },
       end(end) {
@@ -232,6 +232,6 @@ function outcomeOf(end: ReplyEnd): Pick<ModelMetric, 'outcome' | 'error'> {
   return { outcome: end.type === 'ok' ? 'ok' : 'cancelled' };
 }
 
-function says({ type }: ModelDelta): boolean {
+function isContent({ type }: ModelDelta): boolean {
   return type !== 'finish' && type !== 'reset';
 }

@@ -106,7 +106,7 @@ interface ObjectWriting extends Middleware {
 }
 
 /** Returns an output mode whose object an endpoint can send while it grows. */
-export function growing(output: OutputMode): OutputMode {
+export function withObjectWriter(output: OutputMode): OutputMode {
   const part: ObjectWriting = { name: 'objectWriter', objectWriter: () => new ObjectWriter() };
   return [...output, part];
 }

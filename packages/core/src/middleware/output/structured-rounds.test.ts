@@ -6,9 +6,8 @@ import { assistantMessage, userMessage, textOf, toolResultsOf } from '../../mess
 import type { SchemaLike } from '../../schema/schema.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { structured, type StructuredOptions } from './structured.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import { structured, type StructuredOptions } from './output-modes.ts';
 
 const city = z.object({ name: z.string() });
 const rome = { name: 'Rome' };

@@ -5,10 +5,10 @@ import { textOf, type Msg } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
 import { formatInstruction } from '../../schema/output-format.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
-import type { Answering, Found, ValueForm } from './value-mode.ts';
+import type { AnswerParts, Found, ValueForm } from './value-mode.ts';
 
 /** A value that was found in a reply. */
-interface Said {
+interface Candidate {
   readonly given: JsonValue;
   /**
    * Part of the reply that contains the value. Absent if the text of the answer is the value as
@@ -21,7 +21,7 @@ interface Said {
 export interface TextFormat {
   readonly name: 'JSON' | 'YAML';
   /** Returns the possible values in a reply, the most likely first. */
-  read(text: string): Iterable<Said>;
+  read(text: string): Iterable<Candidate>;
 }
 
 /**
@@ -35,15 +35,15 @@ export function textForm(
   format: TextFormat = jsonText,
 ): ValueForm {
   const { name } = format;
-  const told = formatInstruction(name, schema.jsonSchema);
-  const addedLater = steps.message('system', told);
-  const tell = systemTextAdder(() => addedLater);
+  const instruction = formatInstruction(name, schema.jsonSchema);
+  const addedLater = steps.message('system', instruction);
+  const addInstruction = systemTextAdder(() => addedLater);
   return {
     schema,
     addedLater,
     lastQuestion: `Your steps are used up. Give your answer now, as ${name} alone.`,
     request(request) {
-      const messages = tell(request.messages, told);
+      const messages = addInstruction(request.messages, instruction);
       const isObject = schema.jsonSchema['type'] === 'object';
       const isOffered = isObject && (responseSchema ?? !request.tools.length);
       const offered = isOffered && { responseSchema: schema.jsonSchema };
@@ -60,7 +60,7 @@ export function textForm(
 }
 
 /** Creates the answer: the reply, whose text is the value alone. */
-async function answerOf({ reply, text, metadata }: Answering, steps: Steps): Promise<Msg> {
+async function answerOf({ reply, text, metadata }: AnswerParts, steps: Steps): Promise<Msg> {
   const isSame = textOf(reply) === text;
   const kept = reply.content.filter(
     ({ type }) => type !== 'tool_use' && (isSame || type !== 'text'),
@@ -81,23 +81,26 @@ async function readText(
   text: string,
 ): Promise<Validation<Found>> {
   let first: Validation<Found> | undefined;
-  for (const said of format.read(text)) {
-    const checked = await checkSaid(schema, said);
+  for (const candidate of format.read(text)) {
+    const checked = await checkCandidate(schema, candidate);
     if (checked.ok) return checked;
     first ??= checked;
   }
   const given = text.trim();
   // If the schema asks for a string, the model may answer without quotes.
   if (!first && given && schema.jsonSchema['type'] === 'string')
-    return checkSaid(schema, { given });
+    return checkCandidate(schema, { given });
   return first ?? { ok: false, issues: [`it is not valid ${format.name}`] };
 }
 
-async function checkSaid(schema: Schema<unknown>, said: Said): Promise<Validation<Found>> {
-  const issue = shapeIssue(schema.jsonSchema['type'], said.given);
+async function checkCandidate(
+  schema: Schema<unknown>,
+  candidate: Candidate,
+): Promise<Validation<Found>> {
+  const issue = shapeIssue(schema.jsonSchema['type'], candidate.given);
   if (issue) return { ok: false, issues: [issue] };
-  const checked = await schema.validate(said.given);
-  return checked.ok ? { ok: true, value: { ...said, value: checked.value } } : checked;
+  const checked = await schema.validate(candidate.given);
+  return checked.ok ? { ok: true, value: { ...candidate, value: checked.value } } : checked;
 }
 
 /**
@@ -114,8 +117,8 @@ function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | und
 export const jsonText: TextFormat = {
   name: 'JSON',
   *read(text) {
-    for (const candidate of [text, ...fenced(text), bracketed(text)]) {
-      const given = parseJson(candidate);
+    for (const part of [text, ...fenced(text), bracketed(text)]) {
+      const given = parseJson(part);
       if (given !== undefined) yield { given };
     }
   },
@@ -129,9 +132,9 @@ export function yamlText(parse: (text: string) => unknown): TextFormat {
   return {
     name: 'YAML',
     *read(text) {
-      for (const candidate of [text, ...fenced(text)]) {
-        const given = tryParse(parse, candidate);
-        if (given !== undefined) yield { given, text: candidate };
+      for (const part of [text, ...fenced(text)]) {
+        const given = tryParse(parse, part);
+        if (given !== undefined) yield { given, text: part };
       }
     },
   };

@@ -6,7 +6,7 @@ import { setFields, type JsonObject, type JsonValue } from '../../message/json.t
 import { outputToolName, wrappedName } from '../../schema/output-format.ts';
 import { objectInput, type Schema, type Validation } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { Answering, Found, ValueForm } from './value-mode.ts';
+import type { AnswerParts, Found, ValueForm } from './value-mode.ts';
 
 /**
  * Gets the value from the arguments of a tool, which it adds to the run (AgentScope:
@@ -97,10 +97,10 @@ async function readCall(
 
 /** Creates the answer: the last thinking of the attempts, and the value as text. */
 async function answerOf(
-  { reply, gone, text, metadata, chunk }: Answering,
+  { reply, removed, text, metadata, chunk }: AnswerParts,
   steps: Steps,
 ): Promise<Msg> {
-  const content: ContentBlock[] = [...lastThinking([...gone, reply]), { type: 'text', text }];
+  const content: ContentBlock[] = [...lastThinking([...removed, reply]), { type: 'text', text }];
   const message = steps.message('assistant', content, { metadata });
   // Readers have text of the reply, which the answer does not have.
   if (textOf(reply) && toolUsesOf(reply).every(isOutputCall)) {

@@ -32,11 +32,11 @@ export interface Found {
 }
 
 /** A value for which a form creates the answer. */
-export interface Answering {
+export interface AnswerParts {
   /** The reply that contains the value. */
   readonly reply: Msg;
   /** Messages of the attempts, which the answer replaces. */
-  readonly gone: readonly Msg[];
+  readonly removed: readonly Msg[];
   /** Text of the answer. */
   readonly text: string;
   /** Metadata of the answer: the value, and the JSON that the model wrote. */
@@ -73,7 +73,7 @@ export interface ValueForm {
   /** Returns the question after a reply without a valid value. */
   question(issues: readonly string[]): string;
   /** Creates the answer, and sends its text to the readers unless they have it. */
-  answer(about: Answering): Promise<Msg>;
+  answer(about: AnswerParts): Promise<Msg>;
   /** Returns a message of the log without its part of an attempt, or `undefined` if nothing is left. */
   withoutAttempt?(message: Msg): Msg | undefined;
 }
@@ -120,7 +120,7 @@ class ValueRun {
   readonly #steps: Steps;
   readonly #form: ValueForm;
   /** Ids of the replies without a value, and of the questions after them. */
-  readonly #own: Set<string> = new Set();
+  readonly #attemptIds: Set<string> = new Set();
   #left: number;
   /** Whether the model was asked for the value. */
   #isAsked = false;
@@ -214,7 +214,7 @@ class ValueRun {
     if (reply.content.length && !isStored)
       await steps.edit({ append: [withMetadata(reply, { correction: 'reply' })] });
     steps.include([asked], 'last');
-    this.#own.add(reply.id).add(asked.id);
+    this.#attemptIds.add(reply.id).add(asked.id);
     await steps.emit('step-reset', { reason: 'output' });
     return { to: 'model' };
   }
@@ -251,13 +251,13 @@ class ValueRun {
     reply: Msg,
     chunk: 'reasoning-chunk' | 'summary-chunk',
   ): Promise<Msg> {
-    const gone = await this.#removeAttempts();
+    const removed = await this.#removeAttempts();
     // A value without a JSON form becomes the JSON that the model wrote.
     const json = jsonCopy(value);
     const output = json === undefined ? given : json;
     const metadata = isSameJson(given, output) ? { output } : { output, given };
     const text = words ?? JSON.stringify(output);
-    return this.#form.answer({ reply, gone, text, metadata, chunk });
+    return this.#form.answer({ reply, removed, text, metadata, chunk });
   }
 
   /** Removes the messages of the attempts from the session log. Returns the removed messages. */
@@ -265,18 +265,18 @@ class ValueRun {
     const { messages, promptId } = this.#context;
     const { withoutAttempt = (message) => message } = this.#form;
     const from = messages.findIndex(({ id }) => id === promptId) + 1;
-    const gone: Msg[] = [];
-    const again: Msg[] = [];
+    const removed: Msg[] = [];
+    const appended: Msg[] = [];
     for (const message of messages.slice(from)) {
-      const left = this.#own.has(message.id) ? undefined : withoutAttempt(message);
-      if (!left) gone.push(message);
+      const left = this.#attemptIds.has(message.id) ? undefined : withoutAttempt(message);
+      if (!left) removed.push(message);
       // A changed message is appended at the end of the log, so the messages after it must be
       // appended again.
-      else if (left !== message || again.length) again.push(left);
+      else if (left !== message || appended.length) appended.push(left);
     }
-    const ids = [...gone, ...again].map(({ id }) => id);
-    if (ids.length) await this.#steps.edit({ remove: ids, append: again });
-    return gone;
+    const ids = [...removed, ...appended].map(({ id }) => id);
+    if (ids.length) await this.#steps.edit({ remove: ids, append: appended });
+    return removed;
   }
 }
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { textOf } from '../../message/msg.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { fitContext } from '../context/fit-context.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';

@@ -107,12 +107,12 @@ function cachedStream(
     };
     const key = await safely(() => keyOf(model, request, run, cache));
     if (key === undefined) return yield* model.stream(request, context);
-    const known = await safely(async () => checked(await store.get(key, request)));
+    const known = await safely(async () => checkReply(await store.get(key, request)));
     const hit = known && known.expiresAt > now() ? known : undefined;
     const hitKind = hit?.key === key ? 'exact' : 'semantic';
     const lookup = { found: hit ? hitKind : 'nothing', provider, modelId } as const;
     tell(onLookup, { ...lookup, ...(run && { run: runInfo(run) }) });
-    if (hit) return yield hit.deltas.map(unpaid);
+    if (hit) return yield hit.deltas.map(withoutUsage);
     let reply: ModelDelta[] = [];
     let isOther = false;
     yield* watchReply(model, request, context, {
@@ -126,7 +126,7 @@ function cachedStream(
       },
     });
     const isLeftOut = !toolCalls && reply.some(({ type }) => type === 'tool-input');
-    if (isOther || isLeftOut || !isWhole(reply)) return;
+    if (isOther || isLeftOut || !isComplete(reply)) return;
     const expiresAt = Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER);
     await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(reply) }, request));
   };
@@ -147,28 +147,37 @@ async function keyOf(
 ): Promise<string | undefined> {
   const { messages, tools, ...options } = request;
   if ((options.temperature ?? Infinity) > maxTemperature) return undefined;
-  const within = scope(run, request);
-  if (typeof within !== 'string') return undefined;
+  const scopeText = scope(run, request);
+  if (typeof scopeText !== 'string') return undefined;
   const named = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const text = sortedJson([1, within, provider, modelId, conversation(messages), named, options]);
+  const text = sortedJson([
+    1,
+    scopeText,
+    provider,
+    modelId,
+    conversation(messages),
+    named,
+    options,
+  ]);
   const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
   return subtle ? digest(text) : text;
 }
 
 /** Finish reasons of different providers for a complete reply. */
-const ended = /^(stop|end_?turn|stop_sequence|eos|completed?|tool[-_](calls?|use)|function_call)$/i;
+const completeReasons =
+  /^(stop|end_?turn|stop_sequence|eos|completed?|tool[-_](calls?|use)|function_call)$/i;
 
 /** Returns whether a reply has content and is complete. */
-function isWhole(deltas: readonly ModelDelta[]): boolean {
+function isComplete(deltas: readonly ModelDelta[]): boolean {
   const last = deltas.at(-1);
   const says = deltas.some((delta) =>
     delta.type === 'text' ? delta.delta : delta.type === 'tool-input' || delta.type === 'file',
   );
-  return says && last?.type === 'finish' && ended.test(last.reason);
+  return says && last?.type === 'finish' && completeReasons.test(last.reason);
 }
 
 /** Checks a reply from the store, which may contain invalid data. */
-function checked(reply: CachedReply | null | undefined): CachedReply | undefined {
+function checkReply(reply: CachedReply | null | undefined): CachedReply | undefined {
   if (reply === undefined || reply === null) return undefined;
   const check = (what: string, value: unknown, fields: string): void =>
     checkFields(what, value, fields, 'INVALID_STATE');
@@ -184,7 +193,7 @@ function checked(reply: CachedReply | null | undefined): CachedReply | undefined
 const textFields = 'type:text|thinking|tool-input delta:string';
 
 /** Sets the usage of a stored reply to zero and marks it as cached. */
-function unpaid(delta: ModelDelta): ModelDelta {
+function withoutUsage(delta: ModelDelta): ModelDelta {
   if (delta.type !== 'finish') return delta;
   return {
     ...delta,
@@ -200,14 +209,14 @@ function conversation(messages: readonly Msg[]): unknown {
     if (!places.has(id)) places.set(id, places.size);
     return places.get(id)!;
   };
-  const told = (block: ContentBlock): unknown => {
+  const numbered = (block: ContentBlock): unknown => {
     if (block.type === 'tool_use') return { ...block, id: placeOf(block.id) };
     return block.type === 'tool_result' ? { ...block, toolUseId: placeOf(block.toolUseId) } : block;
   };
   // The `multiAgent` formatter reads the name, and whether the message is the library's own.
   return messages.map((message) => {
     const { role, name, content } = message;
-    return [role, name, content.map(told), isOwn(message)];
+    return [role, name, content.map(numbered), isOwn(message)];
   });
 }
 

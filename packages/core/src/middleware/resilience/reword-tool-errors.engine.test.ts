@@ -5,7 +5,7 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { rewordToolErrors, type RewordToolErrorsOptions } from './reword-tool-errors.ts';
 import { toolRetry } from './retry.ts';
 

@@ -5,7 +5,7 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { todoList } from './todo-list.ts';
 import { emulateTools, type EmulateToolsOptions } from './emulate-tools.ts';
 

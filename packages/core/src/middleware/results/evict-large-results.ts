@@ -82,7 +82,7 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
     }
     const lines = linesOf(text);
     const first = lines.slice(0, headLines);
-    const head = first.slice(0, fitting(first, maxTokens, profile));
+    const head = first.slice(0, countFitting(first, maxTokens, profile));
     const size = `It has ${lines.length} lines; these are the first ${head.length}.`;
     const more = `Read more with ${readToolName}, id "${toolUse.id}".`;
     head.push(`[This result is too long to show. ${size} ${more}]`);
@@ -137,7 +137,7 @@ function readResultTool(
       const all = found ?? [...lines.keys()];
       const numbers = all.filter((index) => index + 1 >= from);
       const shown = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
-      const page = shown.slice(0, Math.max(1, fitting(shown, maxTokens, profile)));
+      const page = shown.slice(0, Math.max(1, countFitting(shown, maxTokens, profile)));
       const next = numbers[page.length];
       const count = `${lines.length} lines`;
       const of = found ? `${found.length} of ${count} contain it` : count;
@@ -174,14 +174,14 @@ const fields: JsonObject = {
 };
 
 /** Maximum length of a line, in characters. A longer line, such as JSON without breaks, is split. */
-const longest = 1_000;
+const maxLineLength = 1_000;
 
 function linesOf(text: string): readonly string[] {
   return text.split(/\r\n|[\n\r]/).flatMap((line) => {
-    const pieces = [startOf(line, longest)];
+    const pieces = [startOf(line, maxLineLength)];
     let length = pieces[0]!.length;
     while (length < line.length) {
-      const piece = startOf(line.slice(length), longest);
+      const piece = startOf(line.slice(length), maxLineLength);
       pieces.push(piece);
       length += piece.length;
     }
@@ -194,11 +194,11 @@ function linesOf(text: string): readonly string[] {
  * match may end in the next piece of a line that was split.
  */
 function findLines(lines: readonly string[], query: string): readonly number[] {
-  const wanted = fold(query);
-  const folded = lines.map(fold);
+  const wanted = normalize(query);
+  const folded = lines.map(normalize);
   return folded.flatMap((line, index) => {
     if (line.includes(wanted)) return index;
-    const isSplit = lines[index]!.length >= longest - 1;
+    const isSplit = lines[index]!.length >= maxLineLength - 1;
     const next = isSplit ? (folded[index + 1] ?? '') : '';
     const seam = line.slice(-wanted.length) + next.slice(0, wanted.length);
     return seam.includes(wanted) && !next.includes(wanted) ? index : [];
@@ -206,7 +206,7 @@ function findLines(lines: readonly string[], query: string): readonly number[] {
 }
 
 /** Returns the number of texts, from the first, that together have at most `maxTokens` tokens. */
-function fitting(texts: readonly string[], maxTokens: number, profile: TokenProfile): number {
+function countFitting(texts: readonly string[], maxTokens: number, profile: TokenProfile): number {
   let tokens = 0;
   const over = texts.findIndex(
     (text) => (tokens += estimateTokens(`${text}\n`, profile)) > maxTokens,
@@ -215,7 +215,7 @@ function fitting(texts: readonly string[], maxTokens: number, profile: TokenProf
 }
 
 /** Normalizes case and character width, so that texts that look the same compare equal. */
-function fold(text: string): string {
+function normalize(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }
 

@@ -4,7 +4,7 @@ import { arcReactor } from '../../preset/arc-reactor.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { tool } from '../../tool/tool.ts';
 import { reuseResults, type ReuseResultsOptions } from './reuse-results.ts';
 

@@ -1,8 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import type { AgentOptions } from '../../preset/react-agent.ts';
-import { jsonMode } from '../output/json-mode.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { structured } from '../output/structured.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import { jsonMode, structured } from '../output/output-modes.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf, userMessage } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

@@ -7,11 +7,10 @@ import { selectTools, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { agentTool } from '../agent-tool/agent-tool.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { todoList } from '../results/todo-list.ts';
 import { toolSourcing, type ToolSourcingOptions } from './tool-sourcing.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { AgentOptions } from '../../preset/react-agent.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { approvals } from '../approval/approvals.ts';
@@ -8,7 +7,7 @@ import { guardInput } from '../guard/input/guard-input.ts';
 import { rateLimit } from '../guard/input/user-limits.ts';
 import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';

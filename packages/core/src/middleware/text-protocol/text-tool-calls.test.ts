@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentTool } from '../agent-tool/agent-tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../output/output-modes.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { summarizeHistory } from '../context/summarize-history.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
