@@ -23,10 +23,7 @@ const maxDepth = 100;
 export function parseMessages(value: unknown): readonly Msg[] {
   if (!Array.isArray(value))
     throw new AgentError('INVALID_MESSAGE', 'The messages must be an array');
-  for (const [index, message] of value.entries()) {
-    const issue = issueOf(message);
-    if (issue) throw invalidMessage(index, message, issue);
-  }
+  for (const [index, message] of value.entries()) checkMessage(message, failAt(index, message));
   return value;
 }
 
@@ -43,41 +40,36 @@ export function parseHistory(value: unknown): readonly Msg[] {
   const messages = parseMessages(value);
   const ids = new Map<string, number>();
   const toolUseIds = new Map<string, number>();
-  const check = (known: Map<string, number>, id: string, index: number, issue: Issue): void => {
-    const before = known.get(id);
-    known.set(id, index);
-    if (before === undefined) return;
-    const { field, expected } = issue;
-    throw invalidMessage(index, messages[index], { field, expected: `${expected} ${before}` });
-  };
   for (const [index, message] of messages.entries()) {
-    const other = 'different from the id of';
-    check(ids, message.id, index, { field: 'id', expected: `${other} message` });
+    const fail = failAt(index, message);
+    const add = (known: Map<string, number>, id: string, field: string, what: string): void => {
+      const before = known.get(id);
+      if (before !== undefined) fail(field, `different from the id of ${what} ${before}`);
+      known.set(id, index);
+    };
+    add(ids, message.id, 'id', 'message');
     for (const toolUse of toolUsesOf(message)) {
       const field = `content[${message.content.indexOf(toolUse)}].id`;
-      const expected = `${other} a tool call in message`;
-      check(toolUseIds, toolUse.id, index, { field, expected });
+      add(toolUseIds, toolUse.id, field, 'a tool call in message');
     }
   }
   return messages;
 }
 
 /**
- * Problem of a message. `field`: path such as `content[0].text`, empty for the message itself.
- * `expected`: the valid values, in words.
+ * Throws the error for a wrong field of a message. `field`: path such as `content[0].text`, empty
+ * for the message itself. `expected`: the valid values, in words.
  */
-interface Issue {
-  readonly field: string;
-  readonly expected: string;
-}
+type Fail = (field: string, expected: string) => never;
 
-/** Returns the error that names the message and the field. */
-function invalidMessage(index: number, message: unknown, { field, expected }: Issue): AgentError {
-  const given = isObject(message) ? message['id'] : undefined;
-  const id = typeof given === 'string' ? { id: given } : undefined;
-  const named = `Message ${index}${id ? ` (id ${JSON.stringify(given)})` : ''}`;
-  const problem = `${named}: ${field || 'the message'} must be ${expected}`;
-  return new AgentError('INVALID_MESSAGE', problem, { details: { index, field, ...id } });
+function failAt(index: number, message: unknown): Fail {
+  return (field, expected) => {
+    const given = isObject(message) ? message['id'] : undefined;
+    const id = typeof given === 'string' ? { id: given } : undefined;
+    const named = `Message ${index}${id ? ` (id ${JSON.stringify(given)})` : ''}`;
+    const problem = `${named}: ${field || 'the message'} must be ${expected}`;
+    throw new AgentError('INVALID_MESSAGE', problem, { details: { index, field, ...id } });
+  };
 }
 
 /** Test of a field, and its valid values in words. */
@@ -144,62 +136,56 @@ const sourceRules: ReadonlyMap<unknown, Rules> = new Map(
 /** The role of the messages that may have a block of a type. Other blocks may be in all messages. */
 const blockRoles: Readonly<Record<string, string>> = { tool_use: 'assistant', tool_result: 'tool' };
 
-/** Returns the first field that breaks its rule. */
-function brokenField(fields: Fields, rules: Rules, path: string): Issue | undefined {
+function checkRules(fields: Fields, rules: Rules, path: string, fail: Fail): void {
   for (const [name, [isValid, expected]] of Object.entries(rules))
-    if (!isValid(fields[name])) return { field: path + name, expected };
-  return undefined;
+    if (!isValid(fields[name])) fail(path + name, expected);
 }
 
-function issueOf(message: unknown): Issue | undefined {
-  if (!isObject(message)) return { field: '', expected: 'an object' };
+function checkMessage(message: unknown, fail: Fail): void {
+  if (!isObject(message)) return fail('', 'an object');
   const { role, content } = message;
-  return (
-    brokenField(message, messageRules, '') ??
-    blocksIssue(content, 'content', 0) ??
-    placeIssue(role, content as readonly Fields[])
-  );
+  checkRules(message, messageRules, '', fail);
+  checkBlocks(content, 'content', 0, fail);
+  checkRole(role, content as readonly Fields[], fail);
 }
 
-function placeIssue(role: unknown, blocks: readonly Fields[]): Issue | undefined {
+/** Checks that a message of this role may have these blocks. */
+function checkRole(role: unknown, blocks: readonly Fields[], fail: Fail): void {
   for (const [index, { type }] of blocks.entries()) {
-    const place = blockRoles[type as string];
-    if (place === undefined || place === role) continue;
-    const expected = `in a message with role ${place}, because it is a ${String(type)}`;
-    return { field: `content[${index}]`, expected };
+    const needed = blockRoles[type as string];
+    if (needed !== undefined && needed !== role)
+      fail(
+        `content[${index}]`,
+        `in a message with role ${needed}, because it is a ${String(type)}`,
+      );
   }
-  if (role !== 'tool' || blocks.some(({ type }) => type === 'tool_result')) return undefined;
-  const expected = 'blocks that include a tool_result, because the role is tool';
-  return { field: 'content', expected };
+  if (role === 'tool' && !blocks.some(({ type }) => type === 'tool_result'))
+    fail('content', 'blocks that include a tool_result, because the role is tool');
 }
 
-function blocksIssue(blocks: unknown, path: string, depth: number): Issue | undefined {
-  if (!Array.isArray(blocks)) return { field: path, expected: 'an array of content blocks' };
-  if (depth > maxDepth) return { field: path, expected: 'nested less deeply' };
-  for (const [index, block] of blocks.entries()) {
-    const issue = blockIssue(block, `${path}[${index}]`, depth);
-    if (issue) return issue;
-  }
-  return undefined;
+function checkBlocks(blocks: unknown, path: string, depth: number, fail: Fail): void {
+  if (!Array.isArray(blocks)) return fail(path, 'an array of content blocks');
+  if (depth > maxDepth) fail(path, 'nested less deeply');
+  for (const [index, block] of blocks.entries())
+    checkBlock(block, `${path}[${index}]`, depth, fail);
 }
 
-function blockIssue(block: unknown, path: string, depth: number): Issue | undefined {
-  if (!isObject(block)) return { field: path, expected: 'a content block' };
+function checkBlock(block: unknown, path: string, depth: number, fail: Fail): void {
+  if (!isObject(block)) return fail(path, 'a content block');
   const { type, source, output } = block;
   const rules = blockRules.get(type);
-  if (!rules) return { field: `${path}.type`, expected: 'the type of a content block' };
-  const issue =
-    brokenField(block, rules, `${path}.`) ?? brokenField(block, anyBlockRules, `${path}.`);
-  if (issue) return issue;
+  if (!rules) return fail(`${path}.type`, 'the type of a content block');
+  checkRules(block, rules, `${path}.`, fail);
+  checkRules(block, anyBlockRules, `${path}.`, fail);
   if (type === 'tool_result' && typeof output !== 'string')
-    return blocksIssue(output, `${path}.output`, depth + 1);
-  return rules === mediaRules ? sourceIssue(source as Fields, `${path}.source.`) : undefined;
+    checkBlocks(output, `${path}.output`, depth + 1, fail);
+  if (rules === mediaRules) checkSource(source as Fields, `${path}.source.`, fail);
 }
 
-function sourceIssue(source: Fields, path: string): Issue | undefined {
+function checkSource(source: Fields, path: string, fail: Fail): void {
   const rules = sourceRules.get(source['type']);
-  if (!rules) return { field: `${path}type`, expected: '"url" or "base64"' };
-  return brokenField(source, rules, path);
+  if (!rules) return fail(`${path}type`, '"url" or "base64"');
+  checkRules(source, rules, path, fail);
 }
 
 function isTime(value: unknown): boolean {

@@ -11,27 +11,9 @@ type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 
 type Node = Readonly<Record<string, unknown>>;
 
-const types: readonly unknown[] = [
-  'array',
-  'boolean',
-  'integer',
-  'null',
-  'number',
-  'object',
-  'string',
-];
-const arrays = ['required', 'enum', 'prefixItems', 'allOf', 'anyOf', 'oneOf'];
-const counts = [
-  'minLength',
-  'maxLength',
-  'minItems',
-  'maxItems',
-  'minProperties',
-  'maxProperties',
-  'minContains',
-  'maxContains',
-];
-const numbers = [...counts, 'minimum', 'maximum', 'multipleOf'];
+const types = /^(array|boolean|integer|null|number|object|string)$/;
+const arrays = /^(required|enum|prefixItems|allOf|anyOf|oneOf)$/;
+const numbers = /^((min|max)(Length|Items|Properties|Contains)|minimum|maximum|multipleOf)$/;
 const maps: Readonly<Record<string, boolean>> = { ...schemaMapKeyword, dependencies: true };
 
 /**
@@ -85,16 +67,14 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
 }
 
 function valueIssue(node: Node): string | undefined {
-  const isNoArray = (key: string): boolean => node[key] !== undefined && !Array.isArray(node[key]);
-  const isNoNumber = (key: string): boolean =>
-    node[key] !== undefined && typeof node[key] !== 'number';
   const { type = [] } = node;
-  const unknown = [type].flat().find((each) => !types.includes(each));
+  const unknown = [type].flat().find((each) => typeof each !== 'string' || !types.test(each));
   if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a JSON Schema type.`;
-  const noArray = arrays.find(isNoArray);
-  if (noArray !== undefined) return `"${noArray}" must be an array.`;
-  const noNumber = numbers.find(isNoNumber);
-  return noNumber === undefined ? undefined : `"${noNumber}" must be a number.`;
+  for (const [key, value] of Object.entries(node)) {
+    if (arrays.test(key) && !Array.isArray(value)) return `"${key}" must be an array.`;
+    if (numbers.test(key) && typeof value !== 'number') return `"${key}" must be a number.`;
+  }
+  return undefined;
 }
 
 function patternIssue(node: Node): string | undefined {

@@ -22,38 +22,35 @@ const mostForms = 8;
  */
 export function toIssues(
   errors: readonly OutputUnit[],
-  root: JsonSchemaNode,
-  lookup: Lookup,
+  valueAt: ValueAt,
 ): readonly JsonSchemaIssue[] {
   const issues: JsonSchemaIssue[] = [];
   for (let index = 0; index < errors.length; index += 1) {
     const error = errors[index]!;
+    const { keyword } = error;
     const path = pathOf(error.instanceLocation);
-    if (wrappers.test(error.keyword)) continue;
-    if (error.keyword === 'anyOf' || error.keyword === 'oneOf') {
-      const inner = errorsWithin(errors, index);
-      index += inner.length;
-      const within = toIssues(inner, root, lookup).map((issue) => ({
-        ...issue,
-        path: issue.path.slice(path.length),
-      }));
-      issues.push({
-        path,
-        message: unionMessage(error, inner, root, lookup),
-        ...(within.length && { errors: [within] }),
-      });
-    } else if (error.keyword === 'required') {
-      const name = /required property "([\s\S]*)"\.$/.exec(error.error)?.[1];
-      issues.push(
-        name === undefined
-          ? { path, message: error.error }
-          : { path: [...path, name], message: 'is required' },
-      );
-    } else {
-      issues.push({ path, message: messageOf(error, root, lookup) });
+    if (wrappers.test(keyword)) continue;
+    const missing = /required property "([\s\S]*)"\.$/.exec(error.error)?.[1];
+    if (keyword === 'required' && missing !== undefined) {
+      issues.push({ path: [...path, missing], message: 'is required' });
+      continue;
     }
+    if (keyword !== 'anyOf' && keyword !== 'oneOf') {
+      issues.push({ path, message: messageOf(error, valueAt) });
+      continue;
+    }
+    const inner = errorsWithin(errors, index);
+    index += inner.length;
+    const within = withinPath(toIssues(inner, valueAt), path.length);
+    const message = unionMessage(error, inner, valueAt);
+    issues.push({ path, message, ...(within.length && { errors: [within] }) });
   }
   return issues;
+}
+
+/** Returns the issues with paths from a place at this depth. */
+function withinPath(issues: readonly JsonSchemaIssue[], depth: number): readonly JsonSchemaIssue[] {
+  return issues.map((issue) => ({ ...issue, path: issue.path.slice(depth) }));
 }
 
 /**
@@ -70,41 +67,29 @@ function errorsWithin(errors: readonly OutputUnit[], index: number): readonly Ou
   return end < 0 ? after : after.slice(0, end);
 }
 
-function unionMessage(
-  error: OutputUnit,
-  inner: readonly OutputUnit[],
-  root: JsonSchemaNode,
-  lookup: Lookup,
-): string {
+function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], valueAt: ValueAt): string {
   const { keywordLocation, instanceLocation } = error;
   const matches = Number(/\((\d+) matches\)/.exec(error.error)?.[1] ?? 0);
   if (matches) return `fits ${matches} of the forms, must fit exactly one`;
-  const forms: OutputUnit[][] = [];
-  let form: OutputUnit[] = [];
-  let number: string | undefined;
+  /** The errors of each form, by its number. */
+  const forms = new Map<string, OutputUnit[]>();
+  let number = '';
   for (const unit of inner) {
-    const own =
-      unit.keyword === 'false'
-        ? number
-        : unit.keywordLocation.slice(keywordLocation.length + 1).split('/', 1)[0];
-    if (own !== number || !forms.length) {
-      form = [];
-      forms.push(form);
-    }
-    number = own;
-    form.push(unit);
+    if (unit.keyword !== 'false')
+      number = unit.keywordLocation.slice(keywordLocation.length + 1).split('/', 1)[0]!;
+    forms.set(number, [...(forms.get(number) ?? []), unit]);
   }
   const depth = pathOf(instanceLocation).length;
-  const told = forms.slice(0, mostForms).map((units) =>
-    toIssues(units, root, lookup)
-      .map(({ path, message }) => [path.slice(depth).join('.'), message].filter(Boolean).join(' '))
-      .join(', '),
-  );
-  const more = forms.length > told.length ? ` or ${forms.length - told.length} more` : '';
-  return `fits none of the forms: ${[...new Set(told)].join(' | ')}${more}`;
+  const lines = [...forms.values()].slice(0, mostForms).map((units) => {
+    const issues = withinPath(toIssues(units, valueAt), depth);
+    const words = issues.map(({ path, message }) => `${path.join('.')} ${message}`.trim());
+    return words.join(', ');
+  });
+  const more = forms.size > mostForms ? ` or ${forms.size - mostForms} more` : '';
+  return `fits none of the forms: ${[...new Set(lines)].join(' | ')}${more}`;
 }
 
-function messageOf(error: OutputUnit, root: JsonSchemaNode, lookup: Lookup): string {
+function messageOf(error: OutputUnit, valueAt: ValueAt): string {
   const { keyword } = error;
   if (keyword === 'false') return 'is not allowed';
   if (keyword === 'not') return 'must not match the schema in "not"';
@@ -114,9 +99,8 @@ function messageOf(error: OutputUnit, root: JsonSchemaNode, lookup: Lookup): str
     if (expected) return `must be ${expected.replaceAll('", "', ' or ')}, is ${actual}`;
   }
   if (keyword === 'maxProperties')
-    return `has more than ${String(valueAt(error.keywordLocation, root, lookup))} properties`;
-  if (keyword === 'pattern')
-    return `must match ${String(valueAt(error.keywordLocation, root, lookup))}`;
+    return `has more than ${String(valueAt(error.keywordLocation))} properties`;
+  if (keyword === 'pattern') return `must match ${String(valueAt(error.keywordLocation))}`;
   return error.error
     .replace(/^Instance does not match any of /, 'must be one of ')
     .replace(/^Instance does not match /, 'must be ')
@@ -125,14 +109,19 @@ function messageOf(error: OutputUnit, root: JsonSchemaNode, lookup: Lookup): str
     .replace(/\.$/, '');
 }
 
-/** Returns the value at a location in the schema. Follows each `$ref` in the location. */
-function valueAt(keywordLocation: string, root: JsonSchemaNode, lookup: Lookup): unknown {
-  let node: unknown = root;
-  for (const key of pathOf(keywordLocation)) {
-    const { $ref = '', __absolute_ref__ = $ref } = node as JsonSchemaNode;
-    node = key === '$ref' ? lookup[__absolute_ref__] : (node as Record<string, unknown>)[key];
-  }
-  return node;
+/** Returns the value at a location in the schema. */
+export type ValueAt = (location: string) => unknown;
+
+/** Returns a function that reads a schema. Follows each `$ref` in the location. */
+export function readerOf(root: JsonSchemaNode, lookup: Lookup): ValueAt {
+  return (location) => {
+    let node: unknown = root;
+    for (const key of pathOf(location)) {
+      const { $ref = '', __absolute_ref__ = $ref } = node as JsonSchemaNode;
+      node = key === '$ref' ? lookup[__absolute_ref__] : (node as Record<string, unknown>)[key];
+    }
+    return node;
+  };
 }
 
 /** Returns the keys of a location such as `#/a/b~1c`. */

@@ -7,7 +7,7 @@ import {
 } from '@cfworker/json-schema';
 import { isObject, type JsonObject } from '../message/json.ts';
 import { checkJsonSchema } from './check-json-schema.ts';
-import { toIssues } from './json-schema-issues.ts';
+import { readerOf, toIssues } from './json-schema-issues.ts';
 import type { StandardSchema } from './schema.ts';
 
 /** How to read a JSON Schema that does not name its draft. */
@@ -70,7 +70,7 @@ function compile(schema: JsonObject, draft: SchemaDraft): Compiled {
       validate: (value) => {
         try {
           const { valid, errors } = validate(value, root, draft, lookup, false);
-          return valid ? { value } : { issues: toIssues(errors, root, lookup) };
+          return valid ? { value } : { issues: toIssues(errors, readerOf(root, lookup)) };
         } catch (error) {
           // The value is nested too deeply, or it is not JSON.
           return { issues: [{ message: `could not be checked: ${messageOf(error)}` }] };
