@@ -1,6 +1,13 @@
 import type { DataPart } from '../../message/provider-metadata.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
-import type { UiFile } from './ui-parts.ts';
+import type { ShownOutput, UiFile } from './ui-parts.ts';
+
+/** Fields of the chunks about a tool call. */
+type ToolCallChunk = {
+  readonly toolCallId: string;
+  readonly dynamic: true;
+  readonly providerExecuted?: boolean;
+};
 
 /**
  * Chunks of AI SDK 7's UI message stream that the encoder creates. They are plain JSON and
@@ -11,13 +18,7 @@ export type UiChunk =
   | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
   | {
       readonly type: 'finish';
-      readonly finishReason?:
-        | 'stop'
-        | 'length'
-        | 'content-filter'
-        | 'tool-calls'
-        | 'error'
-        | 'other';
+      readonly finishReason?: UiFinishReason;
       readonly messageMetadata?: JsonObject;
     }
   | { readonly type: 'message-metadata'; readonly messageMetadata: JsonObject }
@@ -40,24 +41,14 @@ export type UiChunk =
       readonly toolCallId: string;
       readonly inputTextDelta: string;
     }
-  | {
+  | (ToolCallChunk & {
       readonly type: 'tool-input-available';
-      readonly toolCallId: string;
       readonly toolName: string;
       readonly input: JsonValue;
-      readonly dynamic: true;
-      readonly providerExecuted?: boolean;
-    }
-  | {
-      readonly type: 'tool-output-available';
-      readonly toolCallId: string;
-      readonly output: JsonValue;
-      readonly dynamic: true;
-      readonly preliminary?: boolean;
-      /** `json`: whether the output is a value as JSON text, and not a text of the tool. */
-      readonly toolMetadata?: { readonly json: true };
-      readonly providerExecuted?: boolean;
-    }
+    })
+  | (ToolCallChunk &
+      ShownOutput & { readonly type: 'tool-output-available'; readonly preliminary?: boolean })
+  | (ToolCallChunk & { readonly type: 'tool-output-error'; readonly errorText: string })
   | {
       readonly type: 'tool-approval-request';
       readonly approvalId: string;
@@ -71,15 +62,11 @@ export type UiChunk =
       readonly reason?: string;
     }
   | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
-  | {
-      readonly type: 'tool-output-error';
-      readonly toolCallId: string;
-      readonly errorText: string;
-      readonly dynamic: true;
-      readonly providerExecuted?: boolean;
-    }
   | UiSource
   | DataPart;
+
+/** Why an answer ended, in AI SDK's words. */
+type UiFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
 
 /** AI SDK's part for a source. A chunk of the same shape adds it to a message. */
 export type UiSource = { readonly sourceId: string } & (

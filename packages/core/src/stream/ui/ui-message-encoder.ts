@@ -19,10 +19,11 @@ import type { UiChunk } from './ui-chunk.ts';
 import {
   asksUser,
   filesIn,
-  hostedToolChunks,
   interruptedText,
   resultChunks,
   sourceChunks,
+  outcomeChunk,
+  hostedOutcome,
 } from './ui-parts.ts';
 
 /** Id of the message, and whether readers get reasoning and a timeline. */
@@ -198,11 +199,11 @@ class Encoder implements UiMessageEncoder {
     this.#endBlock();
     for (const [toolCallId, input] of this.#open) {
       if (keepOpen && input !== undefined) continue;
-      this.#chunks.push(interruptedChunk(toolCallId));
+      this.#chunks.push(outcomeChunk(toolCallId, interrupted));
     }
     this.#open.clear();
     for (const id of this.#runningHosted) {
-      this.#chunks.push({ ...interruptedChunk(id), providerExecuted: true });
+      this.#chunks.push({ ...outcomeChunk(id, interrupted), providerExecuted: true } as UiChunk);
       this.#openHosted.delete(id);
     }
     this.#runningHosted.clear();
@@ -249,13 +250,7 @@ class Encoder implements UiMessageEncoder {
     const shown = input ?? raw ?? null;
     if (this.#open.get(id) === shown) return;
     this.#open.set(id, shown);
-    this.#chunks.push({
-      type: 'tool-input-available',
-      toolCallId: id,
-      toolName: name,
-      input: shown,
-      dynamic: true,
-    });
+    this.#chunks.push(callChunk({ id, name, input: shown }));
   }
 
   /** Shows a tool of the provider. Its place is before the text that follows it in the reply. */
@@ -270,7 +265,10 @@ class Encoder implements UiMessageEncoder {
     for (const open of [this.#openHosted, this.#runningHosted])
       if (hasEnded(hostedTool)) open.delete(id);
       else open.add(id);
-    this.#chunks.push(...hostedToolChunks(hostedTool).slice(isLate ? 1 : 0));
+    const outcome = hostedOutcome(hostedTool);
+    const ended = outcome ? [outcomeChunk(id, outcome)] : [];
+    for (const chunk of isLate ? ended : [callChunk(hostedTool), ...ended])
+      this.#chunks.push({ ...chunk, providerExecuted: true } as UiChunk);
   }
 
   /** Shows the provider's tools that no event of the reply has shown. */
@@ -353,6 +351,8 @@ function toApprovalRequest({ toolUseId, reason }: PendingCall): UiChunk {
   };
 }
 
-function interruptedChunk(toolCallId: string): UiChunk & { readonly type: 'tool-output-error' } {
-  return { type: 'tool-output-error', toolCallId, errorText: interruptedText, dynamic: true };
+const interrupted = { state: 'output-error', errorText: interruptedText } as const;
+
+function callChunk({ id, name, input }: Pick<ToolUse, 'id' | 'name' | 'input'>): UiChunk {
+  return { type: 'tool-input-available', toolCallId: id, toolName: name, input, dynamic: true };
 }

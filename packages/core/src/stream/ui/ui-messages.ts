@@ -1,7 +1,7 @@
 import { isCorrection, metadataOf, type OperatorMark } from '../../message/metadata.ts';
 import { checkOptions, AgentError } from '../../error/agent-error.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { createMessage, outputText, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
+import { createMessage, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type {
   ContentBlock,
   ThinkingBlock,
@@ -15,8 +15,8 @@ import {
   dataPartsOf,
   hasEnded,
   hostedToolOf,
+  type HostedTool,
 } from '../../message/provider-metadata.ts';
-import type { HostedTool } from '../../message/provider-metadata.ts';
 import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { inlineSource, mediaKind } from '../../message/media.ts';
 import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
@@ -25,11 +25,12 @@ import {
   deniedReason,
   filesIn,
   interruptedText,
-  shownOutput,
   sourceChunks,
   toFilePart,
+  hostedOutcome,
+  resultOutcome,
 } from './ui-parts.ts';
-import type { ShownOutput, UiFile } from './ui-parts.ts';
+import type { UiFile, UiOutcome } from './ui-parts.ts';
 import type { UiSource } from './ui-chunk.ts';
 
 /** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
@@ -51,8 +52,7 @@ export type UiPart =
 type UiToolState =
   | { state: 'input-available'; providerExecuted?: boolean }
   | { state: 'approval-requested'; approval: { id: string; requestReason?: string } }
-  | ({ state: 'output-available'; providerExecuted?: boolean } & ShownOutput)
-  | { state: 'output-error'; errorText: string; providerExecuted?: boolean }
+  | ({ providerExecuted?: boolean } & UiOutcome)
   | { state: 'output-denied'; approval: { id: string; approved: false; reason: string } };
 
 /** Message of a chat as `useChat` shows it. */
@@ -213,18 +213,15 @@ function fromThinking(block: ThinkingBlock): UiPart[] {
 }
 
 function toHostedPart(hostedTool: HostedTool): UiPart {
-  const { id, name, input, output = null, error } = hostedTool;
-  const call = {
+  const { id, name, input } = hostedTool;
+  return {
     type: 'dynamic-tool',
     toolName: name,
     toolCallId: id,
     input,
     providerExecuted: true,
-  } as const;
-  if (!hasEnded(hostedTool)) return { ...call, state: 'input-available' };
-  return error === undefined
-    ? { ...call, state: 'output-available', output }
-    : { ...call, state: 'output-error', errorText: error };
+    ...(hostedOutcome(hostedTool) ?? { state: 'input-available' }),
+  };
 }
 
 function toToolPart(
@@ -253,9 +250,7 @@ function toToolPart(
       state: 'output-denied',
       approval: { id, approved: false, reason: deniedReason(result) },
     };
-  if (result.state !== 'success')
-    return { ...call, state: 'output-error', errorText: outputText(result.output) };
-  return { ...call, state: 'output-available', ...shownOutput(result) };
+  return { ...call, ...resultOutcome(result) };
 }
 
 function invalid(message: string): AgentError {

@@ -30,18 +30,32 @@ export function filesIn(content: MessageContent): readonly UiFile[] {
   return typeof content === 'string' ? [] : content.filter(isMedia).map(toFilePart);
 }
 
+/** How a tool call ended, as AI SDK's parts and chunks say it. */
+export type UiOutcome =
+  | ({ readonly state: 'output-available' } & ShownOutput)
+  | { readonly state: 'output-error'; readonly errorText: string };
+
 /** Text of the error of a call whose reply is incomplete. */
 export const interruptedText = 'The call was interrupted.';
 
-/** Returns the chunks for a tool that the provider runs itself. */
-export function hostedToolChunks(hostedTool: HostedTool): readonly UiChunk[] {
-  const { id: toolCallId, name: toolName, input, output = null, error } = hostedTool;
-  const common = { toolCallId, dynamic: true, providerExecuted: true } as const;
-  const call = { type: 'tool-input-available', ...common, toolName, input } as const;
-  if (!hasEnded(hostedTool)) return [call];
-  if (error !== undefined)
-    return [call, { type: 'tool-output-error', ...common, errorText: error }];
-  return [call, { type: 'tool-output-available', ...common, output }];
+/** Returns how a tool of the provider ended, or `undefined` if it is running. */
+export function hostedOutcome(hostedTool: HostedTool): UiOutcome | undefined {
+  const { output = null, error } = hostedTool;
+  if (!hasEnded(hostedTool)) return undefined;
+  if (error !== undefined) return { state: 'output-error', errorText: error };
+  return { state: 'output-available', output };
+}
+
+/** Returns how a tool call ended that nobody denied. */
+export function resultOutcome({ state, output, providerMetadata }: ToolResult): UiOutcome {
+  if (state !== 'success') return { state: 'output-error', errorText: outputText(output) };
+  const shown = { state: 'output-available', output: output as JsonValue } as const;
+  return providerMetadata?.['json'] ? { ...shown, toolMetadata: { json: true } } : shown;
+}
+
+/** Returns the chunk for the end of a tool call. */
+export function outcomeChunk(toolCallId: string, { state, ...fields }: UiOutcome): UiChunk {
+  return { type: `tool-${state}`, toolCallId, ...fields, dynamic: true } as UiChunk;
 }
 
 /** Returns a chunk for each source that a reply cites; a source that it cites twice has one. */
@@ -61,13 +75,9 @@ export function sourceChunks({ id, content }: Msg): readonly UiSource[] {
 
 /** Returns the chunks for a tool result: its output, and a file for each medium in the output. */
 export function resultChunks(result: ToolResult): readonly UiChunk[] {
-  const { toolUseId: toolCallId, output, state } = result;
-  if (state === 'denied') return deniedChunks(toolCallId, deniedReason(result));
-  const shown: UiChunk =
-    state === 'success'
-      ? { type: 'tool-output-available', toolCallId, ...shownOutput(result), dynamic: true }
-      : { type: 'tool-output-error', toolCallId, errorText: outputText(output), dynamic: true };
-  return [shown, ...filesIn(output)];
+  const { toolUseId, output, state } = result;
+  if (state === 'denied') return deniedChunks(toolUseId, deniedReason(result));
+  return [outcomeChunk(toolUseId, resultOutcome(result)), ...filesIn(output)];
 }
 
 /** Returns whether AI SDK's messages show the tool call as an approval request. */
@@ -76,19 +86,11 @@ export function asksUser(call: PendingCall): boolean {
 }
 
 /** Output of a tool in AI SDK's messages. */
-export interface ShownOutput {
-  output: JsonValue;
+export type ShownOutput = {
+  readonly output: JsonValue;
   /** `json`: whether the output is a value as JSON text, and not a text of the tool. */
-  toolMetadata?: { json: true };
-}
-
-/** Returns the output of a successful tool call. */
-export function shownOutput({ output, providerMetadata }: ToolResult): ShownOutput {
-  const shown = output as JsonValue;
-  return providerMetadata?.['json']
-    ? { output: shown, toolMetadata: { json: true } }
-    : { output: shown };
-}
+  readonly toolMetadata?: { readonly json: true };
+};
 
 /**
  * Returns the chunks for a denied tool call. In AI SDK's messages a denied call has a negative
