@@ -12,10 +12,9 @@ import type { Memory } from '../../memory/memory.ts';
 import { jsonForm, type JsonValue } from '../../message/json.ts';
 import { userText } from '../../message/msg.ts';
 import type { ModelContext, RunInfo } from '../../model/chat-model.ts';
-import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
-import type { CallInput } from '../../event/call-input.ts';
+import { isAnswer } from '../../event/agent-result.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import type { Middleware, Wrap } from '../../agent/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { ownPrefix, type StateKey } from '../../state/state-key.ts';
 
@@ -73,7 +72,6 @@ export interface StateKeysOptions<K extends StateKeys> {
 
 /** What `stateKeys()` returns: middleware that gives access to the values of a session. */
 export interface StateMiddleware<K extends StateKeys> extends Middleware {
-  readonly wrapRun: Wrap<CallInput, AgentResult>;
   /**
    * Returns the session's state. Throws `CONFIGURATION` if this middleware is not in the agent's
    * `use` list, or the run has ended.
