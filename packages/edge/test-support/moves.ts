@@ -30,7 +30,7 @@ export function copyOf(
   const records = messages.map((message): LogRecord => ({ kind: 'message', message }));
   const owner = { owner: 'browser:1', epoch: 1, copyOf: 't' };
   const format = 'isoloop-session' as const;
-  return { format, version: 2 as const, sessionId, records: [...records, ...more], owner };
+  return { format, version: 3 as const, sessionId, records: [...records, ...more], owner };
 }
 
 /** Stores a copy and gives it to the endpoint. */

@@ -24,8 +24,11 @@ export interface MessageMetadata {
   readonly written?: WrittenReply;
   /** The model's own tool calls, before a person changed their arguments. */
   readonly edited?: readonly ToolUse[];
-  /** Whether the message is the library's own. `false`: a client wrote this system message. */
-  readonly bypassHistory?: boolean;
+  /**
+   * Who wrote a message that no participant of the conversation said. `program`: the library or a
+   * hook. `client`: a client, as a system message.
+   */
+  readonly origin?: 'program' | 'client';
   /** Whether the reply comes from a cache. */
   readonly cached?: boolean;
   /** Whether a client claims that an agent elsewhere wrote the message. */
@@ -83,17 +86,16 @@ export function isCorrection(message: Msg): boolean {
 }
 
 /**
- * Marks a message as the library's own, with `metadata.bypassHistory`. Nobody in the conversation
- * said it: it is a prompt, a hint, or recalled text. A `false` in this field stays, because it
- * marks a message that a client wrote.
+ * Marks a message as the library's own, with `metadata.origin`. Nobody in the conversation said it: it
+ * is a prompt, a hint, or recalled text. The origin `client` stays.
  */
 export function asOwn(message: Msg): Msg {
-  return withMetadata(message, { bypassHistory: true, ...message.metadata });
+  return withMetadata(message, { origin: 'program', ...message.metadata });
 }
 
 /** Returns whether a message is marked as the library's own. */
 export function isOwn(message: Msg): boolean {
-  return metadataOf(message).bypassHistory === true;
+  return metadataOf(message).origin === 'program';
 }
 
 /** Returns whether a person answers in the assistant's place. */

@@ -89,9 +89,9 @@ export function isQuestion(message: Msg): boolean {
  */
 export function titleOf(messages: readonly Msg[]): string {
   const questions = messages.filter(isQuestion);
-  // The library's messages have `bypassHistory: true`, and a client's system messages have `false`.
+  // The library's messages and a client's system messages have an origin.
   const first =
-    questions.find((message) => metadataOf(message).bypassHistory === undefined) ?? questions[0];
+    questions.find((message) => metadataOf(message).origin === undefined) ?? questions[0];
   const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
   return characters.length > maxTitle
     ? `${characters.slice(0, maxTitle - 1).join('')}…`

@@ -49,7 +49,7 @@ export interface StorageState {
 
 /** Format of a `SessionCopy`, which an endpoint takes, too. */
 const format = 'isoloop-session';
-const version = 2;
+const version = 3;
 
 /**
  * Lists and manages the conversations in IndexedDB. Works in pages and workers. An agent with an

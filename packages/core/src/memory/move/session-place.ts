@@ -2,7 +2,7 @@ import type { LogRecord } from '../log/log-record.ts';
 import type { SessionOwner } from '../log/stored-head.ts';
 
 export const copyFormat = 'isoloop-session';
-export const copyVersion = 2;
+export const copyVersion = 3;
 
 /** A whole session as plain JSON. */
 export interface SessionCopy {

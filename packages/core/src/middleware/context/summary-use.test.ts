@@ -90,7 +90,7 @@ test('a summary replaces the oldest messages after the head', async () => {
     usage: { inputTokens: 10, outputTokens: 5 },
   });
   expect(fitted.after).toBe(100 + Math.round(textOf(fitted.messages[1]!).length / 4 - 0.5));
-  expect(fitted.messages[1]).toMatchObject({ role: 'user', metadata: { bypassHistory: true } });
+  expect(fitted.messages[1]).toMatchObject({ role: 'user', metadata: { origin: 'program' } });
   expect(textOf(fitted.messages[1]!)).toContain(
     '<conversation_summary>\nThey spoke of tea.\n</conversation_summary>',
   );

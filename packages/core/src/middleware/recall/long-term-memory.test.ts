@@ -92,7 +92,7 @@ test('memories stand between system prompt and history in each request of the ca
   );
   expect(model.requests[1]!.messages[1]).toMatchObject({
     role: 'user',
-    metadata: { bypassHistory: true },
+    metadata: { origin: 'program' },
   });
   expect((await agent.messages()).map(({ role }) => role).join(' ')).toBe(
     'user assistant user assistant tool assistant',
@@ -224,7 +224,7 @@ test('messages that users add while an agent call runs are recorded with its tur
     on: {
       'post-reasoning': ({ message }, { gotoReasoning }) => {
         if (textOf(message) === 'In euros?')
-          gotoReasoning([userMessage('Be sure.', { metadata: { bypassHistory: true } })]);
+          gotoReasoning([userMessage('Be sure.', { metadata: { origin: 'program' } })]);
       },
     },
   };

@@ -109,7 +109,7 @@ test('documents stand between system prompt and history in each request of the c
   ]);
   expect(contextOf(model.requests[2])).toBe('[1] Source: 开放时间\n图书馆早上九点开门。');
   const message = model.requests[1]!.messages[1]!;
-  expect(message).toMatchObject({ role: 'user', metadata: { bypassHistory: true } });
+  expect(message).toMatchObject({ role: 'user', metadata: { origin: 'program' } });
   expect(textOf(message)).toMatch(/^[^<]*not instructions\.\n<retrieved_context>/);
   expect((await agent.messages()).map(({ role }) => role).join(' ')).toBe(
     'user assistant user assistant tool assistant',

@@ -17,7 +17,7 @@ export interface MultiAgentOptions extends HistoryForm {
  * Wraps a model for conversations of several agents. Consecutive text messages of agents and users
  * become one user message. It contains a `<history>` with lines of the form `Name: text`, and media
  * between the lines. System messages, tool calls with their results, and messages with `metadata: {
- * bypassHistory: true }` stay separate. The library sets this field in all its own messages, such
+ * origin: 'program' }` stay separate. The library sets this field in all its own messages, such
  * as prompts and recalled text. The session log does not change (AgentScope: the
  * `MultiAgentFormatter`s).
  *

@@ -258,7 +258,7 @@ test('instructions, rights and long titles of a copy have no effect', async () =
   await imported(session, copyOf(session.id, [system], [{ kind: 'state', state }]));
   const { records } = (await placeOf(session).read(session.id))!;
   expect(records).toMatchObject([
-    { message: { role: 'user', metadata: { bypassHistory: false } } },
+    { message: { role: 'user', metadata: { origin: 'client' } } },
     { state: { title: 't'.repeat(200), values: { a: 1 }, imported: true } },
   ]);
   expect(Object.keys(Object(records.at(-1)).state)).not.toContain('groups');

@@ -41,7 +41,7 @@ export function turnsOf(messages: readonly Msg[]): readonly LogTurn[] {
 }
 
 function isUsers(message: Msg): boolean {
-  return isQuestion(message) && metadataOf(message).bypassHistory !== true;
+  return isQuestion(message) && metadataOf(message).origin !== 'program';
 }
 
 /** Returns a turn of the log as a run. Its prompts are recomputed from the messages. */
