@@ -1,10 +1,13 @@
 import type { AgentError } from '../error/agent-error.ts';
-import { repairTurns } from './branch/repair-turns.ts';
-import type { KeyValueStore } from './store/key-value-store.ts';
+import { coveredRefs, type Branch } from './branch/branch.ts';
+import { BranchReader } from './branch/branch-reader.ts';
+import { makeTurn } from './branch/turn-write.ts';
 import { replaceLog } from './log/log-write.ts';
+import { shortId } from './log/session-keys.ts';
 import { SessionStore } from './log/session-store.ts';
 import { LogState } from './log/session-view.ts';
-import { flushesOf } from './log/stored-batch.ts';
+import { damaged, flushesOf, isDamage } from './log/stored-batch.ts';
+import type { KeyValueStore } from './store/key-value-store.ts';
 
 /**
  * Repairs a damaged session in a store: keeps the readable records and returns the errors.
@@ -33,4 +36,56 @@ export async function repairSession(
   const records = new LogState().load(flushesOf(found)).records();
   await replaceLog(store, { text, head, batches: found.batches }, { records, owner: head?.owner });
   return errors;
+}
+
+/**
+ * Repairs a session whose turns are batches of their own, as `EchoMemory` writes them: writes all
+ * readable records as one turn. Returns the errors.
+ */
+async function repairTurns(store: SessionStore): Promise<readonly AgentError[]> {
+  const errors: AgentError[] = [];
+  const reader = new BranchReader(store, { now: Date.now, staleMs: 0 });
+  const { head, error } = await store.parseHead(await store.head(), { isRepair: true });
+  // Without a readable head, the last turn is in the store's key list.
+  const last = head && !error ? undefined : await lastTurn(store, reader, errors);
+  const branch = last ?? (head && (await reader.read(head)));
+  const headError = error ?? (last && damaged(store.keys.head));
+  if (headError) errors.push(headError);
+  for (const unread of branch?.unread ?? []) errors.push(unread.error);
+  if (errors.length) await writeTurn(store, branch);
+  return errors;
+}
+
+/** Reads the branch that ends with the newest readable turn. */
+async function lastTurn(
+  store: SessionStore,
+  reader: BranchReader,
+  errors: AgentError[],
+): Promise<Branch | undefined> {
+  const start = store.keys.turn('');
+  const keys = await store.values.keys(start);
+  const firsts = keys.filter((key) => !key.slice(start.length).includes(':'));
+  const branches: Branch[] = [];
+  for (const [key, value] of await store.values.getMany(firsts)) {
+    try {
+      const branch = await reader.write(key.slice(start.length), value);
+      if (branch) branches.push(branch);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      errors.push(error);
+    }
+  }
+  const age = ({ head: one }: Branch, { head: other }: Branch): number =>
+    one.version - other.version || one.updatedAt - other.updatedAt;
+  return branches.toSorted(age).at(-1);
+}
+
+/** Writes the readable records as a turn that replaces all batches, and the head. */
+async function writeTurn(store: SessionStore, branch: Branch | undefined): Promise<void> {
+  const view = new LogState().load(branch ? flushesOf(branch) : []);
+  const replaces = branch ? coveredRefs(branch) : [];
+  const content = { records: view.records(), replaces, index: [] };
+  const writing = { writer: shortId(), title: view.title, generateId: shortId, now: Date.now };
+  const turn = await makeTurn(store, branch, content, { ...writing, id: shortId() });
+  await store.values.setMany([...turn.values, turn.head]);
 }

@@ -151,7 +151,7 @@ export class SessionMemory implements Memory {
   }
 
   note(notes: readonly RunNote[], { now = false }: { readonly now?: boolean } = {}): Promise<void> {
-    const taken = this.run(() => this.#take(notes));
+    const taken = this.run(() => this.#addToLog(notes));
     // The flush comes later, so that one write stores the notes of all tools that start together.
     return now && this.#durability === 'step' ? taken.then(() => this.flush()) : taken;
   }
@@ -173,7 +173,7 @@ export class SessionMemory implements Memory {
     status.openRun = view.openRun;
     status.stoppedRun = view.stoppedRun;
     status.interrupted = view.ended === 'interrupted';
-    if (status.state !== this.state) this.#values.take(status);
+    if (status.state !== this.state) this.#values.shareWith(status);
     if (!this.#groups?.isOf(status)) this.#groups = new SyncedGroups(status, tools);
     this.#groups.restore(view.state[groupsKey]);
   }
@@ -217,7 +217,7 @@ export class SessionMemory implements Memory {
   /** Adds records in one write. */
   write(records: readonly LogRecord[]): Promise<void> {
     return this.run(async () => {
-      await this.#take(records);
+      await this.#addToLog(records);
       await this.#flush();
     });
   }
@@ -255,7 +255,7 @@ export class SessionMemory implements Memory {
   flush(end?: RunEnd): Promise<void> {
     return this.run(async () => {
       if (end) await this.#end(end);
-      else if (this.#removals.length) await this.#take([]);
+      else if (this.#removals.length) await this.#addToLog([]);
       await this.#flush();
     });
   }
@@ -287,17 +287,17 @@ export class SessionMemory implements Memory {
    */
   async #end({ runId, reason, calls }: RunEnd): Promise<void> {
     if ((await this.#load()).openRun === runId)
-      return this.#take([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
+      return this.#addToLog([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
     if (this.#removals.length) this.#view = undefined;
     this.#removals = [];
   }
 
   async #add(records: readonly LogRecord[], later = false): Promise<void> {
-    await this.#take(records);
+    await this.#addToLog(records);
     if (!later && this.#durability === 'step') await this.#flush();
   }
 
-  async #take(records: readonly LogRecord[]): Promise<void> {
+  async #addToLog(records: readonly LogRecord[]): Promise<void> {
     this.#log.add([...this.#removals, ...records]);
     this.#removals = [];
     if (this.#view) this.#view.add(records);

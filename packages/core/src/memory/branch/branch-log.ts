@@ -9,7 +9,7 @@ import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { flushesOf } from '../log/stored-batch.ts';
-import { checkNotMoved, nextHead, type SessionOwner } from '../log/stored-head.ts';
+import { checkNotMoved, type SessionOwner } from '../log/stored-head.ts';
 import { makeTurn, mergeTurns } from './turn-write.ts';
 import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
 
@@ -121,7 +121,8 @@ export class BranchLog implements Log {
         : this.#continueFromEcho(await this.#signer.verify(this.#given)));
     this.#isLoaded = true;
     if (!this.#options.isMoving) checkNotMoved(this.#branch?.head);
-    return this.#records();
+    const stored = this.#branch ? flushesOf(this.#branch) : [];
+    return [...stored, [...this.#pending]];
   }
 
   async flush(context: FlushContext): Promise<void> {
@@ -192,10 +193,6 @@ export class BranchLog implements Log {
       this.#given !== undefined ||
       this.#options.withoutEcho === 'latest'
     );
-  }
-
-  #records(): Flushes {
-    return [...(this.#branch ? flushesOf(this.#branch) : []), [...this.#pending]];
   }
 
   async #begin(): Promise<void> {
@@ -333,14 +330,13 @@ export class BranchLog implements Log {
     const { compactAfter } = this.#options;
     const pending = [...this.#pending];
     const view = context.view();
-    const made = nextHead(before?.head, {
+    const merged = mergeTurns(before, pending, compactAfter, view);
+    const turn = await makeTurn(this.#store, before, merged, {
       ...this.#options,
+      id: attemptId(this.#turnId, this.#unsure.length),
       writer: this.#writer,
       title: view?.title,
     });
-    const merged = mergeTurns(before, pending, compactAfter, view);
-    const id = attemptId(this.#turnId, this.#unsure.length);
-    const turn = await makeTurn(this.#store, before, merged, { id, made });
     const { ref, text, values, head } = turn;
     this.#unsure = [...this.#unsure, { ref, records: pending.length }];
     await this.#store.values.setMany(this.#isOnOtherBranch ? values : [...values, head]);

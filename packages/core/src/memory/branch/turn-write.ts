@@ -5,7 +5,7 @@ import { makeRef } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
 import type { LogState } from '../log/session-view.ts';
 import { formatVersion, inOrder, type Batch } from '../log/stored-batch.ts';
-import { fullLevels, addToLevels, type Head } from '../log/stored-head.ts';
+import { addToLevels, fullLevels, nextHead, type Head, type Writing } from '../log/stored-head.ts';
 import type { Entry } from '../store/key-value-store.ts';
 import { coveredRefs, makeBranch, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
@@ -24,16 +24,14 @@ interface TurnWrite {
   readonly branch: Branch;
 }
 
-/**
- * Makes the write of a turn. `id`: id of the turn. `made`: the new head, but with the refs of the
- * previous head.
- */
+/** Makes the write of the turn `id`. */
 export async function makeTurn(
   store: SessionStore,
   before: Branch | undefined,
   { records, index, replaces }: Merged,
-  { id, made }: { readonly id: string; readonly made: Omit<Head, 'hash'> },
+  { id, ...writing }: Writing & { readonly id: string },
 ): Promise<TurnWrite> {
+  const made = nextHead(before?.head, writing);
   const batch: Batch = {
     v: formatVersion,
     prev: before?.head.hash ?? '',

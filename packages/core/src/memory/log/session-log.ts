@@ -10,7 +10,6 @@ import { RestartableReads } from './restartable-reads.ts';
 import type { LogState } from './session-view.ts';
 import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
 import { checkNotMoved, rejoin, type Head, type SessionOwner } from './stored-head.ts';
-import { UnsureWrites } from './unsure-writes.ts';
 
 /** Options of a `SessionMemory` with their defaults. */
 export type SessionLogOptions = Omit<SessionMemoryOptions, 'durability' | 'requireCompareAndSet'> &
@@ -25,6 +24,15 @@ export interface FlushContext {
   onReread(records: Flushes): void;
   /** Returns the state of the session after the pending records, if it was read. */
   view(): LogState | undefined;
+}
+
+/** A write of a batch whose outcome is unknown. */
+interface UnsureWrite {
+  readonly ref: string;
+  /** Number of pending records in the batch. */
+  readonly records: number;
+  /** Text of the head that the write replaces. */
+  readonly expected: string | undefined;
 }
 
 /**
@@ -57,7 +65,11 @@ export class SessionLog {
   #batches = new Map<string, Batch>();
   readonly #pending: LogRecord[] = [];
   readonly #reads = new RestartableReads();
-  readonly #unsure = new UnsureWrites();
+  /**
+   * Writes since the last success. A refused write counts too: the store may have repeated a request
+   * that had taken effect, and may have answered the repetition.
+   */
+  #unsure: readonly UnsureWrite[] = [];
   #hasWarned = false;
   /** Whether the store has lost a write that it acknowledged. The next flush writes it again. */
   #hasLost = false;
@@ -93,7 +105,7 @@ export class SessionLog {
   async claim(): Promise<Flushes> {
     if (this.#isLost) {
       this.#pending.length = 0;
-      this.#unsure.clear();
+      this.#unsure = [];
     }
     const records = await this.load();
     this.#isLost = false;
@@ -148,11 +160,16 @@ export class SessionLog {
 
   /**
    * Removes the pending records of a write that took effect, whatever the store answered. Deletes
-   * the batches of writes that can't take effect any more, because the head has changed.
+   * the batches of writes that can't take effect any more, because the head has changed. While the
+   * head is unchanged, a write may still take effect. `isStored`: returns whether the log names the
+   * batch.
    */
   async #settle(text: string | undefined, isStored: (ref: string) => boolean): Promise<void> {
-    const { records, gone } = this.#unsure.settle(text, isStored);
-    this.#pending.splice(0, records);
+    const stored = this.#unsure.findLast(({ ref }) => isStored(ref));
+    const over = this.#unsure.filter(({ expected }) => stored || expected !== text);
+    this.#unsure = this.#unsure.filter((write) => !over.includes(write));
+    this.#pending.splice(0, stored?.records ?? 0);
+    const gone = over.map(({ ref }) => ref).filter((ref) => !isStored(ref));
     if (this.#store.isSafe) await this.#store.deleteBatches(gone);
   }
 
@@ -172,8 +189,8 @@ export class SessionLog {
       }
       if ((this.#isIdle && !claims) || (await this.#write(context))) return;
     }
-    const { refs } = this.#unsure;
-    this.#unsure.clear();
+    const refs = this.#unsure.map(({ ref }) => ref);
+    this.#unsure = [];
     await this.#deleteUnnamed(refs);
     throw new AgentError('STORAGE_FAILED', 'Other writers kept changing the session', {
       retryable: true,
@@ -189,7 +206,7 @@ export class SessionLog {
     this.#seen = undefined;
     this.#batches.clear();
     this.#pending.length = 0;
-    this.#unsure.clear();
+    this.#unsure = [];
     this.#hasLost = false;
     this.#wantsSnapshot = false;
   }
@@ -213,7 +230,7 @@ export class SessionLog {
     for (let attempt = 1; ; attempt++) {
       const store = this.#store;
       const text = await store.head();
-      const without = this.#unsure.refs;
+      const without = this.#unsure.map(({ ref }) => ref);
       const { head, error: headError } = await store.parseHead(text, { without });
       if (headError) this.#options.onDamage?.(headError);
       const known = await this.#known(head);
@@ -283,7 +300,7 @@ export class SessionLog {
    * other writers.
    */
   async #isOutdated(): Promise<boolean> {
-    if (this.#unsure.refs.length > 0) return true;
+    if (this.#unsure.length > 0) return true;
     return !this.#store.isSafe && this.hasChanged();
   }
 
@@ -305,7 +322,7 @@ export class SessionLog {
       replaces,
     });
     const expected = this.#seen;
-    this.#unsure.add({ ref, records: count, expected });
+    this.#unsure = [...this.#unsure, { ref, records: count, expected }];
     if (!(await this.#store.write(entries, headText, expected))) return false;
     this.#hasLost = false;
     await this.#settle(headText, (each) => each === ref);

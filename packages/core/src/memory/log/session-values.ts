@@ -84,7 +84,7 @@ export class SessionValues {
    * Adds the updates of an agent that had its own values until now. The agent then shares these
    * values.
    */
-  take(status: AgentStatus): void {
+  shareWith(status: AgentStatus): void {
     for (const update of updatesOf(status.state)) this.update(update);
     status.state = this.values;
   }
