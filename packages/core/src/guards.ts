@@ -27,16 +27,17 @@ export type {
   SpendCapOptions,
 } from './middleware/guard/input/user-limits.ts';
 export { outputGuards, type OutputGuardOptions } from './middleware/guard/output/output-guards.ts';
-export { lengthRule } from './middleware/guard/output/length-rule.ts';
-export type { LengthViolation, LengthRuleOptions } from './middleware/guard/output/length-rule.ts';
+export { lengthRule, regexRule } from './middleware/guard/output/output-rule.ts';
 export type {
   Finding,
+  LengthRuleOptions,
+  LengthViolation,
   OutputAction,
   OutputRule,
+  RegexRuleOptions,
   Review,
   ReviewContext,
 } from './middleware/guard/output/output-rule.ts';
-export { regexRule, type RegexRuleOptions } from './middleware/guard/output/regex-rule.ts';
 export { piiRule, type PiiRuleOptions } from './middleware/guard/pii/pii-rule.ts';
 export { piiGuard, type PiiGuardOptions } from './middleware/guard/pii/pii-guard.ts';
 export type { PiiKind } from './middleware/guard/pii/pii-kinds.ts';

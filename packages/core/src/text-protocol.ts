@@ -10,5 +10,7 @@ export type {
 } from './middleware/text-protocol/parsed-reply.ts';
 export { refuseEmptyAnswers } from './middleware/text-protocol/corrections.ts';
 export { textToolCalls } from './middleware/text-protocol/text-tool-calls.ts';
-export type { TextToolCallsOptions } from './middleware/text-protocol/text-tool-calls.ts';
-export type { ToolsPromptContext } from './middleware/text-protocol/text-request.ts';
+export type {
+  TextToolCallsOptions,
+  ToolsPromptContext,
+} from './middleware/text-protocol/text-tool-calls.ts';

@@ -40,8 +40,7 @@ export function refuseEmptyAnswers(reply: string): string | undefined {
 }
 
 /** How answers are checked. */
-interface Checks {
-  readonly reflect?: CheckAnswer | undefined;
+interface Checks extends ReflexionOptions {
   /** Whether a reply may make several tool calls. Default: true. */
   readonly parallel?: boolean;
 }

@@ -8,7 +8,7 @@ import { countRequest } from '../../../tokens/count-message.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import { tool } from '../../../tool/tool.ts';
 import { outputGuards } from '../output/output-guards.ts';
-import { regexRule } from '../output/regex-rule.ts';
+import { regexRule } from '../output/output-rule.ts';
 import { spendCap } from './user-limits.ts';
 
 const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });

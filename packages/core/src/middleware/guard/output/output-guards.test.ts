@@ -14,9 +14,13 @@ import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-mod
 import { tool } from '../../../tool/tool.ts';
 import { piiRule } from '../pii/pii-rule.ts';
 import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
-import { lengthRule } from './length-rule.ts';
-import { replaceFindings, type OutputRule, type Review } from './output-rule.ts';
-import { regexRule } from './regex-rule.ts';
+import {
+  lengthRule,
+  replaceFindings,
+  type OutputRule,
+  type Review,
+  regexRule,
+} from './output-rule.ts';
 
 function setUp(
   replies: readonly ScriptedReply[],
