@@ -17,7 +17,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { selectTools, toolSourcing } from '@isoloop/core/tools';
 import {
-  decideBeside,
+  addDecisions,
   basicApprovals,
 } from '../packages/core/src/middleware/approval/basic-approvals.ts';
 import { checkClaims, instructions } from '../packages/core/src/middleware/guard/claims.ts';
@@ -41,7 +41,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   directAnswers: middleware.directAnswers(),
   lastAnswer: middleware.lastAnswer(),
   runLimits: middleware.runLimits(),
-  decideBeside: decideBeside([]),
+  addDecisions: addDecisions([]),
   instructions: instructions([]),
   checkClaims: checkClaims([]),
   structured: structured({ type: 'object' })[0]!,

@@ -22,7 +22,7 @@ import {
   type ReturnDirect,
 } from '../middleware/answer/direct-answers.ts';
 import { approvalsFields } from '../middleware/approval/approvals.ts';
-import { basicApprovals, decideBeside } from '../middleware/approval/basic-approvals.ts';
+import { basicApprovals, addDecisions } from '../middleware/approval/basic-approvals.ts';
 import { type Claim, checkClaims, instructions } from '../middleware/guard/claims.ts';
 import { lastAnswer, lastAnswerFields } from '../middleware/answer/last-answer.ts';
 import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
@@ -152,7 +152,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
     // What a client sent comes first, so that all guards get it. Claims are no new messages.
     const use: (Middleware | UseList)[] = [];
     decisions?.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
-    if (decisions?.length) use.push(decideBeside(decisions));
+    if (decisions?.length) use.push(addDecisions(decisions));
     if (added?.length) use.push(instructions(checkedMessages(added)));
     if (claims?.length) use.push(checkClaims(claims));
     if (rest.use) use.push(rest.use);

@@ -2,7 +2,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { nestedWraps } from '../../agent/nested.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import { type Approving, approvalRules, type ApprovalRules } from './approval-rules.ts';
-import { askingApprover, type Decide } from './ask-approver.ts';
+import { askApprover, type Decide } from './ask-approver.ts';
 import { basicApprovals } from './basic-approvals.ts';
 import { deferredRounds } from './deferred-rounds.ts';
 
@@ -68,7 +68,7 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
     ({ options: usual }) => deferRound ?? usual.deferRound ?? false,
   );
   const decided = basicApprovals(deferred.needs);
-  const asking = decide ? [askingApprover({ ...options, decide })] : [];
+  const asking = decide ? [askApprover({ ...options, decide })] : [];
   const parts = [...asking, decided, deferred];
   const made: Approving = {
     name: decided.name,

@@ -37,7 +37,7 @@ export type Decide = (
 export type ApproverOptions = ApprovalsOptions & Required<Pick<ApprovalsOptions, 'decide'>>;
 
 /** Asks the approver about each tool call that an inner wrapper suspends for an approval. */
-export function askingApprover(
+export function askApprover(
   options: ApproverOptions,
 ): Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
   return {

@@ -79,7 +79,7 @@ async function runUnlessNeeded(
 }
 
 /** Adds decisions about the open tool calls to an input with new messages. */
-export function decideBeside(decisions: readonly Decision[]): Middleware {
+export function addDecisions(decisions: readonly Decision[]): Middleware {
   return {
     wrapInput: (next) => (input) => {
       const hasMessages = input.messages.some(({ role }) => role !== 'tool');

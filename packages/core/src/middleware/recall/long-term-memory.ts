@@ -11,7 +11,7 @@ import { reportFailure } from '../../error/report-failure.ts';
 import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
 import { toolUsesOf, assistantMessage, type Msg, type MessageContext } from '../../message/msg.ts';
 import { isOwn } from '../../message/metadata.ts';
-import { recalling, lastQuestion } from './recalling.ts';
+import { recallOnce, lastQuestion } from './recall-once.ts';
 import { isRecord, type JsonObject } from '../../message/json.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool, type Tool, type ToolContext } from '../../tool/tool.ts';
@@ -125,7 +125,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   const inputOf = perRun((): { asked?: readonly Msg[] } => ({}));
 
   const automatic: Partial<Middleware> = {
-    ...recalling({
+    ...recallOnce({
       name: 'long_term_memory',
       ids: options,
       role: () => role,

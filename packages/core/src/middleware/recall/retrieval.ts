@@ -7,7 +7,7 @@ import { objectInput, textIn } from '../../schema/schema.ts';
 import { valueFor } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { lastQuestion, recalling, type Report } from './recalling.ts';
+import { lastQuestion, recallOnce, type Report } from './recall-once.ts';
 import {
   type RetrievalCall,
   type RetrievalOptions,
@@ -46,7 +46,7 @@ export function retrieval(options: RetrievalOptions): Middleware {
     const failure = AgentError.from(error, 'STORAGE_FAILED');
     reportFailure('Retrieval failed. The call continues without it.', onError, failure);
   };
-  const recall = recalling({
+  const recall = recallOnce({
     name: 'retrieved_context',
     ids: options,
     role: (context) => role ?? context.options.retrievalRole,

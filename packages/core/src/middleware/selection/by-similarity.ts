@@ -44,7 +44,7 @@ export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   checkOptions('bySimilarity()', options, fields);
   const { embed, threshold = 0.3, limit = 10, evenWhenFew = false } = options;
   checkThreshold('bySimilarity()', threshold);
-  const nearest = similarTools(embed, threshold);
+  const nearest = similaritySearch(embed, threshold);
   return async (question, tools, context) => {
     const all = tools.map(({ name }) => name);
     if (tools.length <= limit && !evenWhenFew) return all;
@@ -65,7 +65,7 @@ export function checkThreshold(where: string, threshold: number): void {
  * Creates a selector that returns the names of the tools whose similarity reaches the threshold,
  * most similar first.
  */
-export function similarTools(embed: Embed, threshold: number): ToolSelector {
+export function similaritySearch(embed: Embed, threshold: number): ToolSelector {
   const cache = new RecentMap<string, Embedding>(2_000);
   return async (question, tools, context) => {
     const vectors = new Map(tools.map((tool) => [toText(tool), cache.get(toText(tool))]));

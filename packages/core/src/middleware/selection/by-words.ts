@@ -26,7 +26,7 @@ export interface ByWordsOptions {
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
   checkOptions('byWords()', options, 'limit:whole|Infinity|? evenWhenFew:boolean|?');
   const { limit = 10, evenWhenFew = false } = options;
-  const search = toolSearch();
+  const search = wordSearch();
   return (question, tools) => {
     const all = tools.map(({ name }) => name);
     if (tools.length <= limit && !evenWhenFew) return all;
@@ -43,7 +43,7 @@ const nameWeight = 3;
  * any language. The function returns the names of the matching tools, best first (BM25 without
  * length normalization). It uses only the start and the end of a long query.
  */
-export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
+export function wordSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
   const terms = searchTerms({});
   const termsOf = memoize((tool: ToolSchema) =>
     countTerms(tool, (text) => terms.ofText(separateWords(text))),

@@ -93,7 +93,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
 }
 
 /** Returns the schemas with these names, each once, in the order of the names. */
-export function schemasOf(
+export function schemasNamed(
   names: readonly string[],
   schemas: readonly ToolSchema[],
 ): readonly ToolSchema[] {
@@ -176,7 +176,7 @@ interface Selection {
 function beginSelection(context: RunContext): Selection {
   const selection: Selection = { set: context.tools };
   const view = filteredTools(selection.set, {
-    offered: (all) => (selection.chosen ? schemasOf(selection.chosen, all) : all),
+    offered: (all) => (selection.chosen ? schemasNamed(selection.chosen, all) : all),
     refusal: ({ name }) => {
       if (selection.chosen?.includes(name) !== false) return undefined;
       return `Tool not available: ${name}. It is not among the tools of this request.`;

@@ -4,14 +4,14 @@ import { isRecord, parseJson } from '../../message/json.ts';
 import { outputText, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { objectInput, textIn } from '../../schema/schema.ts';
-import { checkThreshold, similarTools, type Embed } from './by-similarity.ts';
-import { schemasOf, type ToolSelector } from './select-tools.ts';
+import { checkThreshold, similaritySearch, type Embed } from './by-similarity.ts';
+import { schemasNamed, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { toolSearch } from './by-words.ts';
+import { wordSearch } from './by-words.ts';
 import { toolOf, filteredTools, toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 
 /** Which tools `toolSourcing()` always offers, and how the model finds the others. */
@@ -73,7 +73,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = defaultPrompt } = options;
   const { embed, threshold = 0.3, childAgents = true, alwaysInclude } = options;
   checkThreshold('toolSourcing()', threshold);
-  const { search = embed ? similarTools(embed, threshold) : toolSearch() } = options;
+  const { search = embed ? similaritySearch(embed, threshold) : wordSearch() } = options;
   const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', alwaysInclude);
   const sourcedIn = perRun((context): SourcedTools | undefined => {
     const sourced = new SourcedTools(context, isIncluded, childAgents);
@@ -85,7 +85,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
       const names = await search(query, hidden, { signal, run: context, onUsage });
       const where = 'The result of a search for tools';
       checkFields(where, { names }, 'names:names', 'INVALID_INPUT');
-      const found = schemasOf(names, hidden).slice(0, limit);
+      const found = schemasNamed(names, hidden).slice(0, limit);
       sourced.add(
         found.map(({ name }) => name),
         maxTools,
@@ -210,7 +210,7 @@ class SourcedTools {
     return filteredTools(this.#set, {
       offered: (all) => {
         const hidden = all.filter((schema) => !this.#isFixed(schema));
-        return [...all.filter(this.#isFixed), ...schemasOf([...this.#found.keys()], hidden)];
+        return [...all.filter(this.#isFixed), ...schemasNamed([...this.#found.keys()], hidden)];
       },
       refusal: ({ name, schema }) => {
         const isKnown = this.#found.has(name) || this.open.includes(name);

@@ -35,7 +35,7 @@ export async function saveState(agent: Agent): Promise<AgentState> {
   await agent.memory.restore?.(agent.status, agent.tools);
   const messages = await agent.messages();
   // A call during the reads may have changed the messages or the status.
-  if (agent.status.runs !== before) throw busy(agent);
+  if (agent.status.runs !== before) throw busyError(agent);
   const { calls, interrupted, openRun = null, state } = agent.status;
   return structuredClone({
     version,
@@ -70,7 +70,7 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
   const messagesBefore = await memory.read();
   const notesBefore = notesOf(agent, status);
   const valuesBefore = structuredClone(status.state);
-  if (status.runs !== before) throw busy(agent);
+  if (status.runs !== before) throw busyError(agent);
   try {
     if (activeGroups) setGroups(agent, activeGroups);
     await replaceMessages(agent, messages, notesOf(agent, loaded));
@@ -122,7 +122,7 @@ function notesOf(
 
 function setGroups({ tools }: Agent, names: readonly string[]): void {
   if (!tools.setActiveGroups) {
-    if (names.length) throw invalid('the agent has no tool groups');
+    if (names.length) throw stateError('the agent has no tool groups');
     return;
   }
   const why = 'activeGroups names a group that the agent does not have';
@@ -135,7 +135,7 @@ function setGroups({ tools }: Agent, names: readonly string[]): void {
  */
 export function checkIdle(agent: Agent): void {
   checkAgent(agent);
-  if (agent.busy) throw busy(agent);
+  if (agent.busy) throw busyError(agent);
 }
 
 /** Throws `INVALID_INPUT` if the value is not an agent. */
@@ -143,7 +143,7 @@ export function checkAgent(agent: Agent): void {
   checkFields('The agent', agent, 'messages:function', 'INVALID_INPUT');
 }
 
-function busy({ name }: Agent): AgentError {
+function busyError({ name }: Agent): AgentError {
   return new AgentError('AGENT_BUSY', `The agent "${name}" is busy. Await its call first.`);
 }
 
@@ -157,13 +157,13 @@ function parseState(value: unknown): AgentState {
   const given: unknown = state.version;
   if (given !== version) {
     const shown = isRecord(given) ? 'an object' : String(given);
-    throw invalid(`its version is ${shown}, not ${version}`);
+    throw stateError(`its version is ${shown}, not ${version}`);
   }
   const messages = attempt(() => parseMessages(state.messages));
   check('interrupted:boolean calls,state:object');
   if (state.activeGroups !== null) check('activeGroups:names');
   if (state.openRun !== null) check('openRun:string');
-  if (!isObject(state.state)) throw invalid('state must be an object');
+  if (!isObject(state.state)) throw stateError('state must be an object');
   checkCalls(state.calls, messages);
   return state;
 }
@@ -172,8 +172,8 @@ function parseState(value: unknown): AgentState {
 function checkCalls(calls: AgentState['calls'], messages: readonly Msg[]): void {
   const open = new Set(openCalls(messages).map(({ id }) => id));
   for (const [id, call] of Object.entries(calls)) {
-    if (!open.has(id)) throw invalid(`calls names "${id}", which is not an open tool call`);
-    if (!isCallState(call, id)) throw invalid(`calls["${id}"] is not a call state`);
+    if (!open.has(id)) throw stateError(`calls names "${id}", which is not an open tool call`);
+    if (!isCallState(call, id)) throw stateError(`calls["${id}"] is not a call state`);
   }
 }
 
@@ -182,7 +182,7 @@ function attempt<T>(work: () => T, why?: string): T {
   try {
     return work();
   } catch (cause) {
-    throw invalid(why ?? messageOf(cause), cause);
+    throw stateError(why ?? messageOf(cause), cause);
   }
 }
 
@@ -200,6 +200,6 @@ function isCallState(value: unknown, id: string): value is CallState {
   );
 }
 
-function invalid(why: string, cause?: unknown): AgentError {
+function stateError(why: string, cause?: unknown): AgentError {
   return new AgentError('INVALID_STATE', `The saved state can't be loaded: ${why}`, { cause });
 }

@@ -28,7 +28,7 @@ export interface Recall {
  * text comes right before the conversation in each model request, or at the end of the system
  * prompt. It is never stored.
  */
-export function recalling(recall: Recall): Required<Pick<Middleware, 'wrapSettle'>> {
+export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettle'>> {
   return {
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);

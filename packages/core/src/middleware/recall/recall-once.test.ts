@@ -7,7 +7,7 @@ import type { Retriever } from '../../search/retriever.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../../tool/context-token.ts';
 import { tool } from '../../tool/tool.ts';
-import { recalling, type Recall } from './recalling.ts';
+import { recallOnce, type Recall } from './recall-once.ts';
 import { retrieval } from './retrieval.ts';
 
 const ask = tool({ name: 'ask', description: '', input: {} });
@@ -19,7 +19,7 @@ function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
 }
 
 const looking = (find: Recall['find'], role: 'user' | 'system' = 'user'): Middleware =>
-  recalling({ name: 'found', ids: {}, role: () => role, find, report: () => {} });
+  recallOnce({ name: 'found', ids: {}, role: () => role, find, report: () => {} });
 
 const textsOf = (messages: readonly Msg[]): readonly string[] => messages.map(textOf);
 
