@@ -21,11 +21,10 @@ const entry = `
 const parts = {
   'openai(), over HTTP': { 'model/openai/openai.js': true },
   '- messages and tools in OpenAI’s format': {
-    'model/openai/openai-messages.js': true,
     'model/openai/openai-formatter.js': true,
   },
   '- images, files and audio in messages': {
-    'model/openai/openai-messages.js': ['toWireMedia', 'audioFormat'],
+    'model/openai/openai-formatter.js': ['toWireMedia', 'audioFormat'],
     'message/media.js': ['inlineSource', 'mediaPlaceholder', 'toUrl'],
   },
   '- chunks of all servers': {

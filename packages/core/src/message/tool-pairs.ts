@@ -93,11 +93,11 @@ export function resultGroups(messages: readonly Msg[]): readonly (readonly Msg[]
 }
 
 /** Groups consecutive messages of a kind. Every other message is a group of its own. */
-export function groupMessages(
-  messages: readonly Msg[],
-  isOfKind: (message: Msg) => boolean,
-): readonly (readonly Msg[])[] {
-  const groups: Msg[][] = [];
+export function groupMessages<T>(
+  messages: readonly T[],
+  isOfKind: (message: T) => boolean,
+): readonly (readonly T[])[] {
+  const groups: T[][] = [];
   for (const message of messages) {
     const last = groups.at(-1);
     if (last && isOfKind(message) && isOfKind(last[0]!)) last.push(message);

@@ -28,6 +28,12 @@ export interface ReplyDecoder {
   end(): ModelDelta;
 }
 
+/** Fields as providers send them: any field may be missing or null, whatever the specification says. */
+export type Loose<T> = { readonly [K in keyof T]?: T[K] | null };
+
+/** Object to send as JSON. A field that is `undefined` is left out. */
+export type WireObject = Readonly<Record<string, unknown>>;
+
 /** Wire format of a provider. The same request always gives the same body. */
 export interface Formatter {
   /** Returns the JSON body of a streaming request. */

@@ -6,7 +6,7 @@ import type { ModelFeatures } from './chat-model.ts';
 import { requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { toWireMessages } from './openai/openai-messages.ts';
+import { toWireMessages } from './openai/openai-formatter.ts';
 import { showToolMedia } from './show-tool-media.ts';
 
 const text = (value: string): ContentBlock => ({ type: 'text', text: value });

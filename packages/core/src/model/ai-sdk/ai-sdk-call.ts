@@ -4,6 +4,7 @@ import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
 import { jsonCopy, type JsonObject } from '../../message/json.ts';
 import { hostedToolOf } from '../../message/provider-metadata.ts';
 import { inlineSource, mediaPlaceholder } from '../../message/media.ts';
+import { groupMessages } from '../../message/tool-pairs.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
@@ -42,7 +43,7 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
     stopSequences: stop,
     responseFormat: responseSchema && { type: 'json', schema: responseSchema, name: 'response' },
     tools: tools.length > 0 ? tools.map(toTool) : undefined,
-    toolChoice: tools.length > 0 && toolChoice !== undefined ? toToolChoice(toolChoice) : undefined,
+    toolChoice: tools.length > 0 ? toToolChoice(toolChoice) : undefined,
     providerOptions: isNewestReplyEdited(messages)
       ? withoutKey(providerOptions, 'previousResponseId')
       : providerOptions,
@@ -94,14 +95,11 @@ function withoutKey<T extends JsonObject | undefined>(values: T, key: string): T
  * a reply in one message.
  */
 function joinToolMessages(messages: readonly Message[]): readonly Message[] {
-  const joined: Message[] = [];
-  for (const message of messages) {
-    const last = joined.at(-1);
-    if (last?.role !== 'tool' || message.role !== 'tool') joined.push(message);
-    else
-      joined[joined.length - 1] = { role: 'tool', content: [...last.content, ...message.content] };
-  }
-  return joined;
+  const groups = groupMessages(messages, ({ role }) => role === 'tool');
+  return groups.map((group) => {
+    if (group.length === 1) return group[0]!;
+    return { role: 'tool', content: group.flatMap(({ content }) => content as readonly Part[]) };
+  });
 }
 
 /**
@@ -211,6 +209,7 @@ function toTool({ name, description, parameters, strict }: ToolSchema): Part {
   return { type: 'function', name, description, inputSchema: parameters, strict };
 }
 
-function toToolChoice(choice: ToolChoice): Part {
-  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
+function toToolChoice(choice: ToolChoice | undefined): Part | undefined {
+  if (typeof choice === 'object') return { type: 'tool', toolName: choice.name };
+  return choice && { type: choice };
 }

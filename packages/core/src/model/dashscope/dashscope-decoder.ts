@@ -1,25 +1,26 @@
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
+import type { Loose } from '../formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
 import { OpenAiDecoder, type WireChoice, type WireUsage } from '../openai/openai-decoder.ts';
 
 /** Chunk of DashScope. Any field may be missing or null, as with other providers. */
-interface DashScopeChunk {
-  readonly output?: { readonly choices?: readonly (WireChoice | null)[] | null } | null;
-  readonly usage?: DashScopeUsage | null;
-  readonly request_id?: string | null;
-}
+type DashScopeChunk = Loose<{
+  output: Loose<{ choices: readonly (WireChoice | null)[] }>;
+  usage: DashScopeUsage;
+  request_id: string;
+}>;
 
-interface DashScopeUsage {
-  readonly input_tokens?: number | null;
-  readonly output_tokens?: number | null;
-  readonly total_tokens?: number | null;
-  readonly prompt_tokens_details?: { readonly cached_tokens?: number | null } | null;
+type DashScopeUsage = Loose<{
+  input_tokens: number;
+  output_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: Loose<{ cached_tokens: number }>;
   /** Sent only by the multimodal service. */
-  readonly input_tokens_details?: { readonly cached_tokens?: number | null } | null;
-  readonly output_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
-}
+  input_tokens_details: Loose<{ cached_tokens: number }>;
+  output_tokens_details: Loose<{ reasoning_tokens: number }>;
+}>;
 
 /**
  * Decodes DashScope's replies. DashScope's chunks differ from chat-completions chunks only in some

@@ -2,8 +2,7 @@ import { misconfigured, checkFields, checkOptions } from '../../error/agent-erro
 import type { ChatModel, ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
-import { dashScopeFormatter } from './dashscope-formatter.ts';
-import type { DashScopeEndpoint } from './dashscope-messages.ts';
+import { dashScopeFormatter, type DashScopeEndpoint } from './dashscope-formatter.ts';
 
 /** Which model of DashScope to use, and how it thinks. */
 export interface DashScopeOptions extends HttpModelOptions {

@@ -1,6 +1,6 @@
 import { isRecord, setFields } from '../../message/json.ts';
 import type { ModelDelta, Usage } from '../chat-model.ts';
-import type { ReplyDecoder } from '../formatter.ts';
+import type { Loose, ReplyDecoder } from '../formatter.ts';
 import {
   decodeToolCall,
   isComplete,
@@ -12,50 +12,50 @@ import {
  * Chat-completions chunk as providers send it. Any field may be missing or null, contrary to the
  * specification. A reply that is not streamed has `message` in place of `delta`.
  */
-interface WireChunk {
-  readonly id?: string | null;
-  readonly model?: string | null;
-  readonly choices?: readonly (WireChoice | null)[] | null;
-  readonly usage?: WireUsage | null;
+type WireChunk = Loose<{
+  id: string;
+  model: string;
+  choices: readonly (WireChoice | null)[];
+  usage: WireUsage;
   /** Sent by Groq in place of `usage`, before it supported `usage`. */
-  readonly x_groq?: { readonly usage?: WireUsage | null } | null;
-}
+  x_groq: Loose<{ usage: WireUsage }>;
+}>;
 
-export interface WireChoice {
-  readonly index?: number | null;
-  readonly delta?: WireDelta | null;
-  readonly message?: WireDelta | null;
-  readonly finish_reason?: string | null;
+export type WireChoice = Loose<{
+  index: number;
+  delta: WireDelta;
+  message: WireDelta;
+  finish_reason: string;
   /** Sent by Moonshot. */
-  readonly usage?: WireUsage | null;
-}
+  usage: WireUsage;
+}>;
 
-interface WireDelta {
-  readonly content?: string | readonly WireContent[] | null;
-  readonly refusal?: string | null;
+type WireDelta = Loose<{
+  content: string | readonly WireContent[];
+  refusal: string;
   /** Sent by DeepSeek, Qwen, xAI and vLLM. */
-  readonly reasoning_content?: string | null;
+  reasoning_content: string;
   /** Sent by OpenRouter and Groq. */
-  readonly reasoning?: string | null;
-  readonly tool_calls?: readonly (WireToolCall | null)[] | null;
-}
+  reasoning: string;
+  tool_calls: readonly (WireToolCall | null)[];
+}>;
 
 /** Part of the content. Mistral's reasoning models send content as parts. */
-interface WireContent {
-  readonly type?: string;
-  readonly text?: string | null;
-  readonly thinking?: string | readonly { readonly text?: string | null }[] | null;
-}
+type WireContent = Loose<{
+  type: string;
+  text: string;
+  thinking: string | readonly Loose<{ text: string }>[];
+}>;
 
-export interface WireUsage {
-  readonly prompt_tokens?: number | null;
-  readonly completion_tokens?: number | null;
-  readonly total_tokens?: number | null;
-  readonly prompt_tokens_details?: { readonly cached_tokens?: number | null } | null;
-  readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
+export type WireUsage = Loose<{
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: Loose<{ cached_tokens: number }>;
+  completion_tokens_details: Loose<{ reasoning_tokens: number }>;
   /** Sent by DeepSeek. */
-  readonly prompt_cache_hit_tokens?: number | null;
-}
+  prompt_cache_hit_tokens: number;
+}>;
 
 type Kind = 'text' | 'thinking';
 

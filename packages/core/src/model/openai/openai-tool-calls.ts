@@ -1,14 +1,15 @@
 import { isWholeObject, type JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
+import type { Loose } from '../formatter.ts';
 
 /** Part of a tool call in a chunk. Any field may be missing or null. */
-export interface WireToolCall {
-  readonly index?: number | null;
-  readonly id?: string | null;
-  readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
+export type WireToolCall = Loose<{
+  index: number;
+  id: string;
+  function: Loose<{ name: string; arguments: unknown }>;
   /** Contains thought signatures of Gemini, which must be sent back. */
-  readonly extra_content?: JsonObject | null;
-}
+  extra_content: JsonObject;
+}>;
 
 export interface StreamedCall {
   /**

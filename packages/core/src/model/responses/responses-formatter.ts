@@ -1,11 +1,10 @@
-import { jsonWithLists, memoize } from '../formatter.ts';
+import { jsonWithLists, memoize, type WireObject } from '../formatter.ts';
 import { isRecord, type JsonObject } from '../../message/json.ts';
 import { isNewestReplyEdited } from '../../message/metadata.ts';
 import { contentText } from '../../message/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { isStrict } from '../openai/openai-formatter.ts';
-import type { WireObject } from '../openai/openai-messages.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type InputFormat } from './responses-input.ts';
 

@@ -1,16 +1,15 @@
-import { argumentsOf } from '../formatter.ts';
+import { argumentsOf, type WireObject } from '../formatter.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
-import type { ContentBlock, MediaBlock, ThinkingBlock, Msg } from '../../message/msg.ts';
+import type { ContentBlock, MediaBlock, Msg, ThinkingBlock } from '../../message/msg.ts';
 import { isRecord, type JsonValue } from '../../message/json.ts';
 import {
+  contentText,
   inlineSource,
   isMedia,
   mediaPlaceholder,
-  contentText,
   toUrl,
 } from '../../message/media.ts';
 import type { ModelFeatures } from '../chat-model.ts';
-import type { WireObject } from '../openai/openai-messages.ts';
 import { isForClient } from './hosted-tool-item.ts';
 import type { KeptItem, WireItem } from './responses-wire.ts';
 

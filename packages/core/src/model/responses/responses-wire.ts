@@ -1,83 +1,84 @@
+import type { Loose } from '../formatter.ts';
 import type { JsonObject } from '../../message/json.ts';
 
 /**
  * Events of the Responses API as servers really send them. Any field may be missing or null,
  * regardless of the specification.
  */
-export interface WireEvent {
-  readonly type?: string | null;
+export type WireEvent = Loose<{
+  type: string;
   /** `response` if a server that does not stream sent a whole reply. */
-  readonly object?: string | null;
-  readonly sequence_number?: number | null;
-  readonly response?: WireResponse | null;
-  readonly item?: WireItem | null;
-  readonly item_id?: string | null;
-  readonly output_index?: number | null;
-  readonly content_index?: number | null;
-  readonly summary_index?: number | null;
+  object: string;
+  sequence_number: number;
+  response: WireResponse;
+  item: WireItem;
+  item_id: string;
+  output_index: number;
+  content_index: number;
+  summary_index: number;
   /** A text in the events that we read; other events have objects. */
-  readonly delta?: unknown;
-  readonly text?: string | null;
-  readonly refusal?: string | null;
-  readonly arguments?: string | null;
-  readonly annotation?: WireAnnotation | null;
-  readonly part?: WirePart | null;
-}
+  delta: unknown;
+  text: string;
+  refusal: string;
+  arguments: string;
+  annotation: WireAnnotation;
+  part: WirePart;
+}>;
 
 /** A whole reply, or the part of it that an event carries. */
-export interface WireResponse {
-  readonly id?: string | null;
-  readonly model?: string | null;
-  readonly status?: string | null;
-  readonly output?: readonly (WireItem | null)[] | null;
-  readonly usage?: WireResponseUsage | null;
-  readonly error?: { readonly code?: string | null; readonly message?: string | null } | null;
-  readonly incomplete_details?: { readonly reason?: string | null } | null;
-}
+export type WireResponse = Loose<{
+  id: string;
+  model: string;
+  status: string;
+  output: readonly (WireItem | null)[];
+  usage: WireResponseUsage;
+  error: Loose<{ code: string; message: string }>;
+  incomplete_details: Loose<{ reason: string }>;
+}>;
 
 /**
  * Item of a reply: a `message`, `reasoning`, a `function_call`, or the use of a built-in tool. Items
  * of other types have fields of their own.
  */
-export interface WireItem {
-  readonly type?: string | null;
-  readonly id?: string | null;
-  readonly status?: string | null;
-  readonly content?: readonly (WirePart | null)[] | null;
-  readonly summary?: readonly (WirePart | null)[] | null;
-  readonly encrypted_content?: string | null;
-  readonly phase?: string | null;
-  readonly call_id?: string | null;
-  readonly name?: string | null;
-  readonly arguments?: unknown;
+export type WireItem = Loose<{
+  type: string;
+  id: string;
+  status: string;
+  content: readonly (WirePart | null)[];
+  summary: readonly (WirePart | null)[];
+  encrypted_content: string;
+  phase: string;
+  call_id: string;
+  name: string;
+  arguments: unknown;
   /** Who runs the call of a built-in tool that either side can run: `client` or `server`. */
-  readonly execution?: string | null;
+  execution: string;
   /** Format of an image, such as `webp`. */
-  readonly output_format?: string | null;
-}
+  output_format: string;
+}>;
 
 /** Part of a message's content or of a reasoning item. */
-export interface WirePart {
-  readonly type?: string | null;
-  readonly text?: string | null;
-  readonly refusal?: string | null;
-  readonly annotations?: readonly (WireAnnotation | null)[] | null;
-}
+export type WirePart = Loose<{
+  type: string;
+  text: string;
+  refusal: string;
+  annotations: readonly (WireAnnotation | null)[];
+}>;
 
-export interface WireAnnotation {
-  readonly type?: string | null;
-  readonly url?: string | null;
-  readonly title?: string | null;
-  readonly file_id?: string | null;
-  readonly filename?: string | null;
-}
+export type WireAnnotation = Loose<{
+  type: string;
+  url: string;
+  title: string;
+  file_id: string;
+  filename: string;
+}>;
 
-export interface WireResponseUsage {
-  readonly input_tokens?: number | null;
-  readonly output_tokens?: number | null;
-  readonly input_tokens_details?: { readonly cached_tokens?: number | null } | null;
-  readonly output_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
-}
+export type WireResponseUsage = Loose<{
+  input_tokens: number;
+  output_tokens: number;
+  input_tokens_details: Loose<{ cached_tokens: number }>;
+  output_tokens_details: Loose<{ reasoning_tokens: number }>;
+}>;
 
 /**
  * What a block keeps of its item, under `providerMetadata.responses`, so that a later request can

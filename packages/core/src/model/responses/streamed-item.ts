@@ -2,7 +2,7 @@ import type { HostedTool, Source } from '../../message/provider-metadata.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
 import { outputOf, toHostedTool } from './hosted-tool-item.ts';
-import type { Emit, StreamedCall } from './streamed-call.ts';
+import type { Emit, StreamedCall } from './streamed-items.ts';
 import type { KeptItem, WireAnnotation, WireItem } from './responses-wire.ts';
 
 /** Text of an item: answers and refusals, summaries of reasoning, or full reasoning. */
