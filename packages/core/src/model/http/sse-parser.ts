@@ -50,11 +50,10 @@ export class SseParser {
     const lines = this.#partial.split(text.includes('\r') ? /\r\n?|\n/ : '\n');
     this.#partial = lines.pop()!;
     for (const line of lines) {
-      if (line.startsWith('data:') || line === 'data') {
+      if (/^data(:|$)/.test(line)) {
         this.#data =
           (this.#data === undefined ? '' : `${this.#data}\n`) + line.slice(line[5] === ' ' ? 6 : 5);
-      } else if (line.startsWith('event:') || line === 'event')
-        this.#event = line.slice(line[6] === ' ' ? 7 : 6);
+      } else if (/^event(:|$)/.test(line)) this.#event = line.slice(line[6] === ' ' ? 7 : 6);
       else if (!line) {
         if (this.#data !== undefined) events.push({ event: this.#event, data: this.#data });
         this.#event = '';
