@@ -3,9 +3,9 @@ import type { JsonValue } from '../../message/json.ts';
 import { readSchema } from '../../schema/schema.ts';
 import type { InferOutput, Schema, SchemaLike } from '../../schema/schema.ts';
 import { withObjectWriter } from './object-writer.ts';
+import { valueMode, type OutputMode } from './value-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
-import { valueMode, type OutputMode } from './value-mode.ts';
 
 /** How `structured()` gets a value from the model, and how often the model may correct it. */
 export interface StructuredOptions {

@@ -48,7 +48,7 @@ export function typedMessages<M extends { readonly parts: readonly object[] }>(
 
 function toTypedPart(part: object): object {
   const { type, toolName, ...call } = part as Fields;
-  if (type !== 'dynamic-tool' || call['providerExecuted'] === true) return part;
+  if (type !== 'dynamic-tool' || call['providerExecuted']) return part;
   return { ...withValue(call), type: `tool-${String(toolName)}` };
 }
 
@@ -62,10 +62,10 @@ function typedChunks(stream: ReadableStream<unknown>): ReadableStream<object> {
 
 /** Returns a chunk of the UI message stream with the tool parts of `typedTransport`. */
 export function toTypedChunk(chunk: Fields): object {
-  if (chunk['dynamic'] !== true || chunk['providerExecuted'] === true) return chunk;
+  if (!chunk['dynamic'] || chunk['providerExecuted']) return chunk;
   const { dynamic: _dynamic, ...fields } = chunk;
   const { toolCallId, output, preliminary } = fields;
-  if (preliminary !== true) return withValue(fields);
+  if (!preliminary) return withValue(fields);
   const data = { toolCallId, progress: output } as ToolProgress;
   return { type: 'data-tool-progress', id: toolCallId, data };
 }
