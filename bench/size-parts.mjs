@@ -37,13 +37,8 @@ const parts = {
   '- no keys in errors': { 'model/http/without-secrets.js': true },
   'checks of options': {
     'error/agent-error.js': ['checkFields', 'checkOptions', 'fieldsIn', 'unknownIn', 'isKind'],
-    'agent/check-options.js': [
-      'checkCallOptions',
-      'checkHook',
-      'checkPart',
-      'checkUse',
-      'checkDefaults',
-    ],
+    'agent/check-options.js': ['checkPart', 'checkUse', 'checkDefaults'],
+    'event/check-hook.js': true,
     'tool/tool.js': ['toolFields', 'checkTool'],
     'model/http/http-model.js': ['httpFields'],
     'model/chat-model.js': ['generateFields'],
@@ -52,7 +47,7 @@ const parts = {
   'checks of decisions': { 'event/pending-call.js': ['checkDecision'] },
   'checks of what hooks return': { 'event/check-event.js': true },
   'hooks and their controls': {
-    'event/hook-dispatcher.js': ['#call', '#pass', '#handle', 'handlersOf', 'handlers', 'freeze'],
+    'event/hook-dispatcher.js': ['#pass', '#handle', 'handlersOf', 'handlers', 'freeze'],
     'event/hook-controls.js': true,
   },
   'jumps of hooks': { 'agent/step/jump.js': ['carryOut'], 'agent/next.js': ['controlOf'] },
@@ -69,9 +64,9 @@ const parts = {
     'wait/call-timeout.js': true,
     'wait/pace.js': true,
   },
-  'waits that end at an abort': { 'wait/waits.js': true, 'agent/run/halt.js': true },
+  'waits that end at an abort': { 'wait/waits.js': true, 'wait/halt.js': true },
   'JSON form of values, results of tools': {
-    'message/json.js': ['jsonForm', 'evidentForm'],
+    'message/json.js': ['jsonForm', 'jsonLike'],
     'tool/tool-call.js': ['outputResult', 'wrappedResult', 'inJsonForm', 'isToolContent'],
   },
   'shapes of messages': { 'message/is-message.js': true },
@@ -93,7 +88,7 @@ const parts = {
   'late readers': { 'event/readers/event-log.js': true },
   'middleware: list, wrappers, steps': {
     'agent/use-list.js': true,
-    'agent/run/wrapped-step.js': ['once', 'boundedStep', 'boundedTool', 'checkMade'],
+    'agent/run/wrapped-step.js': ['once', 'callWrapper', 'boundedTool', 'checkMade'],
     'agent/steps.js': ['stepsOf'],
   },
 };

@@ -108,7 +108,7 @@ function byType(link: unknown): ErrorClass | undefined {
     [name, code].some((word) => typeof word === 'string' && pattern.test(word)),
   );
   if (http === undefined) return known && { code: known[1], transient: known[2] };
-  const found = ofStatus(http);
+  const found = byStatus(http);
   const isTooLong =
     found.code === 'MODEL_REQUEST' &&
     (known?.[1] === 'MODEL_CONTEXT_LENGTH' || contextLength.test(wordsOf(link)));
@@ -129,7 +129,7 @@ function statusOf(link: unknown): number | undefined {
     .find((value): value is number => typeof value === 'number' && value >= 400 && value < 600);
 }
 
-function ofStatus(status: number): ErrorClass {
+function byStatus(status: number): ErrorClass {
   if (status === 429) return { code: 'MODEL_RATE_LIMITED', transient: true };
   if (status === 408) return { code: 'MODEL_TIMEOUT', transient: true };
   if (status >= 500) return { code: 'MODEL_SERVER', transient: true };

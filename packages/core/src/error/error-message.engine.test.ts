@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { AgentError } from './agent-error.ts';
 import { errorMessage, type ErrorMessageKey } from './error-message.ts';
-import { languages } from './error-words.ts';
+import { errorTexts } from './error-texts.ts';
 
-const keys = Object.keys(languages.en) as ErrorMessageKey[];
+const keys = Object.keys(errorTexts.en) as ErrorMessageKey[];
 const script = {
   en: /^[\x20-\x7e]+$/,
   zh: /[\u4e00-\u9fff]/,
@@ -14,11 +14,11 @@ const script = {
 test.each(['en', 'zh', 'ja', 'ko'] as const)(
   '%s has a text for every code and category',
   (locale) => {
-    expect(Object.keys(languages[locale])).toEqual(keys);
+    expect(Object.keys(errorTexts[locale])).toEqual(keys);
     for (const key of keys) {
       const [code, category] = key.split(':');
       const said = errorMessage({ code, details: { category } }, { locale });
-      expect(said).toBe(languages[locale][key]);
+      expect(said).toBe(errorTexts[locale][key]);
       expect(said).toMatch(script[locale]);
     }
   },
@@ -50,21 +50,21 @@ test('the message for the user contains no text of the error', () => {
   ];
   for (const locale of ['en', 'zh', 'ja', 'ko'] as const) {
     for (const error of errors)
-      expect(keys.map((key) => languages[locale][key])).toContain(errorMessage(error, { locale }));
+      expect(keys.map((key) => errorTexts[locale][key])).toContain(errorMessage(error, { locale }));
   }
-  expect(errorMessage(new Error(secret))).toBe(languages.en.INTERNAL);
+  expect(errorMessage(new Error(secret))).toBe(errorTexts.en.INTERNAL);
 });
 
 test('a category gives a more specific text than its code; a category of another code is ignored', () => {
   const rejected = new AgentError('GUARD_REJECTED', '', { details: { category: 'OFF_TOPIC' } });
   expect(errorMessage(rejected.toJSON(), { locale: 'ko' })).toBe(
-    languages.ko['GUARD_REJECTED:OFF_TOPIC'],
+    errorTexts.ko['GUARD_REJECTED:OFF_TOPIC'],
   );
   expect(errorMessage({ code: 'GUARD_REJECTED', details: { category: 'NEW' } })).toBe(
-    languages.en.GUARD_REJECTED,
+    errorTexts.en.GUARD_REJECTED,
   );
   expect(errorMessage({ code: 'TOOL_ERROR', details: { category: 'OFF_TOPIC' } })).toBe(
-    languages.en.TOOL_ERROR,
+    errorTexts.en.TOOL_ERROR,
   );
 });
 
@@ -76,7 +76,7 @@ test.each([
   ['', 'en'],
   ['__proto__', 'en'],
 ] as const)('errorMessage() uses the language %s as %s', (locale, language) => {
-  expect(errorMessage({ code: 'NOT_FOUND' }, { locale })).toBe(languages[language].NOT_FOUND);
+  expect(errorMessage({ code: 'NOT_FOUND' }, { locale })).toBe(errorTexts[language].NOT_FOUND);
 });
 
 test('custom texts take precedence, also for thrown values that are not an AgentError', () => {
@@ -90,5 +90,5 @@ test('custom texts take precedence, also for thrown values that are not an Agent
   expect(
     errorMessage({ code: 'GUARD_REJECTED', details: { category: 'OFF_TOPIC' } }, { messages }),
   ).toBe('Falsches Thema.');
-  expect(errorMessage({ code: 'TOOL_ERROR' }, { messages })).toBe(languages.en.TOOL_ERROR);
+  expect(errorMessage({ code: 'TOOL_ERROR' }, { messages })).toBe(errorTexts.en.TOOL_ERROR);
 });

@@ -1,5 +1,5 @@
 import { checkOptions, fieldOf, type AgentErrorCode } from './agent-error.ts';
-import { languages } from './error-words.ts';
+import { errorTexts } from './error-texts.ts';
 
 /**
  * Reason for a guard's rejection: `details.category` of a `GUARD_REJECTED` error. The last two
@@ -45,9 +45,9 @@ export function errorMessage(error: unknown, options: ErrorMessageOptions = {}):
   checkOptions('errorMessage()', options, 'locale:string|? messages:object|?', 'INVALID_INPUT');
   const { locale = 'en', messages = {} } = options;
   const language = String(locale).toLowerCase().split(/[-_]/, 1)[0]!;
-  const ours = Object.hasOwn(languages, language)
-    ? languages[language as ErrorLanguage]
-    : languages.en;
+  const ours = Object.hasOwn(errorTexts, language)
+    ? errorTexts[language as ErrorLanguage]
+    : errorTexts.en;
   for (const key of keysOf(error)) {
     if (!Object.hasOwn(ours, key)) continue;
     const own: unknown = Object.hasOwn(messages, key) ? messages[key] : undefined;

@@ -27,7 +27,7 @@ export function reportFailure<T extends readonly unknown[]>(
 }
 
 /** Calls a listener, if there is one. If the listener throws, its error goes to the console. */
-export function tell<T extends readonly unknown[]>(
+export function callListener<T extends readonly unknown[]>(
   listener: ((...told: T) => void) | undefined,
   ...told: T
 ): void {

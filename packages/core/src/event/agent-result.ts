@@ -98,7 +98,7 @@ export interface AgentResult<T = unknown> {
 /** A text for the user, or a function that returns a text for the `error` of a result. */
 export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>) => string);
 
-export const ownWords = 'Something went wrong on my side. Please try again.';
+export const defaultErrorText = 'Something went wrong on my side. Please try again.';
 
 /**
  * Returns the text for an error. If `words` throws, returns the default text, so that the original
@@ -112,6 +112,6 @@ export function friendlyText(
   try {
     return String(words(error));
   } catch {
-    return ownWords;
+    return defaultErrorText;
   }
 }

@@ -101,7 +101,7 @@ export function isSameJson(one: unknown, other: unknown): boolean {
 export function jsonForm(value: unknown, what: string): JsonValue | undefined {
   if (value === undefined) return undefined;
   try {
-    const text = JSON.stringify(value, evidentForm) as string | undefined;
+    const text = JSON.stringify(value, jsonLike) as string | undefined;
     if (text === undefined) throw new Error(`it is a ${typeof value}`);
     return JSON.parse(text) as JsonValue;
   } catch (cause) {
@@ -110,7 +110,7 @@ export function jsonForm(value: unknown, what: string): JsonValue | undefined {
 }
 
 /** Returns the array, plain object or primitive that represents a value in JSON. */
-function evidentForm(key: string, value: unknown): unknown {
+function jsonLike(key: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   if (isError(value)) {

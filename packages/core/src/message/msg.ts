@@ -175,8 +175,8 @@ export function toolResultsOf(message: Msg): readonly ToolResult[] {
 }
 
 /** Returns whether a message has tool results. A user's message may also have them. */
-export function hasToolResults({ role, content }: Msg): boolean {
-  return role === 'tool' || content.some(({ type }) => type === 'tool_result');
+export function hasToolResults({ content }: Msg): boolean {
+  return content.some(({ type }) => type === 'tool_result');
 }
 
 /**

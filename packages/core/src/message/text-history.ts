@@ -1,8 +1,8 @@
-import { textOf, toolResultsOf, toolUsesOf } from './msg.ts';
+import { textOf, toolResultsOf, toolUsesOf, hasToolResults } from './msg.ts';
 import type { ContentBlock, MediaBlock, ToolUse, Msg } from './msg.ts';
 import { contentText } from './media.ts';
 import { asOwn, metadataOf } from './metadata.ts';
-import { bringsResults, oncePerGroup, resultGroups } from './tool-pairs.ts';
+import { oncePerGroup, resultGroups } from './tool-pairs.ts';
 import type { JsonObject } from './json.ts';
 import { textSum } from './text.ts';
 
@@ -16,13 +16,13 @@ import { textSum } from './text.ts';
 export function textHistory(
   media: readonly MediaBlock['type'][],
 ): (messages: readonly Msg[]) => readonly Msg[] {
-  const told = oncePerGroup((group) =>
-    bringsResults(group[0]!) ? observation(group, media) : withCallsAsText(group[0]!),
+  const asText = oncePerGroup((group) =>
+    hasToolResults(group[0]!) ? observation(group, media) : withCallsAsText(group[0]!),
   );
   const shown = (group: readonly Msg[]): Msg | readonly Msg[] => {
     const message = group[0]!;
-    if (bringsResults(message) || toolUsesOf(message).length) return told(group);
-    return message.role !== 'assistant' || message.content.some(isSaid) ? message : [];
+    if (hasToolResults(message) || toolUsesOf(message).length) return asText(group);
+    return message.role !== 'assistant' || message.content.some(isVisible) ? message : [];
   };
   return (messages) => resultGroups(messages).flatMap(shown);
 }
@@ -62,7 +62,7 @@ function withCallsAsText(message: Msg): Msg {
   return asOwn({ ...message, content: [...others, { type: 'text', text }] });
 }
 
-function isSaid(block: ContentBlock): boolean {
+function isVisible(block: ContentBlock): boolean {
   return 'source' in block || (block.type === 'text' && block.text.trim() !== '');
 }
 

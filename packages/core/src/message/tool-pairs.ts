@@ -1,4 +1,4 @@
-import type { ToolUse, Msg } from './msg.ts';
+import { hasToolResults, type ToolUse, type Msg } from './msg.ts';
 
 /**
  * Applies `order` (`inRequestOrder` or `forModel`) to a conversation whose first messages are
@@ -89,7 +89,7 @@ function pairsIn(messages: readonly Msg[]): Pairs {
 
 /** Groups consecutive messages with tool results. Every other message is a group of its own. */
 export function resultGroups(messages: readonly Msg[]): readonly (readonly Msg[])[] {
-  return groupMessages(messages, bringsResults);
+  return groupMessages(messages, hasToolResults);
 }
 
 /** Groups consecutive messages of a kind. Every other message is a group of its own. */
@@ -104,11 +104,6 @@ export function groupMessages<T>(
     else groups.push([message]);
   }
   return groups;
-}
-
-/** Returns whether a message has a tool result, whatever its role is. */
-export function bringsResults({ content }: Msg): boolean {
-  return content.some(({ type }) => type === 'tool_result');
 }
 
 /**

@@ -1,8 +1,8 @@
-import { toolResultsOf } from '../message/msg.ts';
+import { toolResultsOf, hasToolResults } from '../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../message/msg.ts';
 import { mediaPlaceholder } from '../message/media.ts';
 import { asOwn } from '../message/metadata.ts';
-import { bringsResults, oncePerGroup, resultGroups } from '../message/tool-pairs.ts';
+import { oncePerGroup, resultGroups } from '../message/tool-pairs.ts';
 import type { ModelFeatures } from './chat-model.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
 
@@ -22,7 +22,7 @@ export function showToolMedia(): ModelMiddleware {
       const show = oncePerGroup((group) => withMedia(group, media));
       return withStream(model, (request, context) => {
         const messages = resultGroups(request.messages).flatMap((group) =>
-          bringsResults(group[0]!) ? show(group) : group,
+          hasToolResults(group[0]!) ? show(group) : group,
         );
         return model.stream({ ...request, messages }, context);
       });

@@ -4,7 +4,7 @@ import { forModel } from '../message/tool-pairs.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import {
   friendlyText,
-  ownWords,
+  defaultErrorText,
   type AgentResult,
   type FriendlyWords,
 } from '../event/agent-result.ts';
@@ -62,7 +62,7 @@ function withId(event: AgentEvent, { messages }: RunContext): AgentEvent {
  * still throws. `words` may be `errorMessage`. If the model has already written text, that text
  * stays. Throws `CONFIGURATION` if `words` is neither a string nor a function.
  */
-export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
+export function friendlyErrors(words: FriendlyWords = defaultErrorText): Middleware {
   checkFields('friendlyErrors()', { words }, 'words:string|function');
   const withWords = (result: AgentResult): AgentResult => {
     const { reason, error, text: said, message } = result;

@@ -25,7 +25,7 @@ import { presetOf } from '../agent/use-list.ts';
 import { answerFromObservations } from '../middleware/answer/answer-from-observations.ts';
 import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
-import { ownWords, type FriendlyWords } from '../event/agent-result.ts';
+import { defaultErrorText, type FriendlyWords } from '../event/agent-result.ts';
 import { friendlyErrors, parallelIds, reactMemory } from './oxygent-events.ts';
 import {
   promptFields,
@@ -119,7 +119,11 @@ export interface OxygentOptions extends Pick<
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   checkOxygent(options);
   const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true } = options;
-  const { trustMode, friendlyErrorText = ownWords, promptVariables: template = {} } = options;
+  const {
+    trustMode,
+    friendlyErrorText = defaultErrorText,
+    promptVariables: template = {},
+  } = options;
   // Two tries in total and no jitter, as in OxyGent.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
   return presetOf([

@@ -79,7 +79,7 @@ async function* texts(
   // With `throwOnError: false`, the run ends without an exception, so the failure is thrown here.
   if (errors !== 'in-band') throw AgentError.fromJSON(failure);
   const last = errorText(failure);
-  if (last) yield writer.apart() + last;
+  if (last) yield writer.separator() + last;
 }
 
 function codeOf({ code }: AgentErrorData): string {
@@ -91,13 +91,13 @@ class TextWriter {
   #blockId = '';
   #isEmpty = true;
   /** Text of the current message that was written so far. */
-  #said = '';
+  #written = '';
 
   write(event: AgentEvent): string {
     switch (event.type) {
       case 'pre-reasoning':
       case 'pre-summary':
-        this.#blockId = this.#said = '';
+        this.#blockId = this.#written = '';
         return '';
       case 'step-reset':
         return this.#replace(event.replacement ? textOf(event.replacement) : '');
@@ -111,7 +111,7 @@ class TextWriter {
   }
 
   /** Returns the separator before the next message. */
-  apart(): string {
+  separator(): string {
     return this.#isEmpty ? '' : '\n\n';
   }
 
@@ -119,27 +119,27 @@ class TextWriter {
     if (!delta) return '';
     const before = this.#blockId;
     this.#blockId = blockId;
-    if (blockId === before) return this.#say(delta);
-    if (messageIdOf(blockId) === messageIdOf(before)) return this.#say(`\n${delta}`);
+    if (blockId === before) return this.#append(delta);
+    if (messageIdOf(blockId) === messageIdOf(before)) return this.#append(`\n${delta}`);
     return this.#begin(delta);
   }
 
   #replace(text: string): string {
-    const said = this.#said;
-    this.#blockId = this.#said = '';
-    if (!said || !text.startsWith(said)) return text && this.#begin(text);
-    this.#said = said;
-    return this.#say(text.slice(said.length));
+    const written = this.#written;
+    this.#blockId = this.#written = '';
+    if (!written || !text.startsWith(written)) return text && this.#begin(text);
+    this.#written = written;
+    return this.#append(text.slice(written.length));
   }
 
   #begin(text: string): string {
-    const gap = this.apart();
-    this.#said = '';
-    return gap + this.#say(text);
+    const gap = this.separator();
+    this.#written = '';
+    return gap + this.#append(text);
   }
 
-  #say(text: string): string {
-    this.#said += text;
+  #append(text: string): string {
+    this.#written += text;
     this.#isEmpty = false;
     return text;
   }

@@ -4,7 +4,7 @@ import {
   type ErrorMessageOptions,
   type GuardCategory,
 } from '../../error/error-message.ts';
-import { languages } from '../../error/error-words.ts';
+import { errorTexts } from '../../error/error-texts.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { isObject, isRecord, type JsonObject } from '../../message/json.ts';
 
@@ -64,7 +64,7 @@ export function isGuardRejection(value: unknown): value is Rejection {
   const { category, message, details } = value;
   return (
     typeof category === 'string' &&
-    Object.hasOwn(languages.en, `GUARD_REJECTED:${category}`) &&
+    Object.hasOwn(errorTexts.en, `GUARD_REJECTED:${category}`) &&
     (message === undefined || typeof message === 'string') &&
     (details === undefined || isRecord(details))
   );

@@ -1,6 +1,6 @@
 import { checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
-import { tell } from '../../error/report-failure.ts';
+import { callListener } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import { setFields } from '../../message/json.ts';
 import type { ToolResult, ToolUse } from '../../message/msg.ts';
@@ -136,7 +136,8 @@ export function metrics(
     run: RunInfo,
     { id: toolUseId, name }: ToolUse,
     measured: Pick<ToolMetric, 'durationMs' | 'outcome'>,
-  ): void => tell(() => recorder.toolCall?.({ ...labelsOf(run), name, toolUseId, ...measured }));
+  ): void =>
+    callListener(() => recorder.toolCall?.({ ...labelsOf(run), name, toolUseId, ...measured }));
   return {
     name: 'metrics',
     onError: 'ignore',
@@ -150,7 +151,7 @@ export function metrics(
       'context-fitted'(event) {
         const { removed, before, after, error } = event;
         const sizes = { removed, before, after, ...(error && { error: error.code }) };
-        tell(() => recorder.contextFitted?.({ ...labelsOf(event), ...sizes }));
+        callListener(() => recorder.contextFitted?.({ ...labelsOf(event), ...sizes }));
       },
       'run-end': (event) => recordEnd(recorder, event),
     },
@@ -191,14 +192,14 @@ function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
   const about = { reason, durationMs, iterations, toolsUsed };
   const code = error && { error: error.code as AgentErrorCode };
-  tell(() => recorder.execution?.({ ...labels, ...about, ...code }));
+  callListener(() => recorder.execution?.({ ...labels, ...about, ...code }));
   const isUsed = usage.inputTokens + usage.outputTokens > 0;
-  if (isUsed) tell(() => recorder.tokenUsage?.(usage, labels));
+  if (isUsed) callListener(() => recorder.tokenUsage?.(usage, labels));
   if (reason !== 'rejected') return;
   const { details = {} } = error as AgentError;
   const { stage = 'unknown', category = 'unknown' } = details;
   const rejection = { stage: String(stage), category: String(category) };
-  tell(() => recorder.guardRejection?.({ ...labels, ...rejection }));
+  callListener(() => recorder.guardRejection?.({ ...labels, ...rejection }));
 }
 
 function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
@@ -220,7 +221,7 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
         const labels = context.run && labelsOf(context.run);
         const durationMs = now() - startedAt;
         const measured = setFields({ provider, modelId, durationMs, firstDeltaMs, usage });
-        tell(() => recorder.modelRequest?.({ ...labels, ...measured, ...outcomeOf(end) }));
+        callListener(() => recorder.modelRequest?.({ ...labels, ...measured, ...outcomeOf(end) }));
       },
     });
   });

@@ -1,7 +1,7 @@
 import { AgentError, checkOptions, type AgentErrorCode } from '../../error/agent-error.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import { watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
-import { tell } from '../../error/report-failure.ts';
+import { callListener } from '../../error/report-failure.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 /** Whether a circuit breaker lets requests pass. `half-open`: it tries one request. */
@@ -73,7 +73,7 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
     period = { running: 0 };
     if (from === to) return;
     const error = cause === undefined ? cause : AgentError.from(cause, classifyError(cause).code);
-    tell(onStateChange, { from, to, ...(error && { error }) });
+    callListener(onStateChange, { from, to, ...(error && { error }) });
   };
   const stateNow = (): CircuitState =>
     state === 'open' && openUntil <= now() ? 'half-open' : state;

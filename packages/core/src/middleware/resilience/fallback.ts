@@ -7,7 +7,7 @@ import {
   type ModelRequest,
   type RunInfo,
 } from '../../model/chat-model.ts';
-import { tell } from '../../error/report-failure.ts';
+import { callListener } from '../../error/report-failure.ts';
 import { tryInTurn } from './try-in-turn.ts';
 import { checkGuarded, withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
@@ -78,7 +78,7 @@ export function fallback(
           if (!to || (begun && !afterFirstDelta)) return undefined;
           const error = failureOf(thrown, options);
           if (!error) return undefined;
-          tell(onFallback, { from, to, error, ...(run && { run: runInfo(run) }) });
+          callListener(onFallback, { from, to, error, ...(run && { run: runInfo(run) }) });
           onModel?.(to);
           return { model: bounded[attempt - 1]!, request: requestFor(to, request, options) };
         });

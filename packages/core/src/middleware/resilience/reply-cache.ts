@@ -1,6 +1,6 @@
 import { checkFields, checkOptions } from '../../error/agent-error.ts';
 import { digest } from '../../memory/branch/digest.ts';
-import { reportFailure, tell } from '../../error/report-failure.ts';
+import { reportFailure, callListener } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { isObject, sortedJson } from '../../message/json.ts';
@@ -111,7 +111,7 @@ function cachedStream(
     const hit = known && known.expiresAt > now() ? known : undefined;
     const hitKind = hit?.key === key ? 'exact' : 'semantic';
     const lookup = { found: hit ? hitKind : 'nothing', provider, modelId } as const;
-    tell(onLookup, { ...lookup, ...(run && { run: runInfo(run) }) });
+    callListener(onLookup, { ...lookup, ...(run && { run: runInfo(run) }) });
     if (hit) return yield hit.deltas.map(withoutUsage);
     let reply: ModelDelta[] = [];
     let isOther = false;

@@ -1,6 +1,6 @@
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import { classifyError } from '../../error/classify-error.ts';
-import { tell } from '../../error/report-failure.ts';
+import { callListener } from '../../error/report-failure.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { runInfo, type RunInfo } from '../../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
@@ -95,7 +95,7 @@ function backoff(
     const jitter = Math.trunc(base * 0.25 * (random() * 2 - 1));
     const delayMs = Math.max(0, retryAfterMs, base + jitter);
     const failure = { attempt, error: AgentError.from(error, known.code), of };
-    tell(onRetry, { ...failure, delayMs, ...(run && { run: runInfo(run) }) });
+    callListener(onRetry, { ...failure, delayMs, ...(run && { run: runInfo(run) }) });
     try {
       await abortable(Promise.resolve(sleep(delayMs, signal)), signal);
     } catch (thrown) {

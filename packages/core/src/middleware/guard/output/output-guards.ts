@@ -1,7 +1,7 @@
 import type { Middleware } from '../../../agent/middleware.ts';
 import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import type { AgentError } from '../../../error/agent-error.ts';
-import { tell } from '../../../error/report-failure.ts';
+import { callListener } from '../../../error/report-failure.ts';
 import { assistantMessage, userMessage, type Msg } from '../../../message/msg.ts';
 import { addUsage, runInfo } from '../../../model/chat-model.ts';
 import type {
@@ -104,7 +104,8 @@ export function outputGuardsOf(
     thinking,
     profile,
     run,
-    onAction: (action) => tell(options.onAction, { ...action, ...(run && { run: runInfo(run) }) }),
+    onAction: (action) =>
+      callListener(options.onAction, { ...action, ...(run && { run: runInfo(run) }) }),
     errorOf: ({ rule, rejection }) => rejectionError(rule, rejection, options),
   });
   return {

@@ -231,7 +231,7 @@ const korean: ErrorMessages = {
 };
 
 /** Texts by language. A language that lacks the text for a code does not compile. */
-export const languages: Readonly<Record<ErrorLanguage, ErrorMessages>> = {
+export const errorTexts: Readonly<Record<ErrorLanguage, ErrorMessages>> = {
   en: english,
   zh: chinese,
   ja: japanese,
