@@ -50,7 +50,7 @@ const parts = {
     'event/hook-dispatcher.js': ['#pass', '#handle', 'handlersOf', 'handlers', 'freeze'],
     'event/hook-controls.js': true,
   },
-  'jumps of hooks': { 'agent/step/jump.js': ['carryOut'], 'agent/next.js': ['controlOf'] },
+  'jumps of hooks': { 'agent/step/jump.js': true },
   'interrupts and joined calls': {
     'event/interrupt-request.js': true,
     'agent/run/inbox.js': true,

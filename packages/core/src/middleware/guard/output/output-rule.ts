@@ -5,7 +5,7 @@ import { type RunInfo, runInfo } from '../../../model/chat-model.ts';
 import type { Rejection } from '../rejection.ts';
 import { startOf } from '../../../message/text.ts';
 import { misconfigured, checkOptions } from '../../../error/agent-error.ts';
-import { tell } from '../../../error/report-failure.ts';
+import { callListener } from '../../../error/report-failure.ts';
 
 /**
  * A part of a text that a rule does not allow. It is replaced, or the whole text is rejected.
@@ -140,7 +140,7 @@ export function lengthRule(options: LengthRuleOptions): OutputRule {
     releaseAtMost: max,
     review(text, { callsTools, isValue, retries, run }) {
       const violated = (violation: LengthViolation): void =>
-        tell(options.onViolation, { ...violation, ...(run && { run: runInfo(run) }) });
+        callListener(options.onViolation, { ...violation, ...(run && { run: runInfo(run) }) });
       if (text.length > max) {
         violated({ rule: 'max', value: text.length, limit: max });
         if (isValue) return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
