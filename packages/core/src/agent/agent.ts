@@ -15,7 +15,7 @@ import { toolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/tool.ts';
 import { CallLine } from './call-line.ts';
 import {
-  checkUse,
+  checkedParts,
   completedOptions,
   kernelFields,
   requirePart,
@@ -74,8 +74,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
     const fields = new.target.optionFields;
     checkFields(`The options of ${fields.of}`, given, 'use:array|?');
     const { use = [], tools = [] } = given;
-    checkUse(use);
-    this.use = partsOf(use);
+    this.use = checkedParts(use);
     this.options = completedOptions(given, this.use, fields);
     const { name, sessionId, memory, now, presetPriority, generateId } = this.options;
     this.name = name;
@@ -236,8 +235,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
   /** Returns the setup of one agent call. */
   #setupFor({ use }: KernelCallOptions): RunSetup {
     if (!use?.length) return this.#setup;
-    checkUse(use);
-    const given = partsOf(use);
+    const given = checkedParts(use);
     // A part with the name of a part of the agent takes its place. The others come first.
     const parts = partsOf([this.use, ...given]);
     const own = parts.splice(0, this.use.length);

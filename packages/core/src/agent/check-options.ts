@@ -11,8 +11,8 @@ import { checkTool, requiredParts, type Tool } from '../tool/tool.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import { checkHandlers, hookFields } from '../event/check-hook.ts';
 import type { Middleware, UseList } from './middleware.ts';
-import { setFields } from '../message/json.ts';
-import { withDefaults } from './use-list.ts';
+import { pickFields, setFields } from '../message/json.ts';
+import { partsOf, withDefaults } from './use-list.ts';
 
 /** The options that a class of agents takes, for `checkOptions`. */
 export interface OptionFields {
@@ -33,8 +33,8 @@ export const kernelFields: OptionFields = {
     'whenBusy:reject|queue|? preCall:modifiable|notification|? presetPriority:preset|model|?',
   limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:count|?',
   call:
-    'signal:addEventListener()|? detached,throwOnError:boolean|? allowTools:array|? ' +
-    `toolContext:iterator()|? use:array|? ${generateFields}`,
+    'signal:addEventListener()|? detached,throwOnError:boolean|? allowTools,use:array|? ' +
+    `toolContext:iterator()|? ${generateFields}`,
 };
 
 /**
@@ -60,14 +60,15 @@ export function completedOptions(
 
 /** Throws `CONFIGURATION` for a default that this class of agents does not have. */
 function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
+  const { of, agent } = fields;
   for (const { name = 'unnamed', defaults } of use) {
     if (!defaults) continue;
     const { limits = {}, ...options } = defaults;
-    const key = unknownIn(options, fields.agent) ?? unknownIn(limits, fields.limits);
+    const key = unknownIn(options, agent) ?? unknownIn(limits, fields.limits);
     if (key === undefined) continue;
     const advice = fields === kernelFields ? ' Use ReActAgent.' : '';
-    const problem = `The middleware "${name}" sets \`${key}\``;
-    throw misconfigured(`${problem}, which ${fields.of} does not have.${advice}`);
+    const message = `The middleware "${name}" sets \`${key}\`, which ${of} does not have.${advice}`;
+    throw misconfigured(message);
   }
 }
 
@@ -76,14 +77,15 @@ function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
  * the settings of model requests.
  */
 export function runOptions(options: AgentSettings, call: KernelCallOptions): AgentSettings {
-  const given = Object.entries(setFields(call));
-  const pick = (isPicked: (key: string) => boolean): object =>
-    Object.fromEntries(given.filter(([key]) => isPicked(key)));
+  const given = setFields(call);
   const ofKernel = fieldsIn(kernelFields.call);
   return {
     ...options,
-    ...pick((key) => key === 'allowTools' || !ofKernel.has(key)),
-    generate: { ...options.generate, ...pick((key) => fieldsIn(generateFields).has(key)) },
+    ...pickFields(given, (key) => key === 'allowTools' || !ofKernel.has(key)),
+    generate: {
+      ...options.generate,
+      ...pickFields(given, (key) => fieldsIn(generateFields).has(key)),
+    },
   };
 }
 
@@ -92,8 +94,8 @@ export function runOptions(options: AgentSettings, call: KernelCallOptions): Age
  * removes the part of a preset. `what`: what needs it, as the start of a sentence.
  */
 export function requirePart(use: readonly Middleware[], part: string, what: string): void {
-  const found = use.find(({ name }) => name === part);
-  if (!found || Object.keys(found).length === 1) throw missingPart(part, what);
+  const isThere = use.some((one) => one.name === part && Object.keys(one).length > 1);
+  if (!isThere) throw missingPart(part, what);
 }
 
 /** Throws `CONFIGURATION` if the middleware does not have the parts that a tool requires. */
@@ -101,19 +103,24 @@ export function requireParts(use: readonly Middleware[], tool: Tool): void {
   for (const part of requiredParts(tool)) requirePart(use, part, `The tool "${tool.name}"`);
 }
 
-/** Throws `CONFIGURATION` for an entry of `use` with a wrong type or an unknown event. */
-export function checkUse(use: UseList): void {
+/**
+ * Returns the middleware of a `use` list as one flat list. Throws `CONFIGURATION` for an entry that
+ * is no middleware, and for a wrong type or an unknown event in one.
+ */
+export function checkedParts(use: UseList): Middleware[] {
   for (const part of (use as readonly unknown[]).flat(Infinity)) checkPart(part as Middleware);
+  return partsOf(use);
 }
 
 /**
  * Middleware may have members of its own. A misspelled wrapper is refused, because it would be
- * missing without a sign.
+ * missing without a sign. So is an object of another kind, such as an output rule.
  */
 function checkPart(part: Middleware): void {
   checkFields('A middleware', part, partFields);
-  const wrappers = Object.entries(part).filter(([key]) => /^wrap[A-Z]/.test(key));
-  checkOptions('A middleware', Object.fromEntries(wrappers), partFields);
+  const isPart = [...fieldsIn(partFields).keys()].some((key) => key !== 'name' && key in part);
+  const isChecked = (key: string): boolean => !isPart || /^wrap[A-Z]/.test(key);
+  checkOptions('A middleware', pickFields(part, isChecked), partFields);
   checkHandlers(part);
 }
 

@@ -231,6 +231,33 @@ test('a schema as `output` does not compile', () => {
   expect(options.output).toBe(output);
 });
 
+test.each<[what: string, part: object, member: string]>([
+  ['an output rule', piiRule(), 'find'],
+  ['a semaphore', new Semaphore(2), 'size'],
+  ['a tool', add, 'description'],
+  ['options', { name: 'mine', attempts: 3 }, 'attempts'],
+])('%s in `use` is refused, because it would do nothing', async (_what, part, member) => {
+  const message = expect.stringMatching(
+    `^A middleware has no option \`${member}\`. It has: name, `,
+  );
+  const refused = expect.objectContaining({ code: 'CONFIGURATION', message });
+  for (const use of [[part], [[part]]]) {
+    expect(agentWith({ use })).toThrow(refused);
+    await expect(agentWith({})().call('Hi', { use } as CallOptions)).rejects.toThrow(refused);
+  }
+});
+
+test('a middleware may have members of its own, methods of a class, or only a name', () => {
+  class Watching {
+    readonly seen: string[] = [];
+    onEvent({ type }: { readonly type: string }): void {
+      this.seen.push(type);
+    }
+  }
+  const own = { name: 'own', tools: [], find: () => [] };
+  expect(agentWith({ use: [new Watching(), own, { name: 'lastAnswer' }] })).not.toThrow();
+});
+
 test('an output rule or a tool in `use` does not compile', () => {
   // @ts-expect-error The compiler says: Put output rules into outputGuards([…]).
   const rules: UseList = [piiRule(), lengthRule({ max: 10 })];

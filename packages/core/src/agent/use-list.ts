@@ -29,16 +29,15 @@ export function partsOf(use: UseList): Middleware[] {
   const parts: Middleware[] = [];
   const nested = new Set<Middleware>();
   for (const item of use) {
-    const added = isList(item) ? partsOf(item) : [item];
-    for (const part of added) {
-      const index = parts.findIndex(({ name }) => name !== undefined && name === part.name);
+    const isNested = isList(item);
+    for (const part of isNested ? partsOf(item) : [item]) {
+      const index = parts.findIndex(({ name }) => name && name === part.name);
       const earlier = parts[index];
       if (!earlier) parts.push(part);
       else if (presetParts.has(earlier) || nested.has(earlier)) parts[index] = part;
       else throw misconfigured(`Two parts are named "${part.name}". Rename one.`);
+      if (isNested) nested.add(part);
     }
-    if (!isList(item)) continue;
-    for (const part of added) nested.add(part);
   }
   return parts;
 }

@@ -304,7 +304,7 @@ type Kind = readonly [words: string, test?: (given: unknown) => boolean];
 const knownKinds: Readonly<Record<string, Kind>> = {
   '?': ['', () => false],
   string: ['a string'],
-  number: ['a number'],
+  number: ['a number', (given) => isNumber(given, -Infinity)],
   boolean: ['a boolean'],
   function: ['a function'],
   object: ['an object'],
@@ -327,7 +327,7 @@ function isKind(given: unknown, kind: string): boolean {
   const test = knownKinds[kind]?.[1];
   if (test) return test(given);
   if (kind.endsWith('()')) return hasMethod(given, kind.slice(0, -2));
-  return given === kind || (typeof given === kind && given !== null && !Number.isNaN(given));
+  return given === kind || (typeof given === kind && given !== null);
 }
 
 function isNumber(given: unknown, min: number, max = Infinity): boolean {

@@ -136,8 +136,15 @@ type SetFields<T> = {
 
 /** Returns the fields that are not `undefined`. */
 export function setFields<T extends object>(fields: T = {} as T): SetFields<T> {
-  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(set) as SetFields<T>;
+  return pickFields(fields, (_key, value) => value !== undefined) as SetFields<T>;
+}
+
+/** Returns a copy with the fields of which `isPicked` is true. */
+export function pickFields(
+  fields: object,
+  isPicked: (key: string, value: unknown) => boolean,
+): object {
+  return Object.fromEntries(Object.entries(fields).filter(([key, value]) => isPicked(key, value)));
 }
 
 /** Returns JSON text in which the keys of each object are sorted. */

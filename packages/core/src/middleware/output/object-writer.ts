@@ -107,7 +107,11 @@ interface ObjectWriting extends Middleware {
 
 /** Returns an output mode whose object an endpoint can send while it grows. */
 export function withObjectWriter(output: OutputMode): OutputMode {
-  const part: ObjectWriting = { name: 'objectWriter', objectWriter: () => new ObjectWriter() };
+  const part: ObjectWriting = {
+    name: 'objectWriter',
+    tools: [], // an object without any member of a middleware is refused
+    objectWriter: () => new ObjectWriter(),
+  };
   return [...output, part];
 }
 
