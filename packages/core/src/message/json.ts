@@ -58,9 +58,12 @@ export function isPlain(value: object): boolean {
 }
 
 /** Parses a text as JSON. Returns `undefined` if it is not JSON. */
-export function parseJson(text: string): JsonValue | undefined {
+export function parseJson(
+  text: string,
+  revive?: (name: string, value: unknown) => unknown,
+): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue;
+    return JSON.parse(text, revive) as JsonValue;
   } catch {
     return undefined;
   }

@@ -306,8 +306,7 @@ function kindOf(value: JsonValue): string {
  * often write them.
  */
 function readJson(text: string): JsonValue | undefined {
-  const escaped = (string: string): string => string.replace(/[\n\r\t]/g, (c) => escapes[c]!);
+  const escaped = (string: string): string =>
+    string.replace(/[\n\r\t]/g, (c) => JSON.stringify(c).slice(1, -1));
   return parseJson(text) ?? parseJson(text.replace(/"(?:[^"\\]|\\[^])*"/g, escaped));
 }
-
-const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };

@@ -90,17 +90,8 @@ function readPythonJson(text: string): JsonValue | undefined {
   const marked = text.replace(/"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g, (token) =>
     token[0] === '"' ? token : `"${mark}${token}"`,
   );
-  const value = parseJson(marked);
-  return value === undefined ? undefined : unmark(value, mark);
-}
-
-function unmark(value: JsonValue, mark: string): JsonValue {
-  if (typeof value === 'string')
-    return value.startsWith(mark) ? Number(value.slice(mark.length)) : value;
-  if (Array.isArray(value)) return value.map((item: JsonValue) => unmark(item, mark));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, unmark(item as JsonValue, mark)]),
+  return parseJson(marked, (_name, value) =>
+    typeof value === 'string' && value.startsWith(mark) ? Number(value.slice(mark.length)) : value,
   );
 }
 
