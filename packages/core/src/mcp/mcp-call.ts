@@ -54,7 +54,7 @@ async function send(
   const { signal } = context;
   const session = await server.session(signal);
   try {
-    return await session.call(call, { signal, onProgress: progressOf(context) });
+    return await session.call(call, signal, progressOf(context));
   } catch (error) {
     if (signal.aborted) throw AgentError.from(signal.reason, 'ABORTED');
     const asked = questionsInError(error);
@@ -75,8 +75,7 @@ async function withAnswers(
   const inputResponses = await toAnswers(questions, decision).catch((error: unknown) =>
     context.suspend(`${messageOf(error)}\n${questionText(questions)}`, context.pending?.details),
   );
-  if (next === 'retry')
-    return { ...call, inputResponses, ...(requestState !== undefined && { requestState }) };
+  if (next === 'retry') return { ...call, inputResponses, ...setFields({ requestState }) };
   if (Object.values(inputResponses).some(({ action }) => action !== 'accept'))
     throw new Error('The user declined what the server asks for.');
   return call;

@@ -20,10 +20,8 @@ export interface McpCall {
   readonly requestState?: string;
 }
 
-export interface McpCallOptions {
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: sdk.Progress) => void;
-}
+/** Gets the progress of a tool call. */
+type OnProgress = (progress: sdk.Progress) => void;
 
 export interface McpSessionListener {
   /** Called when the server no longer knows the session or cannot be reached. */
@@ -91,8 +89,8 @@ export class McpSession {
   }
 
   /** Calls a tool of the server. Rejects with the SDK's own errors. */
-  call(call: McpCall, options: McpCallOptions): Promise<McpReply> {
-    return this.#track(callTool(this.#client, call, options));
+  call(call: McpCall, signal: AbortSignal, onprogress: OnProgress): Promise<McpReply> {
+    return this.#track(callTool(this.#client, call, signal, onprogress));
   }
 
   /**
@@ -199,14 +197,20 @@ const mostRounds = 10;
 async function callTool(
   client: sdk.Client,
   call: McpCall,
-  { signal, onProgress }: McpCallOptions,
+  signal: AbortSignal,
+  onprogress: OnProgress,
 ): Promise<McpReply> {
-  const options = { signal, timeout: longestTimeout, onprogress: onProgress };
+  const options = {
+    signal,
+    onprogress,
+    timeout: longestTimeout,
+    allowInputRequired: true,
+  } as const;
   let params = call;
   for (let round = 1; round <= mostRounds; round += 1) {
     // The SDK's type does not have the answers and the state.
     const sent = params as unknown as Parameters<sdk.Client['callTool']>[0];
-    const result: unknown = await client.callTool(sent, { ...options, allowInputRequired: true });
+    const result: unknown = await client.callTool(sent, options);
     const { resultType, inputRequests, requestState } = Object(result) as JsonObject;
     if (resultType !== 'input_required') return { result: result as sdk.CallToolResult };
     const state = typeof requestState === 'string' && { requestState };

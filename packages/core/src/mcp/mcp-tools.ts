@@ -221,7 +221,7 @@ export class McpTools implements ToolSet {
     try {
       for (let attempt = 0; attempt < attempts; attempt += 1) {
         await sleep(Math.min(firstDelayMs * 2 ** attempt, maxDelayMs), signal);
-        if (signal.aborted || this.#closing.signal.aborted) return;
+        if (signal.aborted) return;
         try {
           await this.#connect();
           return;

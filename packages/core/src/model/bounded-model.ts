@@ -1,6 +1,12 @@
 import { AgentError } from '../error/agent-error.ts';
 import { abortable, onAbort } from '../wait/wait.ts';
-import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
+import type {
+  ChatModel,
+  ModelContext,
+  ModelDelta,
+  ModelRequest,
+  ReplyStream,
+} from './chat-model.ts';
 import { Pace } from '../wait/pace.ts';
 import { ReplyLength, defaultReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
@@ -40,7 +46,7 @@ async function* boundedReply(
   request: ModelRequest,
   context: ModelContext,
   bounds: ModelBounds,
-): AsyncGenerator<readonly ModelDelta[], void> {
+): ReplyStream {
   const { now = Date.now, replyLength = context.replyLength ?? defaultReplyLength } = bounds;
   const length = new ReplyLength(replyLength);
   const pace = new Pace(now());

@@ -129,6 +129,9 @@ export type ModelDelta = DeltaBase &
       }
   );
 
+/** A reply, one array of deltas for each network read. */
+export type ReplyStream = AsyncGenerator<readonly ModelDelta[], void>;
+
 /** Run that a request or a tool call belongs to. */
 export interface RunInfo {
   /** Id of the agent's run, which is the work on one agent call. */

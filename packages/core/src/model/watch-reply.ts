@@ -1,5 +1,11 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
+import type {
+  ChatModel,
+  ModelContext,
+  ModelDelta,
+  ModelRequest,
+  ReplyStream,
+} from './chat-model.ts';
 
 /** `stopped`: the reader stopped or the request was aborted, then with the reason of the signal. */
 export type ReplyEnd =
@@ -28,7 +34,7 @@ export async function* watchReply(
   request: ModelRequest,
   context: ModelContext,
   watcher: ReplyWatcher,
-): AsyncGenerator<readonly ModelDelta[], void> {
+): ReplyStream {
   const { signal } = context;
   let isOpen = true;
   const end = (how: ReplyEnd): void => {

@@ -10,6 +10,7 @@ import type {
   ModelDelta,
   ModelFeatures,
   ModelRequest,
+  ReplyStream,
 } from '../chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import { hasContent } from '../deltas.ts';
@@ -60,7 +61,7 @@ async function* stream(
   request: ModelRequest,
   { media }: ModelFeatures,
   { signal, timeoutMs, replyLength }: FromAiSdkOptions & ModelContext,
-): AsyncGenerator<readonly ModelDelta[], void> {
+): ReplyStream {
   const deadline = new Deadline(signal, timeoutMs);
   let reader: Reader | undefined;
   try {
@@ -87,7 +88,7 @@ async function* decodeAll(
   decoder: AiSdkDecoder,
   deadline: Deadline,
   length: ReplyLength,
-): AsyncGenerator<readonly ModelDelta[], void> {
+): ReplyStream {
   let received = 0;
   let pending = reader.read();
   let result: Read = await deadline.listen(() => pending);

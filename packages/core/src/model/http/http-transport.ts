@@ -1,7 +1,7 @@
 import { AgentError, isError, messageOf } from '../../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import type { JsonObject } from '../../message/json.ts';
-import type { ModelDelta } from '../chat-model.ts';
+import type { ReplyStream } from '../chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import { ReplyLength } from '../reply-length.ts';
 import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
@@ -46,7 +46,7 @@ export interface HttpRequest {
 export async function* streamReply(
   prepare: () => HttpRequest | Promise<HttpRequest>,
   decoder: ReplyDecoder,
-): AsyncGenerator<readonly ModelDelta[], void> {
+): ReplyStream {
   const request = await prepare();
   const deadline = new Deadline(request.signal, request.timeoutMs);
   const length = new ReplyLength(request.replyLength);

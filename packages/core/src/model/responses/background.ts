@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { textSum } from '../../message/text.ts';
 import { abortable, wait } from '../../wait/wait.ts';
-import type { KeptReply, ModelDelta } from '../chat-model.ts';
+import type { KeptReply, ReplyStream } from '../chat-model.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import { sendRequest, type Exchange } from './stream-response.ts';
@@ -22,9 +22,7 @@ const storePatienceMs = 250;
  * the first delta. If another process has stored an id for this request, reads that reply. If the
  * caller ends the stream before the end of the reply, cancels the reply.
  */
-export async function* streamInBackground(
-  exchange: BackgroundExchange,
-): AsyncGenerator<readonly ModelDelta[], void> {
+export async function* streamInBackground(exchange: BackgroundExchange): ReplyStream {
   const reply = new BackgroundReply(exchange);
   try {
     yield* reply.stream();
@@ -62,7 +60,7 @@ class BackgroundReply {
   }
 
   /** Begins a reply, or reads the one that an earlier process began. */
-  async *stream(): AsyncGenerator<readonly ModelDelta[], void> {
+  async *stream(): ReplyStream {
     const id = await this.#findStored();
     try {
       yield* id === undefined ? this.#begin() : this.#follow(this.#read(id));
@@ -91,7 +89,7 @@ class BackgroundReply {
     return this.#stored;
   }
 
-  async *#begin(): AsyncGenerator<readonly ModelDelta[], void> {
+  async *#begin(): ReplyStream {
     const { http, origin } = this.#exchange;
     yield* sendRequest(this.#exchange, true, ({ body, inputSum }) => {
       this.#decoder = new ResponsesDecoder(origin, inputSum);
@@ -126,9 +124,7 @@ class BackgroundReply {
   }
 
   /** Yields the deltas. Continues the reply after a broken connection. */
-  async *#follow(
-    first: AsyncIterable<readonly ModelDelta[]>,
-  ): AsyncGenerator<readonly ModelDelta[], void> {
+  async *#follow(first: ReplyStream): ReplyStream {
     const { signal } = this.#exchange.http;
     let stream = first;
     for (let attempt = 1; ; attempt++) {
@@ -152,7 +148,7 @@ class BackgroundReply {
   }
 
   /** Reads the rest of the reply. */
-  #read(id: string): AsyncIterable<readonly ModelDelta[]> {
+  #read(id: string): ReplyStream {
     const { http } = this.#exchange;
     this.#decoder.resume();
     const query = `stream=true&starting_after=${this.#decoder.sequence}`;

@@ -1,7 +1,7 @@
 import { argumentsOf, type WireObject } from '../formatter.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, Msg, ThinkingBlock } from '../../message/msg.ts';
-import { isRecord, type JsonValue } from '../../message/json.ts';
+import type { JsonValue } from '../../message/json.ts';
 import {
   contentText,
   inlineSource,
@@ -44,7 +44,7 @@ export function callersIn(messages: readonly Msg[], { origin }: InputFormat): Ca
   const callers = new Map<string, JsonValue>();
   for (const block of messages.flatMap(toolUsesOf)) {
     const kept = keptItem(block);
-    const caller = kept?.origin === origin ? kept.item?.['caller'] : undefined;
+    const caller = kept.origin === origin ? kept.item?.['caller'] : undefined;
     if (caller != null) callers.set(block.id, caller);
   }
   return callers;
@@ -63,7 +63,7 @@ export function toInputItems(
     type: 'function_call_output',
     call_id: toolUseId,
     output: typeof output === 'string' ? output : toContent(output, format),
-    ...(callers.has(toolUseId) && { caller: callers.get(toolUseId) }),
+    caller: callers.get(toolUseId),
   }));
   if (!rest.length && (outputs.length || role === 'tool')) return outputs;
   const text = {
@@ -83,14 +83,13 @@ function fromAssistant(
 ): readonly WireObject[] {
   const placed: PlacedItem[] = [];
   for (const block of content) {
-    const kept = keptItem(block);
-    const index = kept?.index ?? Infinity;
+    const { index = Infinity } = keptItem(block);
     const before = placed.at(-1);
     const item = toItem(block, content, format);
     if (!item) continue;
     // The texts of one message item stay one message.
     const joins = block.type === 'text' && before?.index === index && before.item['role'];
-    if (joins && kept) {
+    if (joins && index < Infinity) {
       const text = `${before.item['content'] as string}${block.text}`;
       placed[placed.length - 1] = { index, item: { ...before.item, content: text } };
     } else placed.push({ index, item });
@@ -109,8 +108,8 @@ function toItem(
 ): WireObject | undefined {
   const kept = keptItem(block);
   // A model without reasoning refuses it.
-  if (encryptedReasoning === false && kept?.item?.['encrypted_content']) return undefined;
-  const item = kept?.origin === origin ? kept.item : undefined;
+  if (encryptedReasoning === false && kept.item?.['encrypted_content']) return undefined;
+  const item = kept.origin === origin ? kept.item : undefined;
   switch (block.type) {
     case 'text':
       return block.text ? { role: 'assistant', content: block.text, ...item } : undefined;
@@ -123,7 +122,7 @@ function toItem(
         arguments: argumentsOf(block),
       };
     case 'thinking':
-      return item && toKeptItem(item, kept!.index, content);
+      return item && toKeptItem(item, kept.index!, content);
     case 'tool_result':
       return undefined;
     default:
@@ -139,17 +138,17 @@ function toKeptItem(
 ): WireObject | undefined {
   const type = String(item['type']);
   if (type !== 'reasoning') {
-    const isAnswered = content.some((block) => isOutputOf(item, keptItem(block)?.item));
+    const isAnswered = content.some((block) => isOutputOf(item, keptItem(block).item));
     return isUnanswered(item) && !isAnswered ? undefined : item;
   }
-  const next = content.find((block) => keptItem(block)?.index === index + 1);
+  const next = content.find((block) => keptItem(block).index === index + 1);
   // A server refuses reasoning without the item that follows it.
-  if (next && isUnanswered(keptItem(next)?.item)) return undefined;
+  if (next && isUnanswered(keptItem(next).item)) return undefined;
   const thoughts = content.filter(
     (block): block is ThinkingBlock =>
-      block.type === 'thinking' && block.thinking !== '' && keptItem(block)?.index === index,
+      block.type === 'thinking' && block.thinking !== '' && keptItem(block).index === index,
   );
-  const isFull = (block: ThinkingBlock): boolean => keptItem(block)?.part === 'content';
+  const isFull = (block: ThinkingBlock): boolean => keptItem(block).part === 'content';
   const full = thoughts.filter(isFull);
   // Without either of them, a server that stores nothing does not know the item.
   if (!item['encrypted_content'] && !full.length) return undefined;
@@ -171,9 +170,8 @@ function isOutputOf(call: WireObject, output: WireObject | undefined): boolean {
   );
 }
 
-function keptItem({ providerMetadata }: ContentBlock): KeptItem | undefined {
-  const kept = providerMetadata?.['responses'];
-  return isRecord(kept) ? (kept as unknown as KeptItem) : undefined;
+function keptItem({ providerMetadata }: ContentBlock): Partial<KeptItem> {
+  return (providerMetadata?.['responses'] ?? {}) as Partial<KeptItem>;
 }
 
 /** Returns text alone as a string, which every server accepts, and parts only if there are media. */

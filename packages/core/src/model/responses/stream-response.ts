@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { ModelDelta, ModelRequest } from '../chat-model.ts';
+import type { ModelRequest, ReplyStream } from '../chat-model.ts';
 import { streamReply, type HttpRequest } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import type { ResponsesFormatter, ResponsesRequest } from './responses-formatter.ts';
@@ -15,7 +15,7 @@ export interface Exchange {
 }
 
 /** Sends a request and yields the deltas of the reply. */
-export function streamResponse(exchange: Exchange): AsyncIterable<readonly ModelDelta[]> {
+export function streamResponse(exchange: Exchange): ReplyStream {
   return sendRequest(exchange, false, ({ body, inputSum }) => {
     const decoder = new ResponsesDecoder(exchange.origin, inputSum);
     return streamReply(() => ({ ...exchange.http, body }), decoder);
@@ -29,8 +29,8 @@ export function streamResponse(exchange: Exchange): AsyncIterable<readonly Model
 export async function* sendRequest(
   { formatter, request }: Exchange,
   background: boolean,
-  send: (request: ResponsesRequest) => AsyncIterable<readonly ModelDelta[]>,
-): AsyncGenerator<readonly ModelDelta[], void> {
+  send: (request: ResponsesRequest) => ReplyStream,
+): ReplyStream {
   const first = formatter.format(request, { background });
   try {
     yield* send(first);
