@@ -15,7 +15,7 @@ import { longTermMemory, retrieval } from '@isoloop/core/recall';
 import { replace, stateKeys } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
-import { selectTools, toolSourcing } from '@isoloop/core/tools';
+import { selectTools, toolSearch } from '@isoloop/core/tools';
 import {
   addDecisions,
   basicApprovals,
@@ -49,7 +49,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   closeOpenCalls: middleware.closeOpenCalls(),
   modelRequestLimit: middleware.modelRequestLimit({ run: 1 }),
   toolCallLimit: middleware.toolCallLimit({ session: 1 }),
-  concurrency: middleware.concurrency(new middleware.Semaphore(1)),
+  concurrencyLimit: middleware.concurrencyLimit(new middleware.Semaphore(1)),
   summaryFallback: middleware.summaryFallback(),
   fitContext: contexts.fitContext(),
   clearToolResults: contexts.clearToolResults(),
@@ -88,7 +88,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   operator: middleware.operator(),
   handOff: middleware.handOff({ to: [{ name: 'b', description: '', systemPrompt: '' }] }),
   selectTools: selectTools(),
-  toolSourcing: toolSourcing(),
+  toolSearch: toolSearch(),
   promptVariables: promptVariables({ variables: {} }),
   stateKeys: stateKeys({ count: replace(0) }),
   textToolCalls: textToolCalls(),

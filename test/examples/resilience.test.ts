@@ -12,7 +12,7 @@ import { wrapModel } from '@isoloop/core/middleware';
 import { replyCache } from '@isoloop/core/middleware';
 // #endregion
 // #region concurrency
-import { concurrency, Semaphore } from '@isoloop/core/middleware';
+import { concurrencyLimit, Semaphore } from '@isoloop/core/middleware';
 // #endregion
 // #region tool-retry
 import { AgentError, tool } from '@isoloop/core';
@@ -111,7 +111,7 @@ test('replyCache() repeats an earlier answer', async () => {
   ]);
 });
 
-test('concurrency() limits the number of agent calls that run at the same time', async () => {
+test('concurrencyLimit() limits the number of agent calls that run at the same time', async () => {
   const model = new ScriptedModel(['Hello.']);
 
   // #region concurrency
@@ -119,7 +119,7 @@ test('concurrency() limits the number of agent calls that run at the same time',
   const agent = new ReActAgent({
     name: 'assistant',
     model,
-    use: [concurrency(semaphore)],
+    use: [concurrencyLimit(semaphore)],
     limits: { timeoutMs: 30_000 },
   });
   const { text } = await agent.call('Hi');

@@ -8,8 +8,8 @@ import { byCategory, bySimilarity, selectTools } from '@isoloop/core/tools';
 // #region select-by-model
 import { byModel, byWords } from '@isoloop/core/tools';
 // #endregion
-// #region tool-sourcing
-import { toolSourcing } from '@isoloop/core/tools';
+// #region tool-search
+import { toolSearch } from '@isoloop/core/tools';
 // #endregion
 import { tool, type Tool } from '@isoloop/core';
 
@@ -98,7 +98,7 @@ test('byWords() and byModel() select tools', async () => {
   expect(offered(model)).toEqual([['mail_send'], ['cal_add']]);
 });
 
-test('toolSourcing() lets the model search for tools', async () => {
+test('toolSearch() lets the model search for tools', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'retrieve_tools', input: { query: 'send mail' } }] },
     { toolCalls: [{ name: 'mail_send' }] },
@@ -106,12 +106,12 @@ test('toolSourcing() lets the model search for tools', async () => {
   ]);
   const tools = [named('mail_send'), named('cal_add'), named('clock')];
 
-  // #region tool-sourcing
+  // #region tool-search
   const agent = new ReActAgent({
     name: 'assistant',
     model,
     tools,
-    use: [toolSourcing({ alwaysInclude: ['clock'], limit: 5, maxTools: 20 })],
+    use: [toolSearch({ alwaysInclude: ['clock'], limit: 5, maxTools: 20 })],
   });
   await agent.call('Mail Ann'); // sends clock and retrieve_tools({ query }), then also mail_send
   // #endregion

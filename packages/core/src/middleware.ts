@@ -53,13 +53,13 @@ export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
 // Answers at a limit, and further limits.
 export { summaryFallback } from './middleware/answer/last-answer.ts';
 export type { SummaryFallbackOptions } from './middleware/answer/last-answer.ts';
-export type { FriendlyWords } from './event/agent-result.ts';
+export type { FriendlyText } from './event/agent-result.ts';
 export { answerFromObservations } from './middleware/answer/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/answer/answer-from-observations.ts';
 export { modelRequestLimit, toolCallLimit } from './middleware/limits/call-limits.ts';
 export type { CallLimitOptions, ToolCallLimitOptions } from './middleware/limits/call-limits.ts';
-export { concurrency, Semaphore } from './middleware/limits/concurrency.ts';
-export type { Release, SemaphoreOptions } from './middleware/limits/concurrency.ts';
+export { concurrencyLimit, Semaphore } from './middleware/limits/concurrency-limit.ts';
+export type { Release, SemaphoreOptions } from './middleware/limits/concurrency-limit.ts';
 
 // Failures of models.
 export { retry, toolRetry } from './middleware/resilience/retry.ts';

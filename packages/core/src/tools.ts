@@ -11,7 +11,7 @@ export type {
 export { byWords, type ByWordsOptions } from './middleware/selection/by-words.ts';
 export { selectTools } from './middleware/selection/select-tools.ts';
 export type { SelectToolsOptions, ToolSelector } from './middleware/selection/select-tools.ts';
-export { toolSourcing, type ToolSourcingOptions } from './middleware/selection/tool-sourcing.ts';
+export { toolSearch, type ToolSearchOptions } from './middleware/selection/tool-search.ts';
 export { contextToken, provide } from './tool/context-token.ts';
 export type { ContextEntry, ContextToken } from './tool/context-token.ts';
 export { joinTools } from './tool/set/join-tools.ts';

@@ -189,7 +189,7 @@ const entries: Readonly<Record<string, Entry>> = {
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
     others:
-      'addToSystemPrompt allowTools checkNewIds classifyError concurrency deniedResult directAnswers ' +
+      'addToSystemPrompt allowTools checkNewIds classifyError concurrencyLimit deniedResult directAnswers ' +
       'errorHints errorResult ' +
       'isEnding isNewAnswer isNext hasResult classifyModelErrors nestedHooks ' +
       'nestedWraps operator ' +
@@ -289,7 +289,7 @@ const entries: Readonly<Record<string, Entry>> = {
       metaTool: (wrong) => tools.metaTool(wrong),
       selectTools: (wrong) => tools.selectTools(wrong),
       Toolkit: (wrong) => new tools.Toolkit([], wrong),
-      toolSourcing: (wrong) => tools.toolSourcing(wrong),
+      toolSearch: (wrong) => tools.toolSearch(wrong),
     },
     others: 'byCategory contextToken joinTools provide',
   },

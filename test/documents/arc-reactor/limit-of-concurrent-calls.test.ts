@@ -1,5 +1,5 @@
 import { ReActAgent, textOf } from '@isoloop/core';
-import { concurrency, Semaphore } from '@isoloop/core/middleware';
+import { concurrencyLimit, Semaphore } from '@isoloop/core/middleware';
 import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { describe, expect, test, vi } from 'vitest';
@@ -33,7 +33,7 @@ describe('the limit of concurrent calls', () => {
     const free = async (replies: readonly ScriptedReply[], run: (agent: ReActAgent) => unknown) => {
       const { agent } = make(replies, {
         use: [
-          concurrency(semaphore),
+          concurrencyLimit(semaphore),
           {
             on: {
               'pre-call'({ input }, control) {
@@ -61,7 +61,7 @@ describe('the limit of concurrent calls', () => {
   test('ends the wait of a call that is canceled, without a request', async () => {
     const semaphore = new Semaphore(1);
     const release = await semaphore.acquire();
-    const { agent, model } = make(['Never.'], { use: [concurrency(semaphore)] });
+    const { agent, model } = make(['Never.'], { use: [concurrencyLimit(semaphore)] });
     const controller = new AbortController();
     const called = agent.call('Hi', { signal: controller.signal });
     await vi.waitFor(() => expect(semaphore.waiting).toBe(1));

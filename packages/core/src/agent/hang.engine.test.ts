@@ -6,7 +6,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { spendCap } from '../middleware/guard/input/user-limits.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
+import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-limit.ts';
 import { replyCache } from '../middleware/resilience/reply-cache.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
@@ -283,7 +283,7 @@ function setUp({ options, calls = [] }: Case, hang: Hang) {
     now: () => 0,
     ...given,
     limits: { timeoutMs, ...given.limits },
-    use: [concurrency(semaphore), ...(given.use ?? [])],
+    use: [concurrencyLimit(semaphore), ...(given.use ?? [])],
   });
   return { agent, model, memory, semaphore };
 }

@@ -96,7 +96,7 @@ export interface AgentResult<T = unknown> {
 }
 
 /** A text for the user, or a function that returns a text for the `error` of a result. */
-export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>) => string);
+export type FriendlyText = string | ((error: NonNullable<AgentResult['error']>) => string);
 
 export const defaultErrorText = 'Something went wrong on my side. Please try again.';
 
@@ -106,7 +106,7 @@ export const defaultErrorText = 'Something went wrong on my side. Please try aga
  */
 export function friendlyText(
   error: NonNullable<AgentResult['error']>,
-  words: FriendlyWords,
+  words: FriendlyText,
 ): string {
   if (typeof words === 'string') return words;
   try {

@@ -19,7 +19,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { byModel } from './selection/by-model.ts';
 import { selectTools } from './selection/select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
-import { Semaphore, concurrency } from './limits/concurrency.ts';
+import { concurrencyLimit, Semaphore } from './limits/concurrency-limit.ts';
 import { approvals } from './approval/approvals.ts';
 import { evictLargeResults } from './results/evict-large-results.ts';
 import type { Middleware } from '../agent/middleware.ts';
@@ -29,7 +29,7 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import { todoList, todosOf } from './results/todo-list.ts';
 import { emulateTools } from './results/emulate-tools.ts';
 import { rewordToolErrors } from './resilience/reword-tool-errors.ts';
-import { toolSourcing } from './selection/tool-sourcing.ts';
+import { toolSearch } from './selection/tool-search.ts';
 
 const mail = 'ann@example.test';
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
@@ -97,7 +97,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     toolRetry({ sleep }),
     emulateTools({ model: small, tools: ['guess'] }),
     todoList(),
-    toolSourcing({ limit: 10 }),
+    toolSearch({ limit: 10 }),
     selectTools({
       by: byModel({
         model: small,
@@ -116,7 +116,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     modelTimeout({ silenceMs: 60_000 }),
     metrics({}),
     jsonlTrace(new WritableStream<Uint8Array>()),
-    concurrency(new Semaphore(1)),
+    concurrencyLimit(new Semaphore(1)),
   ];
   const random = randomOf(seed);
   const order = new Map(all.map((extension) => [extension, random()]));

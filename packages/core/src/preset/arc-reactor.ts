@@ -10,7 +10,7 @@ import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
+import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { finalWithoutTools } from './final-without-tools.ts';
 
@@ -43,7 +43,7 @@ export function arcReactor(options: Readonly<Record<string, never>> = {}): reado
         retrievalRole: 'system',
       },
     },
-    concurrency(new Semaphore(20)),
+    concurrencyLimit(new Semaphore(20)),
     rateLimit(),
     inputLength({ max: 5000 }),
     injectionGuard(),

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { errorMessage } from '../error/error-message.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import type { FriendlyWords } from '../event/agent-result.ts';
+import type { FriendlyText } from '../event/agent-result.ts';
 import { friendlyErrors } from './oxygent-events.ts';
 import { jsonMode } from '../middleware/output/output-modes.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const down = { error: new AgentError('MODEL_SERVER', 'secret: 500') };
-const agentOf = (replies: readonly ScriptedReply[], words?: FriendlyWords) =>
+const agentOf = (replies: readonly ScriptedReply[], words?: FriendlyText) =>
   new ReActAgent({
     name: 'a',
     model: new ScriptedModel(replies),

@@ -6,7 +6,7 @@ import {
   friendlyText,
   defaultErrorText,
   type AgentResult,
-  type FriendlyWords,
+  type FriendlyText,
 } from '../event/agent-result.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import type { RunContext } from '../agent/run-context.ts';
@@ -62,7 +62,7 @@ function withId(event: AgentEvent, { messages }: RunContext): AgentEvent {
  * still throws. `words` may be `errorMessage`. If the model has already written text, that text
  * stays. Throws `CONFIGURATION` if `words` is neither a string nor a function.
  */
-export function friendlyErrors(words: FriendlyWords = defaultErrorText): Middleware {
+export function friendlyErrors(words: FriendlyText = defaultErrorText): Middleware {
   checkFields('friendlyErrors()', { words }, 'words:string|function');
   const withWords = (result: AgentResult): AgentResult => {
     const { reason, error, text: said, message } = result;

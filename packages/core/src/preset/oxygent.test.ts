@@ -25,7 +25,7 @@ import { oxygent, type OxygentOptions } from './oxygent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { callVariables } from '../middleware/prompt/prompt-variables.ts';
 import { provide } from '../tool/context-token.ts';
-import { toolSourcing } from '../middleware/selection/tool-sourcing.ts';
+import { toolSearch } from '../middleware/selection/tool-search.ts';
 
 const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const;
 beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
@@ -604,7 +604,7 @@ test('the variable tools_description lists the tools that each request offers', 
     model,
     systemPrompt,
     tools: [described, other],
-    use: [toolSourcing({ prompt: 'Search first.' }), oxygent()],
+    use: [toolSearch({ prompt: 'Search first.' }), oxygent()],
   });
   await agent.call('Look');
   expect(prompts(model).map(listed)).toEqual([
@@ -687,7 +687,7 @@ test.for<[how: string, output: OutputMode<unknown>]>([
   });
 });
 
-test('oxygent() works with toolSourcing()', async () => {
+test('oxygent() works with toolSearch()', async () => {
   const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
   const model = new ScriptedModel([search, looks, 'Seen.'], { features: { tools: false } });
   const look2 = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
@@ -696,7 +696,7 @@ test('oxygent() works with toolSourcing()', async () => {
     name: 'a',
     model,
     tools: [look2, other],
-    use: [toolSourcing(), oxygent()],
+    use: [toolSearch(), oxygent()],
   });
   expect(await agent.call('Look')).toMatchObject({
     text: 'Seen.',

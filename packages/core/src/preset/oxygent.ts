@@ -23,9 +23,9 @@ import {
 import type { Middleware } from '../agent/middleware.ts';
 import { presetOf } from '../agent/use-list.ts';
 import { answerFromObservations } from '../middleware/answer/answer-from-observations.ts';
-import { Semaphore, concurrency } from '../middleware/limits/concurrency.ts';
+import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
-import { defaultErrorText, type FriendlyWords } from '../event/agent-result.ts';
+import { defaultErrorText, type FriendlyText } from '../event/agent-result.ts';
 import { friendlyErrors, parallelIds, reactMemory } from './oxygent-events.ts';
 import {
   promptFields,
@@ -92,7 +92,7 @@ export interface OxygentOptions extends Pick<
    * Text for the user if an agent call fails, or if the request after the last iteration fails
    * (OxyGent: `friendly_error_text`). Default: the text of `friendlyErrors`.
    */
-  readonly friendlyErrorText?: FriendlyWords;
+  readonly friendlyErrorText?: FriendlyText;
 }
 
 /**
@@ -137,7 +137,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     },
     // Comes first, because text that other middleware adds to the system prompt is not a template.
     ...(template ? [promptVariables(withQuery(template))] : []),
-    concurrency(new Semaphore(16)),
+    concurrencyLimit(new Semaphore(16)),
     friendlyErrors(friendlyErrorText),
     summaryFallback({ text: friendlyErrorText }),
     reactMemory(),

@@ -5,7 +5,7 @@ import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import type { AgentErrorCode, AgentErrorData } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
-import { friendlyText, type FriendlyWords } from '../../event/agent-result.ts';
+import { friendlyText, type FriendlyText } from '../../event/agent-result.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { ReplyPiece } from '../../model/reply-assembler.ts';
@@ -151,8 +151,8 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
     options;
   return async (context, steps) => {
     const asked = messages?.(context, steps);
-    const usual = [...steps.refused.messages, steps.message('user', prompt)];
-    const reply = await steps.ask(asked ?? usual);
+    const found = [...steps.refused.messages, steps.message('user', prompt)];
+    const reply = await steps.ask(asked ?? found);
     if (reply.type === 'incomplete') return reply;
     // Some models call tools that the request did not offer. A last message with open tool calls
     // would make the history invalid.
@@ -187,7 +187,7 @@ export interface SummaryFallbackOptions {
    * Text of the answer, or a function that returns it for the error. `errorMessage` is such a
    * function. Default: names the limit and quotes the error, with secrets masked.
    */
-  readonly text?: FriendlyWords;
+  readonly text?: FriendlyText;
 }
 
 /**
@@ -208,8 +208,8 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
         const given = AgentError.from(thrown);
         if (context.stopped || notTheModels.includes(given.code)) throw thrown;
         const error = { ...given.toJSON(), message: maskSecrets(given.message) };
-        const usual = `${limitOf(context)} reached. Error generating summary: ${error.message}`;
-        const words = text === undefined ? usual : friendlyText(error, text);
+        const defaultText = `${limitOf(context)} reached. Error generating summary: ${error.message}`;
+        const words = text === undefined ? defaultText : friendlyText(error, text);
         return { ...(await fixedText(words, steps)), error };
       }
     },

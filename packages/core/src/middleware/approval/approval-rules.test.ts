@@ -3,7 +3,7 @@ import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { structured } from '../output/output-modes.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { toolSourcing } from '../selection/tool-sourcing.ts';
+import { toolSearch } from '../selection/tool-search.ts';
 import { joinTools } from '../../tool/set/join-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
@@ -52,8 +52,8 @@ test('rules may name tools that a run adds, whatever the order of the middleware
   const tools = toolsNamed('read');
   const replies = [{ toolCalls: [{ name: 'generate_response', input: {} }] }];
   for (const parts of [
-    [toolSourcing(), approvals({ needsApproval: rules })],
-    [approvals({ needsApproval: rules }), toolSourcing()],
+    [toolSearch(), approvals({ needsApproval: rules })],
+    [approvals({ needsApproval: rules }), toolSearch()],
   ]) {
     const agent = new ReActAgent({
       name: 'a',
@@ -92,7 +92,7 @@ test('rules may name a tool in an inactive group, outside of `allowTools`, or no
   const results = await Promise.all([
     agentWith(rules, { tools: new Toolkit(grouped, { groups }) }).call('go'),
     agentWith(rules, { tools }).call('go', { allowTools: ['read'] }),
-    agentWith(rules, { tools, use: [toolSourcing()] }).call('go'),
+    agentWith(rules, { tools, use: [toolSearch()] }).call('go'),
     agentWith(rules, { use: [{ tools }] }).call('go'),
   ]);
   expect(results.map(({ text }) => text)).toEqual(['Done.', 'Done.', 'Done.', 'Done.']);

@@ -65,7 +65,7 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   const rules = approvalRules(needsApproval ?? {});
   const deferred = deferredRounds(
     rules.needs,
-    ({ options: usual }) => deferRound ?? usual.deferRound ?? false,
+    ({ options: ofAgent }) => deferRound ?? ofAgent.deferRound ?? false,
   );
   const decided = basicApprovals(deferred.needs);
   const asking = decide ? [askApprover({ ...options, decide })] : [];

@@ -18,7 +18,7 @@ export function estimateUsage(
  * Returns all text that the model wrote in these deltas: text, thinking and arguments of tool
  * calls.
  */
-export function textIn(batch: readonly ModelDelta[]): string {
+export function deltasText(batch: readonly ModelDelta[]): string {
   let said = '';
   for (const delta of batch) if ('delta' in delta) said += delta.delta;
   return said;

@@ -7,7 +7,7 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { Semaphore, concurrency } from './concurrency.ts';
+import { concurrencyLimit, Semaphore } from './concurrency-limit.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -24,7 +24,7 @@ function agentOf(
       name: 'a',
       model,
       ...options,
-      use: [concurrency(semaphore), ...(options.use ?? [])],
+      use: [concurrencyLimit(semaphore), ...(options.use ?? [])],
     }),
   };
 }
@@ -195,14 +195,14 @@ test('a call that waits in the queue of its own agent occupies no place', async 
   expect((await calls).map(({ text }) => text)).toEqual(['One', 'Two']);
 });
 
-test('concurrency() rejects a value that is not a semaphore', () => {
-  expect(() => concurrency({} as never)).toThrow(
+test('concurrencyLimit() rejects a value that is not a semaphore', () => {
+  expect(() => concurrencyLimit({} as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
 
 test.for(seeds({ quick: 5, full: 50 }))(
-  'concurrency() never runs more agents than there are places, however calls end: seed %i',
+  'concurrencyLimit() never runs more agents than there are places, however calls end: seed %i',
   async (seed) => {
     const random = randomOf(seed);
     const pause = async (): Promise<void> => {

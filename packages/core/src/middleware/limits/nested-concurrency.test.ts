@@ -6,7 +6,7 @@ import { arcReactor } from '../../preset/arc-reactor.ts';
 import { oxygent } from '../../preset/oxygent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { Semaphore, concurrency } from './concurrency.ts';
+import { concurrencyLimit, Semaphore } from './concurrency-limit.ts';
 
 type Use = NonNullable<AgentOptions['use']>;
 
@@ -38,14 +38,14 @@ const parentOf = (use: Use, child: Tool, children = 1): ReActAgent =>
 
 test('a child uses the place of its parent, also beside another child', async () => {
   const semaphore = new Semaphore(1);
-  const use = [concurrency(semaphore)];
+  const use = [concurrencyLimit(semaphore)];
   expect((await parentOf(use, childTool(use), 3).call('Go.')).text).toBe('Parent.');
   expect(semaphore.free).toBe(1);
 });
 
 test('a child of a child uses the place too, even if the agent between them has no limit', async () => {
   const semaphore = new Semaphore(1);
-  const use = [concurrency(semaphore)];
+  const use = [concurrencyLimit(semaphore)];
   const middle = childTool([], () => [childTool(use)], [ask()]);
   expect((await parentOf(use, middle).call('Go.')).text).toBe('Parent.');
   expect(semaphore.free).toBe(1);
@@ -53,7 +53,7 @@ test('a child of a child uses the place too, even if the agent between them has 
 
 const presets: readonly (readonly [string, number, () => Use])[] = [
   ['arcReactor()', 24, () => [arcReactor()]],
-  ['concurrency()', 8, () => [concurrency(new Semaphore(4))]],
+  ['concurrencyLimit()', 8, () => [concurrencyLimit(new Semaphore(4))]],
 ];
 
 test.each(presets)(
@@ -83,7 +83,7 @@ test('oxygent(): 20 parents at the same time do not wait for their own children'
 
 test('unrelated runs still wait, also while a child runs', async () => {
   const semaphore = new Semaphore(1);
-  const use = [concurrency(semaphore)];
+  const use = [concurrencyLimit(semaphore)];
   const order: string[] = [];
   let other: Promise<unknown> | undefined;
   const watch = {
@@ -105,7 +105,7 @@ test('unrelated runs still wait, also while a child runs', async () => {
 
 test('a child that suspends gives no place back', async () => {
   const semaphore = new Semaphore(2);
-  const use = [concurrency(semaphore)];
+  const use = [concurrencyLimit(semaphore)];
   const free: number[] = [];
   const outside = tool({ name: 'outside', description: '', input: {} });
   const child = childTool(use, () => [outside], [{ toolCalls: [{ name: 'outside', input: {} }] }]);

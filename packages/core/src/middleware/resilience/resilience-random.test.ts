@@ -23,7 +23,7 @@ import {
   type ScriptedStep,
 } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { Semaphore, concurrency } from '../limits/concurrency.ts';
+import { concurrencyLimit, Semaphore } from '../limits/concurrency-limit.ts';
 import { metrics, type ExecutionMetric, type ModelMetric } from '../observe/metrics.ts';
 import { openTelemetry } from '../observe/open-telemetry.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
@@ -137,7 +137,12 @@ function world(seed: number) {
   const watching = chance(0.5) ? [observed, traced] : [traced, observed];
   const cache = replyCache({ maxTemperature: Infinity, now: () => 0 });
   const middle = [cache, ...around].filter(() => chance(0.7));
-  const extensions = [...watching, concurrency(semaphore), ...middle, toolRetry({ sleep, random })];
+  const extensions = [
+    ...watching,
+    concurrencyLimit(semaphore),
+    ...middle,
+    toolRetry({ sleep, random }),
+  ];
   const agents = [0, 1].map(
     () =>
       new ReActAgent({

@@ -11,7 +11,7 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { tool } from '../../tool/tool.ts';
 import { metrics, type ExecutionMetric } from '../observe/metrics.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { Semaphore, concurrency } from '../limits/concurrency.ts';
+import { concurrencyLimit, Semaphore } from '../limits/concurrency-limit.ts';
 
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
 
@@ -164,7 +164,7 @@ test('an abort at the moment when a place becomes free loses no place', async ()
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['one', 'two']),
-    use: [concurrency(s)],
+    use: [concurrencyLimit(s)],
   });
   const held = await s.acquire();
   const c = new AbortController();

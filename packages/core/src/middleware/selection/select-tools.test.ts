@@ -13,7 +13,7 @@ import { metaTool } from '../../tool/set/meta-tool.ts';
 import { selectTools, type SelectToolsOptions, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
-import { toolSourcing } from './tool-sourcing.ts';
+import { toolSearch } from './tool-search.ts';
 
 const input = { type: 'object' } as const;
 
@@ -92,13 +92,13 @@ test('a selector chooses among the agent’s own tools, and tools of middleware 
 test.each<[string, Partial<SelectToolsOptions>, readonly string[]]>([
   ['keeps', {}, ['retrieve_tools']],
   ['drops, with an empty `local`,', { local: [] }, []],
-])('a selector %s the search tool of toolSourcing()', async (_what, options, expected) => {
+])('a selector %s the search tool of toolSearch()', async (_what, options, expected) => {
   const model = new ScriptedModel(['ok']);
   const agent = new ReActAgent({
     name: 'a',
     model,
     tools: [own('a')],
-    use: [toolSourcing(), selectTools({ by: () => [], ...options })],
+    use: [toolSearch(), selectTools({ by: () => [], ...options })],
   });
   await agent.call('Hi');
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(expected);
@@ -467,7 +467,7 @@ test.each<[pattern: string, chosen: readonly string[]]>([
   });
   expect(await chosenBy(choosing, 'go', offered)).toEqual(chosen);
   const model = new ScriptedModel(['ok']);
-  const use = [toolSourcing({ alwaysInclude: [pattern] })];
+  const use = [toolSearch({ alwaysInclude: [pattern] })];
   await new ReActAgent({ name: 'a', model, tools, use }).call('go');
   const shown = model.requests[0]!.tools.map(({ name }) => name);
   expect(shown.filter((name) => name !== 'retrieve_tools')).toEqual(chosen);
@@ -570,8 +570,8 @@ test.each<[make: () => unknown, words: string]>([
     'byModel(): alwaysInclude has the pattern "(*)"',
   ],
   [
-    () => toolSourcing({ alwaysInclude: ['a *'] }),
-    'toolSourcing(): alwaysInclude has the pattern "a *"',
+    () => toolSearch({ alwaysInclude: ['a *'] }),
+    'toolSearch(): alwaysInclude has the pattern "a *"',
   ],
   [
     () => byCategory([{ keywords: ['mail'], tools: ['mail.*'] }]),

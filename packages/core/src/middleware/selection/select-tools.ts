@@ -26,7 +26,7 @@ export interface SelectToolsOptions {
   /**
    * Names of the local tools, or patterns such as `mail_*`. These tools come first in a request and
    * are not passed to `by`. Default with `by`: the tools of middleware, `metaTool()` and the search
-   * tool of `toolSourcing()`. Default without `by`: all tools except those of MCP servers
+   * tool of `toolSearch()`. Default without `by`: all tools except those of MCP servers
    * (`mcpTools`).
    */
   readonly local?: readonly string[];

@@ -13,7 +13,7 @@ import { addUsage, type ModelRequest, type Usage } from '../../../model/chat-mod
 import { withStream } from '../../../model/wrap-model.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import { estimateUsage, textIn } from '../estimate-usage.ts';
+import { estimateUsage, deltasText } from '../estimate-usage.ts';
 import { reporter, type Rejection } from '../rejection.ts';
 import { memoryCounters, type CounterStore } from './counter-store.ts';
 
@@ -144,7 +144,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
         const requests = context.run && unreportedIn(context.run);
         requests?.add(asked);
         for await (const batch of next.stream(request, context)) {
-          asked.said += textIn(batch);
+          asked.said += deltasText(batch);
           if (batch.some((delta) => delta.type === 'finish' && delta.usage))
             requests?.delete(asked);
           yield batch;

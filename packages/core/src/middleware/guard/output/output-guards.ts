@@ -15,7 +15,7 @@ import type {
 import { asOwn } from '../../../message/metadata.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import { estimateUsage, textIn } from '../estimate-usage.ts';
+import { estimateUsage, deltasText } from '../estimate-usage.ts';
 import { guardFields, rejectionError, reporter, type GuardOptions } from '../rejection.ts';
 import { GuardedReply, guardReset, type GuardedReplyOptions } from './guarded-reply.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
@@ -148,7 +148,7 @@ async function* guard(
     let said = '';
     try {
       for await (const batch of next.stream(asked, context)) {
-        said += textIn(batch);
+        said += deltasText(batch);
         const start = batch.findLastIndex(({ type }) => type === 'reset') + 1;
         if (start) {
           reply = begin();

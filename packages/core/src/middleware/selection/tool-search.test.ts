@@ -12,7 +12,7 @@ import { loadState, saveState } from '../state/agent-state.ts';
 import { agentTool } from '../agent-tool/agent-tool.ts';
 import { structured } from '../output/output-modes.ts';
 import { todoList } from '../results/todo-list.ts';
-import { toolSourcing, type ToolSourcingOptions } from './tool-sourcing.ts';
+import { toolSearch, type ToolSearchOptions } from './tool-search.ts';
 
 const input = { type: 'object' } as const;
 const own = (
@@ -36,7 +36,7 @@ const use = (...names: readonly string[]): ScriptedReply => ({
 
 function setUp(
   replies: readonly ScriptedReply[],
-  options: ToolSourcingOptions = {},
+  options: ToolSearchOptions = {},
   more: Partial<AgentOptions> = {},
 ) {
   const model = new ScriptedModel(replies);
@@ -46,7 +46,7 @@ function setUp(
     tools: office,
     systemPrompt: 'Be kind.',
     ...more,
-    use: more.use ?? [toolSourcing(options)],
+    use: more.use ?? [toolSearch(options)],
   });
   const shown = (): readonly (readonly string[])[] =>
     model.requests.map((request) => request.tools.map(({ name }) => name));
@@ -135,7 +135,7 @@ test('tools in `alwaysInclude`, sub-agents and tools of middleware are offered f
   const child = agentTool(new ReActAgent({ name: 'helper', model: new ScriptedModel([]) }), {
     description: 'Sends mail, too',
   });
-  const extensions = (options: ToolSourcingOptions) => [toolSourcing(options), todoList()];
+  const extensions = (options: ToolSearchOptions) => [toolSearch(options), todoList()];
   const tools = [...office, child];
   const replies = [search('send mail write todo list clock'), 'done'];
   const usual = setUp(replies, {}, { tools, use: [...extensions({ alwaysInclude: ['clock'] })] });
@@ -293,8 +293,8 @@ test('`allowTools` of a call and the groups of a toolkit limit the search', asyn
 test('can be combined with selectTools() in either order', async () => {
   const selecting = () => selectTools({ by: () => ['sendMail', 'clock'], local: [] });
   for (const extensions of [
-    [selecting(), toolSourcing()],
-    [toolSourcing(), selecting()],
+    [selecting(), toolSearch()],
+    [toolSearch(), selecting()],
   ]) {
     const { agent } = setUp([search('mail time meeting'), 'done'], {}, { use: [...extensions] });
     expect(await agent.call('Go')).toMatchObject({ reason: 'stop' });
@@ -337,8 +337,8 @@ test.each([
   { threshold: Number.NaN },
   { prompt: 1 },
   null,
-])('toolSourcing() rejects the options %o', (options) => {
-  expect(() => toolSourcing(options as never)).toThrow(
+])('toolSearch() rejects the options %o', (options) => {
+  expect(() => toolSearch(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });

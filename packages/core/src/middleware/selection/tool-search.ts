@@ -14,8 +14,8 @@ import { perRun } from '../../agent/per-run.ts';
 import { wordSearch } from './by-words.ts';
 import { toolOf, filteredTools, toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 
-/** Which tools `toolSourcing()` always offers, and how the model finds the others. */
-export interface ToolSourcingOptions {
+/** Which tools `toolSearch()` always offers, and how the model finds the others. */
+export interface ToolSearchOptions {
   /**
    * Names of tools that the model gets from the start, without a search, or patterns such as
    * `mail_*`.
@@ -68,13 +68,13 @@ export interface ToolSourcingOptions {
  * Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with `CONFIGURATION`
  * if the agent already has a tool named `retrieve_tools`.
  */
-export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
-  checkOptions('toolSourcing()', options, optionFields);
+export function toolSearch(options: ToolSearchOptions = {}): Middleware {
+  checkOptions('toolSearch()', options, optionFields);
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = defaultPrompt } = options;
   const { embed, threshold = 0.3, childAgents = true, alwaysInclude } = options;
-  checkThreshold('toolSourcing()', threshold);
+  checkThreshold('toolSearch()', threshold);
   const { search = embed ? similaritySearch(embed, threshold) : wordSearch() } = options;
-  const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', alwaysInclude);
+  const isIncluded = nameMatcher('toolSearch(): alwaysInclude', alwaysInclude);
   const sourcedIn = perRun((context): SourcedTools | undefined => {
     const sourced = new SourcedTools(context, isIncluded, childAgents);
     if (!context.model.features.tools) return undefined;
@@ -97,7 +97,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
     return sourced;
   });
   return {
-    name: 'toolSourcing',
+    name: 'toolSearch',
     wrapRun: (next) => (input, context) => {
       if (context.tools.find(searchName)) {
         const message = `The agent has a tool named "${searchName}" already.`;

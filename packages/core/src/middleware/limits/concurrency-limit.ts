@@ -14,12 +14,12 @@ export interface SemaphoreOptions {
 export type Release = () => void;
 
 /**
- * Lets a fixed number of agent calls run at the same time, with `concurrency()`. Callers get a
+ * Lets a fixed number of agent calls run at the same time, with `concurrencyLimit()`. Callers get a
  * place in the order of their requests.
  *
  * @example
  * const shared = new Semaphore(10); // for several agents
- * const agent = new ReActAgent({ name: 'a', model, use: [concurrency(shared)] });
+ * const agent = new ReActAgent({ name: 'a', model, use: [concurrencyLimit(shared)] });
  */
 export class Semaphore {
   readonly size: number;
@@ -103,10 +103,10 @@ export class Semaphore {
  * that agent another semaphore: the calling agent keeps its place meanwhile. Throws `CONFIGURATION`
  * if `semaphore` is not a semaphore.
  */
-export function concurrency(semaphore: Semaphore): Middleware {
-  checkFields('concurrency()', { semaphore }, 'semaphore:acquire()');
+export function concurrencyLimit(semaphore: Semaphore): Middleware {
+  checkFields('concurrencyLimit()', { semaphore }, 'semaphore:acquire()');
   return {
-    name: 'concurrency',
+    name: 'concurrencyLimit',
     wrapRun: (next) => async (input, context, steps) => {
       const inside = runsWithPlace(semaphore);
       const above = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
