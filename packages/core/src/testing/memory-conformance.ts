@@ -98,7 +98,7 @@ export function memoryConformance(
 
   if (!persistent) return;
   describe(`${name} keeps a session after its object`, () => {
-    test('a second object reads the messages that the first object flushed', async (memory, sessionId) => {
+    test('a second object reads what the first one flushed', async (memory, sessionId) => {
       const turns = Array.from({ length: 40 }, (_, n) => aTurn(`${n}-`));
       for (const turn of turns) {
         await memory.append(turn);
@@ -114,7 +114,7 @@ export function memoryConformance(
       expect(second.sessionVersion).toBe(memory.sessionVersion);
     });
 
-    test('a second object reads no messages after the first object cleared the session', async (memory, sessionId) => {
+    test('a session that one object cleared is empty for others', async (memory, sessionId) => {
       await memory.append(aTurn());
       await memory.flush?.();
       await memory.clear();

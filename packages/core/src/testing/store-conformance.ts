@@ -78,7 +78,7 @@ export function keyValueStoreConformance(
       expect(store.compareAndSet !== undefined).toBe(store.features.compareAndSet);
     });
 
-    test('if the store has compareAndSet, exactly one of several concurrent writers succeeds', async (store, key) => {
+    test('one of several concurrent calls of compareAndSet succeeds', async (store, key) => {
       const compareAndSet = store.compareAndSet?.bind(store);
       if (!compareAndSet) return;
       expect(await compareAndSet(key('a'), '0', '1')).toBe(false);
