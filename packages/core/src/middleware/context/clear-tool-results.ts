@@ -74,8 +74,10 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       let batch: (readonly [index: number, message: Msg])[] = [];
       for (const index of old.filter((at) => at < seen)) {
         for (const id of idsAt(messages[index]!)) ids.add(id);
-        const call = messages.slice(0, index).findLastIndex((one) => !toolResultsOf(one).length);
-        for (const at of clearToolInputs && call >= start ? [index, call] : [index]) {
+        const earlier = messages.slice(0, index);
+        const call = earlier.findLastIndex((message) => !toolResultsOf(message).length);
+        const hasCall = clearToolInputs && call >= start;
+        for (const at of hasCall ? [index, call] : [index]) {
           const given = fitted[at]!;
           const cleared = clear(messages[at]!, ids);
           fitted[at] = cleared;
@@ -112,13 +114,15 @@ function clearer(placeholder: string): (message: Msg, ids: ReadonlySet<string>) 
       return { ...rest, input: {} };
     }
     if (block.type !== 'tool_result' || !ids.has(block.toolUseId)) return block;
-    const isShort = typeof block.output === 'string' && block.output.length <= placeholder.length;
+    const { output } = block;
+    const isShort = typeof output === 'string' && output.length <= placeholder.length;
     return isShort ? block : { ...block, output: placeholder };
   };
   return (message, ids) => {
     const content = message.content.map((block) => clearBlock(block, ids));
-    const key = content.flatMap((block, at) => (block === message.content[at] ? [] : at)).join();
-    if (!key) return message;
+    const changed = [...content.keys()].filter((at) => content[at] !== message.content[at]);
+    if (!changed.length) return message;
+    const key = changed.join();
     const versions = versionsOf(message);
     const version = versions.get(key) ?? { ...message, content };
     versions.set(key, version);

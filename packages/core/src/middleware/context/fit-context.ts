@@ -44,8 +44,10 @@ export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
   const meter = requestMeter('fitContext()', counted);
   return contextPolicy({
     name: 'fitContext',
-    fit: (request) =>
-      trimRequest(likeArcReactor ? { ...request, tools: [] } : request, meter, options),
+    fit(request) {
+      const given = likeArcReactor ? { ...request, tools: [] } : request;
+      return trimRequest(given, meter, options);
+    },
   });
 }
 
@@ -75,11 +77,12 @@ export function trimRequest(
   const { roundTo = likeArcReactor ? 0 : Math.floor(window / 10) } = options;
   const { history, promptEnd, turn } = findTrim(messages, { ...measured, roundTo, likeArcReactor });
   const removed = history - start + (turn - promptEnd);
-  const left = total - (sums[history]! - sums[start]!) - (sums[turn]! - sums[promptEnd]!);
-  const kept = removed
-    ? [...messages.slice(0, start), ...messages.slice(history, promptEnd), ...messages.slice(turn)]
-    : messages;
-  return { messages: kept, removed, before: corrected(total), after: corrected(left) };
+  const gone = sums[history]! - sums[start]! + (sums[turn]! - sums[promptEnd]!);
+  const before = corrected(total);
+  if (!removed) return { messages, removed, before, after: before };
+  const head = messages.slice(0, start);
+  const kept = [...head, ...messages.slice(history, promptEnd), ...messages.slice(turn)];
+  return { messages: kept, removed, before, after: corrected(total - gone) };
 }
 
 interface TrimOptions extends Pick<Measured, 'prompt' | 'sums' | 'start'> {

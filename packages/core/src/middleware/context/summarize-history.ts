@@ -99,7 +99,10 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
   const summarizer = new Summarizer(settings, state);
   return contextPolicy({
     name: 'summarizeHistory',
-    fit: (request) => summarizer.fit(settings.keepFirst ? withFirst(request) : request),
+    fit(request) {
+      const given = settings.keepFirst ? withFirst(request) : request;
+      return summarizer.fit(given);
+    },
     forget: (sessionId: string) => state.delete(sessionId),
   });
 }
@@ -107,8 +110,8 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
 const where = 'summarizeHistory()';
 
 const summaryFields =
-  'maxTokens:count|? model:stream()|? prompt:string|? summaryTokens:count|? roundTo:count|? ' +
-  'keep:whole|Infinity|? keepFirst:boolean|? timeoutMs:count|? generate:object|? ' +
+  'maxTokens,summaryTokens,roundTo,timeoutMs:count|? model:stream()|? prompt:string|? ' +
+  'keep:whole|Infinity|? keepFirst:boolean|? generate:object|? ' +
   `store:get()|? onError:function|? ${windowFields}`;
 
 type Settings = SummarizeHistoryOptions &
@@ -174,7 +177,8 @@ class Summarizer {
     const work: Work = { request, measured, model, signal };
     await this.#summarize(work);
     const { usage, error } = work;
-    return { ...this.#view(work, before), ...(usage && { usage }), ...(error && { error }) };
+    const view = this.#view(work, before);
+    return { ...view, ...(usage && { usage }), ...(error && { error }) };
   }
 
   /** Finds or writes the summary of a request, within the time limit. Reports a failure. */
@@ -249,7 +253,9 @@ class Summarizer {
       generate,
       signal,
       run: request.run,
-      onUsage: (more) => void (work.usage = addUsage(work.usage ?? noUsage, more)),
+      onUsage(usage) {
+        work.usage = addUsage(work.usage ?? noUsage, usage);
+      },
     });
     const made = makeSummary(request.messages.slice(start, end), text);
     const tokens = this.#count(made.message);

@@ -80,9 +80,10 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMi
 
   return turnView('weightedHistory', (turns) => {
     const pieces = turns.flatMap((turn) => piecesOf(turn, sizeOf, textIn));
-    const worths = pieces.map(
-      ({ question }, index) => worthOf(order, index + 1) * (question ? reactWeight : shortWeight),
-    );
+    const worths = pieces.map(({ question }, index) => {
+      const weight = question ? reactWeight : shortWeight;
+      return worthOf(order, index + 1) * weight;
+    });
     const places = [...pieces.keys()].toSorted((a, b) => worths[b]! - worths[a]!);
     const ranked = places.map((place) => pieces[place]!);
     const kept = likeOxygent ? takeFirst(ranked, max) : takeFitting(ranked, max);
@@ -124,7 +125,8 @@ function piecesOf(
   const end = answer ? turn.lastIndexOf(answer) : turn.length;
   const asked = turn.slice(0, begin);
   const closing = [...(answer ? textIn(answer) : []), ...turn.slice(end + 1)];
-  const question: Piece = { messages: asked, closing, size: sizeOf([...asked, ...closing]) };
+  const size = sizeOf([...asked, ...closing]);
+  const question: Piece = { messages: asked, closing, size };
   const steps: Msg[][] = [];
   for (const message of turn.slice(begin, end)) {
     if (message.role === 'assistant' || !steps.length) steps.push([]);

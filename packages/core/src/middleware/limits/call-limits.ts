@@ -23,7 +23,7 @@ export interface CallLimitOptions {
 }
 
 /** Fields of `CallLimitOptions` for `checkOptions`. */
-const limitFields = 'run:count|? session:count|? exit:end|error|? message:string|?';
+const limitFields = 'run,session:count|? exit:end|error|? message:string|?';
 
 /** The numbers of a session. The limits of one kind share them. */
 type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };

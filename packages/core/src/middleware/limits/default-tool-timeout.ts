@@ -6,7 +6,8 @@ export function defaultToolTimeout(timeoutMs: number): Middleware {
     name: 'defaultToolTimeout',
     wrapTool: (next) => (call) => {
       const { tool } = call;
-      return next(tool.timeoutMs === undefined ? { ...call, tool: { ...tool, timeoutMs } } : call);
+      if (tool.timeoutMs !== undefined) return next(call);
+      return next({ ...call, tool: { ...tool, timeoutMs } });
     },
   };
 }

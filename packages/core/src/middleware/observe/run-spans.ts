@@ -166,15 +166,15 @@ function replyAttributes(reply: ReplyAssembler, hasContent: boolean): Attributes
   const { id, model } = metadata as { readonly id?: string; readonly model?: string };
   const content = reply.content({ partial: finishReason === undefined });
   const isSaid = hasContent && content.length > 0;
+  const said = isSaid ? outputMessages(content, finishReason ?? 'error') : undefined;
+  const reasons = finishReason === undefined ? undefined : [finishReason];
   return {
     ...(usage && usageAttributes(usage)),
     ...setFields({
       'gen_ai.response.model': model,
       'gen_ai.response.id': id,
-      'gen_ai.response.finish_reasons': finishReason === undefined ? finishReason : [finishReason],
-      'gen_ai.output.messages': isSaid
-        ? outputMessages(content, finishReason ?? 'error')
-        : undefined,
+      'gen_ai.response.finish_reasons': reasons,
+      'gen_ai.output.messages': said,
     }),
   };
 }

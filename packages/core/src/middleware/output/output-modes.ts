@@ -137,7 +137,8 @@ export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOption
   checkOptions('yamlMode()', options, 'parse:function attempts:natural|?');
   const read = schemaOf('yamlMode()', schema);
   const format = yamlText(options.parse);
-  return withObjectWriter(textMode(() => read, format, { ...options, responseSchema: false }));
+  const mode = textMode(() => read, format, { ...options, responseSchema: false });
+  return withObjectWriter(mode);
 }
 
 function textMode(

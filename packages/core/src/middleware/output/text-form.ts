@@ -53,7 +53,8 @@ export function textForm(
     written: textOf,
     question(issues) {
       const lines = issues.map((issue) => `- ${issue}`).join('\n');
-      return `Your answer does not fit the schema:\n${lines}\nAnswer again, with the corrected ${name} alone.`;
+      const problem = `Your answer does not fit the schema:\n${lines}`;
+      return `${problem}\nAnswer again, with the corrected ${name} alone.`;
     },
     answer: (about) => answerOf(about, steps),
   };
@@ -169,7 +170,8 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
     if (value instanceof Date) return value.toISOString();
     // An object of a class, such as a `Map` or a parser's document, has no JSON form.
     if (!isRecord(value) || !isPlain(value)) throw new TypeError('no JSON');
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toJson(inner)]));
+    const entries = Object.entries(value).map(([key, inner]) => [key, toJson(inner)] as const);
+    return Object.fromEntries(entries);
   };
   let parsed: unknown;
   try {

@@ -100,7 +100,8 @@ async function answerOf(
   { reply, removed, text, metadata, chunk }: AnswerParts,
   steps: Steps,
 ): Promise<Msg> {
-  const content: ContentBlock[] = [...lastThinking([...removed, reply]), { type: 'text', text }];
+  const thinking = lastThinking([...removed, reply]);
+  const content: ContentBlock[] = [...thinking, { type: 'text', text }];
   const message = steps.message('assistant', content, { metadata });
   // Readers have text of the reply, which the answer does not have.
   if (textOf(reply) && toolUsesOf(reply).every(isOutputCall)) {
@@ -123,8 +124,8 @@ function isOutputCall({ name }: { readonly name: string }): boolean {
  */
 function withoutOutputCalls(message: Msg): Msg | undefined {
   const uses = toolUsesOf(message);
-  if (toolResultsOf(message).some(isOutputCall) || (uses.length && uses.every(isOutputCall)))
-    return undefined;
+  const isGone = uses.length > 0 && uses.every(isOutputCall);
+  if (isGone || toolResultsOf(message).some(isOutputCall)) return undefined;
   if (!uses.some(isOutputCall)) return message;
   const isLeft = (block: ContentBlock): boolean =>
     block.type !== 'tool_use' || !isOutputCall(block);
@@ -136,9 +137,11 @@ function withoutOutputCalls(message: Msg): Msg | undefined {
  * tool call that is removed, and providers reject them without that tool call.
  */
 function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
-  const last = messages.findLast(({ content }) => content.some(({ type }) => type === 'thinking'));
-  const thoughts = last?.content.filter((block) => block.type === 'thinking') ?? [];
-  return thoughts.map(({ type, thinking }) => ({ type, thinking }));
+  const inEach = messages.map(({ content }) =>
+    content.filter((block) => block.type === 'thinking'),
+  );
+  const last = inEach.findLast(({ length }) => length > 0) ?? [];
+  return last.map(({ type, thinking }) => ({ type, thinking }));
 }
 
 /**
@@ -165,11 +168,13 @@ export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<F
  * new root, so references to them stay. Other references get the path of the property.
  */
 function wrap(schema: JsonObject): JsonObject {
-  const moved = JSON.stringify(schema, (key, value: unknown) =>
-    key === '$ref' && typeof value === 'string' ? value.replace(otherRef, wrappedRef) : value,
-  );
+  const moved = JSON.stringify(schema, (key, value: unknown) => {
+    const isRef = key === '$ref' && typeof value === 'string';
+    return isRef ? value.replace(otherRef, wrappedRef) : value;
+  });
   const { $defs, definitions, ...response } = JSON.parse(moved) as JsonObject;
-  return { ...objectInput({ [wrappedName]: response }), ...setFields({ $defs, definitions }) };
+  const wrapper = objectInput({ [wrappedName]: response });
+  return { ...wrapper, ...setFields({ $defs, definitions }) };
 }
 
 const otherRef = /^#(?=$|\/(?!\$defs\/|definitions\/))/;

@@ -58,8 +58,10 @@ const clientErrors: readonly AgentErrorCode[] = [
  * one. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
-  checkOptions('circuitBreaker()', options, 'failures,openMs:count|? onStateChange,now:function|?');
-  const { failures: maxFailures = 5, openMs = 30_000, onStateChange, now = Date.now } = options;
+  const fields = 'failures,openMs:count|? onStateChange,now:function|?';
+  checkOptions('circuitBreaker()', options, fields);
+  const { failures: maxFailures = 5, openMs = 30_000 } = options;
+  const { onStateChange, now = Date.now } = options;
   let state: CircuitState = 'closed';
   let failures = 0;
   let openUntil = 0;

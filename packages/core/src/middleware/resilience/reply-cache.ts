@@ -128,7 +128,8 @@ function cachedStream(
     const isLeftOut = !toolCalls && reply.some(({ type }) => type === 'tool-input');
     if (isOther || isLeftOut || !isComplete(reply)) return;
     const expiresAt = Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER);
-    await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(reply) }, request));
+    const stored = { key, expiresAt, deltas: joinDeltas(reply) };
+    await safely(() => store.set(stored, request));
   };
 }
 
@@ -211,7 +212,8 @@ function conversation(messages: readonly Msg[]): unknown {
   };
   const numbered = (block: ContentBlock): unknown => {
     if (block.type === 'tool_use') return { ...block, id: placeOf(block.id) };
-    return block.type === 'tool_result' ? { ...block, toolUseId: placeOf(block.toolUseId) } : block;
+    if (block.type !== 'tool_result') return block;
+    return { ...block, toolUseId: placeOf(block.toolUseId) };
   };
   // The `multiAgent` formatter reads the name, and whether the message is the library's own.
   return messages.map((message) => {
@@ -265,11 +267,12 @@ export function storedReplies(
   checkFields('storedReplies(): the store', store, 'get:function set:function');
   checkOptions('storedReplies()', options, 'prefix:string|?');
   const { prefix = 'reply:' } = options;
+  const keyFor = (key: string): string => prefix + encodeURIComponent(key);
   return {
     async get(key) {
-      const text = await store.get(prefix + encodeURIComponent(key));
+      const text = await store.get(keyFor(key));
       return text === undefined ? undefined : (JSON.parse(text) as CachedReply);
     },
-    set: (reply) => store.set(prefix + encodeURIComponent(reply.key), JSON.stringify(reply)),
+    set: (reply) => store.set(keyFor(reply.key), JSON.stringify(reply)),
   };
 }

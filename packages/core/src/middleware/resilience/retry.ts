@@ -87,11 +87,13 @@ function backoff(
     const retryAfterMs = known.retryAfterMs || 0;
     // A cancellation must not be retried, and a longer wait than allowed makes the failure final.
     const isAborted = signal.aborted || known.code === 'ABORTED';
-    if (isAborted || attempt >= attempts || retryAfterMs > maxRetryAfterMs) return false;
+    if (isAborted || attempt >= attempts) return false;
+    if (retryAfterMs > maxRetryAfterMs) return false;
     // An open circuit breaker exists to stop requests.
     const isUsual = known.transient && known.code !== 'CIRCUIT_OPEN';
     if (!(isTransient ? isTransient(error) : isUsual)) return false;
-    const base = Math.min(firstDelayMs * 2 ** Math.min(attempt - 1, mostDoublings), maxDelayMs);
+    const doublings = Math.min(attempt - 1, mostDoublings);
+    const base = Math.min(firstDelayMs * 2 ** doublings, maxDelayMs);
     const jitter = Math.trunc(base * 0.25 * (random() * 2 - 1));
     const delayMs = Math.max(0, retryAfterMs, base + jitter);
     const failure = { attempt, error: AgentError.from(error, known.code), of };

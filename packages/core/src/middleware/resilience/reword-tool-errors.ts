@@ -49,7 +49,8 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
     name: 'rewordToolErrors',
     wrapTool: (next) => async (call) => {
       const { name } = call.tool;
-      if (name === outputToolName || (tools && !tools.includes(name))) return next(call);
+      const applies = tools?.includes(name) ?? true;
+      if (name === outputToolName || !applies) return next(call);
       const seen: { signal?: AbortSignal; thrown?: unknown } = {};
       const watched = withExecute(call, async (execute, input, context) => {
         seen.signal = context.signal;

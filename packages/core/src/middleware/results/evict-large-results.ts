@@ -70,7 +70,8 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   const kept = [readToolName, ...exclude];
   const evict = async (event: EventOf<'post-acting'>) => {
     const { sessionId, toolUse, result } = event;
-    const text = typeof result.output === 'string' ? result.output : textOf(result.output);
+    const { output } = result;
+    const text = typeof output === 'string' ? output : textOf(output);
     const isShort = estimateTokens(text, profile) <= maxTokens;
     if (isShort || kept.includes(result.name)) return undefined;
     try {
@@ -137,7 +138,8 @@ function readResultTool(
       const all = found ?? [...lines.keys()];
       const numbers = all.filter((index) => index + 1 >= from);
       const shown = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
-      const page = shown.slice(0, Math.max(1, countFitting(shown, maxTokens, profile)));
+      const size = Math.max(1, countFitting(shown, maxTokens, profile));
+      const page = shown.slice(0, size);
       const next = numbers[page.length];
       const count = `${lines.length} lines`;
       const of = found ? `${found.length} of ${count} contain it` : count;
@@ -236,7 +238,8 @@ function largeResultStore(store: KeyValueStore) {
   return {
     async write(sessionId: string, toolUseId: string, text: string): Promise<void> {
       const key = keyOf(sessionId, toolUseId);
-      const values = splitValue(JSON.stringify({ v: 1, text }), store.features.maxValueBytes);
+      const { maxValueBytes } = store.features;
+      const values = splitValue(JSON.stringify({ v: 1, text }), maxValueBytes);
       const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
       const whole = [key, JSON.stringify({ v: 1, pieces: values.length })] as const;
       // The value under `key` is written last: if it exists, all pieces exist too.
@@ -274,5 +277,6 @@ function largeResultStore(store: KeyValueStore) {
  * `s:`.
  */
 function keyOf(sessionId: string, toolUseId: string): string {
-  return `${keyPrefix.result}${encodeURIComponent(sessionId)}:${encodeURIComponent(toolUseId)}`;
+  const [session, call] = [sessionId, toolUseId].map(encodeURIComponent);
+  return `${keyPrefix.result}${session}:${call}`;
 }

@@ -43,7 +43,7 @@ export interface TodoListOptions {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function todoList(options: TodoListOptions = {}): Middleware {
-  checkOptions('todoList()', options, 'prompt:string|? description:string|?');
+  checkOptions('todoList()', options, 'prompt,description:string|?');
   const { prompt = defaultPrompt, description = defaultDescription } = options;
   // The same object each time, so that the tokens of the list's message are counted once.
   const listOf = memoize(toList);
