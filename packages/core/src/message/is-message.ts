@@ -1,6 +1,8 @@
 import type { ContentBlock, ToolResult, Msg, MessageContent } from './msg.ts';
 import { isObject, isRecord } from './json.ts';
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** Returns whether a value has the shape of a message. */
 export function isMessage(value: unknown): value is Msg {
   return (
@@ -19,14 +21,22 @@ export function isMessage(value: unknown): value is Msg {
 export function isBlock(value: unknown): value is ContentBlock {
   if (!isRecord(value)) return false;
   const { type, source, output } = value;
-  if (type === 'tool_result' && !isOutput(output)) return false;
-  const held = isRecord(source)
-    ? (source['url'] ?? source['data'])
-    : value[type === 'tool_use' ? 'id' : type === 'tool_result' ? 'toolUseId' : (type as string)];
-  return (
-    typeof held === 'string' &&
-    /^(text|thinking|tool_use|tool_result|image|audio|video|file)$/.test(type as string)
-  );
+  switch (type) {
+    case 'text':
+    case 'thinking':
+      return typeof value[type] === 'string';
+    case 'tool_use':
+      return typeof value['id'] === 'string';
+    case 'tool_result':
+      return typeof value['toolUseId'] === 'string' && isOutput(output);
+    case 'image':
+    case 'audio':
+    case 'video':
+    case 'file':
+      return isRecord(source) && typeof (source['url'] ?? source['data']) === 'string';
+    default:
+      return false;
+  }
 }
 
 /** Same as `isBlock`, but only for a tool result. */
@@ -43,9 +53,10 @@ export function isOutput(value: unknown): value is MessageContent {
  * Returns whether all fields of a block in a tool's output are valid, so that the log can store it.
  */
 export function isCompleteBlock(block: ContentBlock): boolean {
-  const fields: Readonly<Record<string, unknown>> = { ...block };
+  const fields = block as object as Fields;
   const { type, name = '', signature = '', source, providerMetadata = {} } = fields;
-  const { type: kind, mediaType } = isRecord(source) ? source : { type: 'url', mediaType: '' };
+  const media: Fields = isRecord(source) ? source : { type: 'url' };
+  const { type: kind, mediaType } = media;
   return (
     !String(type).startsWith('tool_') &&
     [name, signature, kind === 'url' ? '' : mediaType].every((text) => typeof text === 'string') &&

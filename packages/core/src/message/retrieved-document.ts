@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts';
-import { cleanText, fence } from './fence.ts';
+import { cleanText, fence } from './text.ts';
 
 /** A piece of text that matches a query. */
 export interface RetrievedDocument {

@@ -1,6 +1,5 @@
-import { startOf } from '../../message/text.ts';
+import { startOf, fence } from '../../message/text.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
-import { fence } from '../../message/fence.ts';
 import { mediaPlaceholder } from '../../message/media.ts';
 import { askText, type TextRequest } from '../../model/ask-text.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';

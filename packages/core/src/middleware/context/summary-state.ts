@@ -1,6 +1,6 @@
 import { keyPrefix } from '../../memory/store/storage-keys.ts';
 import { AgentError, checkFields } from '../../error/agent-error.ts';
-import { fence } from '../../message/fence.ts';
+import { fence } from '../../message/text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { asOwn } from '../../message/metadata.ts';
 import { parseJson } from '../../message/json.ts';

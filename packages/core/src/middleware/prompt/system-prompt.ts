@@ -1,5 +1,5 @@
 import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
-import { fence } from '../../message/fence.ts';
+import { fence } from '../../message/text.ts';
 import { contextSection, documentsText } from '../../message/retrieved-document.ts';
 import type { RetrievedDocument } from '../../message/retrieved-document.ts';
 import { readSchema, type SchemaLike } from '../../schema/schema.ts';

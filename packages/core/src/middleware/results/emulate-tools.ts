@@ -1,6 +1,6 @@
 import { AgentError, messageOf, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { fence } from '../../message/fence.ts';
+import { fence } from '../../message/text.ts';
 import { askText } from '../../model/ask-text.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
 import { generateFields, type ChatModel, type GenerateOptions } from '../../model/chat-model.ts';

@@ -7,7 +7,7 @@ import {
   toolUsesOf,
 } from '../../message/msg.ts';
 import type { ToolResult, Msg } from '../../message/msg.ts';
-import { fence } from '../../message/fence.ts';
+import { fence } from '../../message/text.ts';
 import { isRecord, parseJson, type JsonObject } from '../../message/json.ts';
 import { asOwn } from '../../message/metadata.ts';
 import { memoize } from '../../model/formatter.ts';

@@ -1,5 +1,5 @@
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
-import { fence } from '../../message/fence.ts';
+import { fence } from '../../message/text.ts';
 import { isRecord, parseJson } from '../../message/json.ts';
 import { askText } from '../../model/ask-text.ts';
 import { boundedModel } from '../../model/bounded-model.ts';

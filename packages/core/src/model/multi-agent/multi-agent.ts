@@ -1,6 +1,6 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import { textOf, type ContentBlock, type MediaBlock, type Msg } from '../../message/msg.ts';
-import { cleanText, withoutTags } from '../../message/fence.ts';
+import { cleanText, withoutTags } from '../../message/text.ts';
 import { isMedia } from '../../message/media.ts';
 import { isOwn } from '../../message/metadata.ts';
 import { groupMessages, oncePerGroup } from '../../message/tool-pairs.ts';

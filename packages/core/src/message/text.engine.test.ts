@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cleanText, fence } from './fence.ts';
+import { cleanText, fence } from './text.ts';
 
 test('fence() puts the text unchanged between tags of the given name', () => {
   const text = '$& $1 ${x} {{x}} %s <b>bold</b> a < b && c > d <context> </contextual_note>';
