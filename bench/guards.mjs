@@ -3,7 +3,7 @@
 import { userMessage } from '../packages/core/dist/index.js';
 import {
   injectionGuard,
-  inputLength,
+  lengthGuard,
   piiRule,
   outputGuards,
   lengthRule,
@@ -19,7 +19,7 @@ const deltaLength = 20;
  * regular expression start again at many places.
  */
 const sets = {
-  'inputLength()': { run: checkBy(inputLength()), texts: { ordinary, blanks: ' ' } },
+  'lengthGuard()': { run: checkBy(lengthGuard()), texts: { ordinary, blanks: ' ' } },
   'injectionGuard()': {
     run: checkBy(injectionGuard()),
     texts: {

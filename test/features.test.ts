@@ -63,7 +63,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   retrieval: retrieval({ retriever: memory }),
   guardInput: guards.guardInput('guard', (input) => input),
   rateLimit: guards.rateLimit(),
-  inputLength: guards.inputLength(),
+  lengthGuard: guards.lengthGuard(),
   injectionGuard: guards.injectionGuard(),
   classifierGuard: guards.classifierGuard(() => 'pass'),
   permissionGuard: guards.permissionGuard(() => true),

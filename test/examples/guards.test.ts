@@ -3,7 +3,7 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region guards
 import { ReActAgent } from '@isoloop/core';
-import { injectionGuard, inputLength, piiGuard, rateLimit } from '@isoloop/core/guards';
+import { injectionGuard, lengthGuard, piiGuard, rateLimit } from '@isoloop/core/guards';
 // #endregion
 // #region guard-stages
 import { MemoryStore } from '@isoloop/core';
@@ -27,7 +27,7 @@ test('input guards reject an injection and masks personal data', async () => {
   // #region guards
   const use = [
     rateLimit({ perMinute: 10, perHour: 100 }),
-    inputLength({ max: 5_000 }),
+    lengthGuard({ max: 5_000 }),
     injectionGuard({ locale: 'en' }), // or 'zh', 'ja', 'ko': the language of a rejection
     piiGuard(),
   ];

@@ -14,7 +14,7 @@ import { unstorageStore } from '@isoloop/core/unstorage';
 import memoryDriver from 'unstorage/drivers/memory';
 import { ReActAgent, tool, type Middleware } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
-import { inputLength } from '@isoloop/core/guards';
+import { lengthGuard } from '@isoloop/core/guards';
 import { jsonSchema } from '@isoloop/core/json-schema';
 import { Agent } from '@isoloop/core/kernel';
 import { mcpTools } from '@isoloop/core/mcp';
@@ -123,7 +123,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     },
     'Hello',
   ],
-  './guards': [() => answerWith(inputLength({ max: 5 })), [expect.stringContaining('too long')]],
+  './guards': [() => answerWith(lengthGuard({ max: 5 })), [expect.stringContaining('too long')]],
   './memory-search': [
     async () => {
       const retriever = keywordRetriever([{ id: 'tea', content: 'Green tea is steamed.' }]);

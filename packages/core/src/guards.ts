@@ -15,10 +15,10 @@ export type {
 export type { GuardOptions, Rejection } from './middleware/guard/rejection.ts';
 export {
   classifierGuard,
-  inputLength,
+  lengthGuard,
   permissionGuard,
 } from './middleware/guard/input/input-guards.ts';
-export type { Classifier, InputLengthOptions } from './middleware/guard/input/input-guards.ts';
+export type { Classifier, LengthGuardOptions } from './middleware/guard/input/input-guards.ts';
 export type { PlainText } from './middleware/guard/disguise.ts';
 export { rateLimit, spendCap } from './middleware/guard/input/user-limits.ts';
 export type {

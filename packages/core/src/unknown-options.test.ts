@@ -119,7 +119,7 @@ const entries: Readonly<Record<string, Entry>> = {
       storedCounters: (wrong) => guards.storedCounters(store, wrong),
       injectionGuard: (wrong) => guards.injectionGuard(wrong),
       guardInput: (wrong) => guards.guardInput('g', (input) => input, wrong),
-      inputLength: (wrong) => guards.inputLength(wrong),
+      lengthGuard: (wrong) => guards.lengthGuard(wrong),
       classifierGuard: (wrong) => guards.classifierGuard(() => 'ok' as Wrong, wrong),
       permissionGuard: (wrong) => guards.permissionGuard(() => true, wrong),
       rateLimit: (wrong) => guards.rateLimit(wrong),

@@ -1,7 +1,7 @@
 import { fitContext } from '../middleware/context/fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
 import { injectionGuard } from '../middleware/guard/input/injection-guard.ts';
-import { inputLength } from '../middleware/guard/input/input-guards.ts';
+import { lengthGuard } from '../middleware/guard/input/input-guards.ts';
 import { rateLimit } from '../middleware/guard/input/user-limits.ts';
 import { classifyModelErrors } from '../middleware/resilience/classify-model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';
@@ -45,7 +45,7 @@ export function arcReactor(options: Readonly<Record<string, never>> = {}): reado
     },
     concurrencyLimit(new Semaphore(20)),
     rateLimit(),
-    inputLength({ max: 5000 }),
+    lengthGuard({ max: 5000 }),
     injectionGuard(),
     selectTools({ maxTools: 20 }),
     finalWithoutTools(),

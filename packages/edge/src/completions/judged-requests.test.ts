@@ -1,5 +1,5 @@
 import type { Middleware, Msg } from '@isoloop/core';
-import { guardInput, injectionGuard, inputLength, piiGuard } from '@isoloop/core/guards';
+import { guardInput, injectionGuard, lengthGuard, piiGuard } from '@isoloop/core/guards';
 import type { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { testEndpoint } from '../../test-support/endpoint.ts';
@@ -143,8 +143,8 @@ test.each(cases)('a mask changes $name before the model reads it', async ({ path
   expect(JSON.stringify(requests)).toContain('[EMAIL]');
 });
 
-test.each(cases)('inputLength() counts $name', async ({ path, body }) => {
-  const guard = inputLength({ max: 500 });
+test.each(cases)('lengthGuard() counts $name', async ({ path, body }) => {
+  const guard = lengthGuard({ max: 500 });
   expect((await send(guard, path, body('word '.repeat(101)))).requests).toEqual([]);
   expect((await send(guard, path, body('word'))).requests).toHaveLength(1);
 });

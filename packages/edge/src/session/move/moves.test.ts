@@ -11,7 +11,7 @@ import {
 import { messagesOf, moveSession } from '@isoloop/core/adapter';
 import type { SessionPlace } from '@isoloop/core/adapter';
 import { markImported } from '@isoloop/core/context';
-import { inputLength } from '@isoloop/core/guards';
+import { lengthGuard } from '@isoloop/core/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { killedMoves } from '../../../../../test/killed-moves.ts';
@@ -219,7 +219,7 @@ test('a client cannot reopen a tool call that has its result here', async () => 
 });
 
 test('the guards of the agent judge an imported conversation, and a rejected one is not stored', async () => {
-  const session = open([], { use: [inputLength({ max: 40 })] });
+  const session = open([], { use: [lengthGuard({ max: 40 })] });
   const claims = [userMessage('Hi.'), assistantMessage('x'.repeat(100))];
   await expect(placeOf(session).put(copyOf(session.id, claims))).rejects.toMatchObject({
     code: 'GUARD_REJECTED',

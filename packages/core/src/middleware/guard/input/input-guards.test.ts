@@ -5,7 +5,7 @@ import { toolMessage, userMessage, textOf, type Msg } from '../../../message/msg
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { piiGuard } from '../pii/pii-guard.ts';
 import type { GuardOptions } from '../rejection.ts';
-import { classifierGuard, permissionGuard, inputLength } from './input-guards.ts';
+import { classifierGuard, permissionGuard, lengthGuard } from './input-guards.ts';
 import { guardInput, type InputGuard } from './guard-input.ts';
 
 const input = [userMessage('my secret is hunter2')];
@@ -95,7 +95,7 @@ test('with input guards, call() returns a rejection, stores no input, and the ne
   const agent = new ReActAgent({
     name: 'a',
     model,
-    use: [inputLength({ max: 5 })],
+    use: [lengthGuard({ max: 5 })],
   });
   const result = await agent.call('too long');
   expect(result).toMatchObject({
@@ -125,8 +125,8 @@ test('an abort ends the wait for a guard that never answers', async () => {
   expect(onError).not.toHaveBeenCalled();
 });
 
-test('inputLength() counts trimmed text, accepts media without text, and counts tool results', async () => {
-  const guard = inputLength({ min: 2, max: 4 });
+test('lengthGuard() counts trimmed text, accepts media without text, and counts tool results', async () => {
+  const guard = lengthGuard({ min: 2, max: 4 });
   const rejected = { category: 'INVALID_INPUT', min: 2, max: 4 };
   const check = (text: string) => checkInput([guard], [userMessage(text)]);
   for (const text of ['ab', ' abcd\n', '\ud800\udc00']) expect(await check(text)).toHaveLength(1);
@@ -145,7 +145,7 @@ test('inputLength() counts trimmed text, accepts media without text, and counts 
   });
   expect(await checkInput([guard], [])).toEqual([]);
   expect(await rejectionOf(checkInput([guard], [result]))).toMatchObject({ details: rejected });
-  const long = (length: number) => checkInput([inputLength()], [userMessage('x'.repeat(length))]);
+  const long = (length: number) => checkInput([lengthGuard()], [userMessage('x'.repeat(length))]);
   expect(await long(5000)).toHaveLength(1);
   expect(await rejectionOf(long(5001))).toMatchObject({ details: { max: 5000 } });
 });
@@ -205,9 +205,9 @@ test('piiGuard() masks personal data in the input before it is stored, also in t
 test.each<[string, () => unknown]>([
   ['guardInput(): check', () => guardInput('x', 'y' as never)],
   ['guardInput(): locale', () => guardInput('x', (given) => given, { locale: 5 as never })],
-  ['inputLength(): name', () => inputLength({ name: 5 as never })],
-  ['inputLength(): max', () => inputLength({ max: -1 })],
-  ['inputLength(): min 6', () => inputLength({ min: 6, max: 5 })],
+  ['lengthGuard(): name', () => lengthGuard({ name: 5 as never })],
+  ['lengthGuard(): max', () => lengthGuard({ max: -1 })],
+  ['lengthGuard(): min 6', () => lengthGuard({ min: 6, max: 5 })],
   ['classifierGuard(): classifier', () => classifierGuard('x' as never)],
   ['permissionGuard(): allows', () => permissionGuard(undefined as never)],
 ])('a CONFIGURATION error names the invalid option: %s', (message, make) => {

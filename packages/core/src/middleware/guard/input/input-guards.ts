@@ -62,8 +62,8 @@ export function permissionGuard(
   return inputGuard(name, check, options);
 }
 
-/** The longest input that `inputLength()` lets pass. */
-export interface InputLengthOptions extends InputGuardOptions {
+/** The longest input that `lengthGuard()` lets pass. */
+export interface LengthGuardOptions extends InputGuardOptions {
   /**
    * Minimum length of the input in characters (UTF-16 units), without white space at both ends.
    * Default 1. The minimum does not apply to input with media.
@@ -78,11 +78,11 @@ export interface InputLengthOptions extends InputGuardOptions {
  * model will read, also names, tool results and declarations of tools. Does not count the addresses
  * of files (Arc Reactor: `DefaultInputValidationStage`).
  */
-export function inputLength(options: InputLengthOptions = {}): InputGuard {
+export function lengthGuard(options: LengthGuardOptions = {}): InputGuard {
   const fields = `min:count|? max:count|? ${inputGuardFields}`;
-  checkOptions('inputLength()', options, fields);
-  const { min = 1, max = 5_000, name = 'inputLength' } = options;
-  if (min > max) throw misconfigured(`inputLength(): min ${min} is more than max ${max}.`);
+  checkOptions('lengthGuard()', options, fields);
+  const { min = 1, max = 5_000, name = 'lengthGuard' } = options;
+  if (min > max) throw misconfigured(`lengthGuard(): min ${min} is more than max ${max}.`);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
     const length = textsOf(input).join('\n').trim().length;
     const hasMedia = input.some(({ content }) => content.some((block) => 'source' in block));
