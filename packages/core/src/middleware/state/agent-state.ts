@@ -121,12 +121,10 @@ function notesOf(
 }
 
 function setGroups({ tools }: Agent, names: readonly string[]): void {
-  if (!tools.setActiveGroups) {
-    if (names.length) throw stateError('the agent has no tool groups');
-    return;
-  }
+  const isImpossible = !tools.setActiveGroups && names.length > 0;
+  if (isImpossible) throw stateError('the agent has no tool groups');
   const why = 'activeGroups names a group that the agent does not have';
-  attempt(() => tools.setActiveGroups!(names), why);
+  attempt(() => tools.setActiveGroups?.(names), why);
 }
 
 /**

@@ -78,7 +78,7 @@ function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
   const view = new LogState();
   let isNew = true;
   for (const [id, records] of flushes) {
-    isNew ||= records.some(changesMessages);
+    isNew ||= records.some(({ kind }) => ['message', 'replace', 'truncate'].includes(kind));
     const { messages, calls, ended } = view.load([records]);
     const message = messages.at(-1);
     // A running tool may have had effects, so a session can't return to this state.
@@ -95,10 +95,6 @@ function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
     found.push({ id, message, messages: messages.length, ...reason, pending });
   }
   return found;
-}
-
-function changesMessages({ kind }: LogRecord): boolean {
-  return kind === 'message' || kind === 'replace' || kind === 'truncate';
 }
 
 /**
