@@ -5,7 +5,11 @@ export type {
   InputGuardOptions,
 } from './middleware/guard/input/guard-input.ts';
 export { memoryCounters, storedCounters } from './middleware/guard/input/counter-store.ts';
-export type { Count, CounterStore, CounterWindow } from './middleware/guard/input/counter-store.ts';
+export type {
+  WindowTotal,
+  CounterStore,
+  CounterWindow,
+} from './middleware/guard/input/counter-store.ts';
 export { injectionPatterns } from './middleware/guard/input/injection-patterns.ts';
 export { injectionGuard } from './middleware/guard/input/injection-guard.ts';
 export type {

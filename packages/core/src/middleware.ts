@@ -65,11 +65,15 @@ export type { Release, SemaphoreOptions } from './middleware/limits/concurrency-
 export { retry, toolRetry } from './middleware/resilience/retry.ts';
 export type {
   BackoffOptions,
-  Retry,
+  RetryInfo,
   RetryOptions,
   ToolRetryOptions,
 } from './middleware/resilience/retry.ts';
-export { fallback, type Fallback, type FallbackOptions } from './middleware/resilience/fallback.ts';
+export {
+  fallback,
+  type FallbackInfo,
+  type FallbackOptions,
+} from './middleware/resilience/fallback.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
 export type {
   CircuitBreaker,

@@ -5,7 +5,6 @@ export { followAgent } from './page/follow-agent.ts';
 export type { FollowingChat } from './page/follow-agent.ts';
 export type { ExposedAgent, Outputs, OutputsOf } from './wire/exposed-agent.ts';
 export { pageApprovals } from './page/page-approvals.ts';
-export type { ApprovalContext } from './page/page-approvals.ts';
 export { pageHooks } from './page/page-hooks.ts';
 export type { PageHooksOptions } from './page/page-hooks.ts';
 export { pageModel } from './page/page-model.ts';

@@ -4,7 +4,7 @@ export type {
   AgentChatOptionsFor,
   AgentChatStatus,
   AgentUIMessage,
-  ToolOutput,
+  ToolOutputOf,
   UseAgentChatOptions,
 } from './react/use-agent-chat.ts';
 export { useMovableSession } from './react/use-movable-session.ts';

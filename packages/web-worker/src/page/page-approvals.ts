@@ -1,17 +1,6 @@
-import type { Awaitable, Msg, PendingCall } from '@isoloop/core';
-import type { ApprovalDecision } from '@isoloop/core/middleware';
+import type { Awaitable, PendingCall } from '@isoloop/core';
+import type { ApprovalContext, ApprovalDecision } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
-
-/** Context that `decide` gets with the tool call. */
-export interface ApprovalContext {
-  readonly sessionId: string;
-  readonly messages: readonly Msg[];
-  /**
-   * Signal that aborts when the decision is no longer needed, because the agent call was aborted or
-   * the time limit has passed.
-   */
-  readonly signal: AbortSignal;
-}
 
 /** Message from worker to page: a pending tool call to decide about. */
 export interface ApprovalQuestion {

@@ -97,7 +97,7 @@ export interface AgentChatHelpers<M extends UIMessage = UIMessage> {
   setMessages(messages: M[] | ((messages: M[]) => M[])): void;
   /** Gives the result of a tool call to the agent, with the next message that is sent. */
   addToolOutput<Tool extends keyof ToolsOf<M> & string>(
-    output: ToolOutput<ToolsOf<M>, Tool>,
+    output: ToolOutputOf<ToolsOf<M>, Tool>,
   ): Promise<void>;
   /** Decides about an approval request. `id`: the id of the part's `approval`. */
   addToolApprovalResponse(decision: {
@@ -116,7 +116,7 @@ type ToolsOf<M extends UIMessage> =
   M extends UIMessage<unknown, infer _Data, infer Tools> ? Tools : never;
 
 /** Result of a tool call, or its error. */
-export type ToolOutput<Tools extends UITools, Tool extends keyof Tools> = {
+export type ToolOutputOf<Tools extends UITools, Tool extends keyof Tools> = {
   readonly tool: Tool;
   readonly toolCallId: string;
   readonly options?: RequestOptions | undefined;

@@ -11,7 +11,7 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { fallback, type Fallback, type FallbackOptions } from './fallback.ts';
+import { fallback, type FallbackInfo, type FallbackOptions } from './fallback.ts';
 import { retry } from './retry.ts';
 import { wrapModel, type ModelMiddleware } from '../../model/wrap-model.ts';
 
@@ -46,7 +46,7 @@ async function ask(
 }
 
 test('the next model gets the same request, and each request begins with the first model again', async () => {
-  const told: Fallback[] = [];
+  const told: FallbackInfo[] = [];
   const { a, b, model } = setUp([{ error: down }, 'From a'], ['From b'], {
     onFallback: (one) => void told.push(one),
   });

@@ -28,11 +28,11 @@ export interface FallbackOptions {
    * then discards the text so far; readers get a `step-reset`. Default true.
    */
   readonly afterFirstDelta?: boolean;
-  readonly onFallback?: (fallback: Fallback) => void;
+  readonly onFallback?: (fallback: FallbackInfo) => void;
 }
 
 /** A change from a model that failed to the next one. */
-export interface Fallback {
+export interface FallbackInfo {
   readonly from: ChatModel;
   readonly to: ChatModel;
   readonly error: AgentError;

@@ -7,7 +7,7 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
-import { retry, type Retry, type RetryOptions } from './retry.ts';
+import { retry, type RetryInfo, type RetryOptions } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
 const busy = (details = {}): AgentError =>
@@ -196,8 +196,8 @@ test('the usage of failed attempts is added to that of the successful attempt', 
 
 test('`onRetry` gets each retry, and an `onRetry` that throws affects nothing', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
-  const told: Retry[] = [];
-  const onRetry = (one: Retry): void => {
+  const told: RetryInfo[] = [];
+  const onRetry = (one: RetryInfo): void => {
     told.push(one);
     throw new Error('listener');
   };

@@ -32,7 +32,7 @@ export interface BackoffOptions {
    */
   readonly isTransient?: (error: unknown) => boolean;
   /** Function that is called before each wait. */
-  readonly onRetry?: (retry: Retry) => void;
+  readonly onRetry?: (retry: RetryInfo) => void;
   /**
    * Function that waits. Default: uses `setTimeout`. If the signal aborts, the wait ends even if
    * this function ignores the signal.
@@ -46,7 +46,7 @@ export interface BackoffOptions {
 }
 
 /** A failure after which another try follows. */
-export interface Retry {
+export interface RetryInfo {
   /** Number of the failed try. The first try has number 1. */
   readonly attempt: number;
   readonly delayMs: number;
@@ -65,7 +65,7 @@ const backoffFields =
 const mostDoublings = 50;
 
 /** A failed try, before it is known whether another one follows. */
-interface FailedTry extends Pick<Retry, 'attempt' | 'of'> {
+interface FailedTry extends Pick<RetryInfo, 'attempt' | 'of'> {
   readonly error: unknown;
   readonly run: RunInfo | undefined;
 }

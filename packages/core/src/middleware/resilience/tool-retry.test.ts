@@ -5,7 +5,7 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolRetry, type Retry, type ToolRetryOptions } from './retry.ts';
+import { toolRetry, type RetryInfo, type ToolRetryOptions } from './retry.ts';
 
 const marked = new AgentError('INTERNAL', 'busy', {
   retryable: true,
@@ -50,7 +50,7 @@ function failing(error: unknown, times: number): (attempt: number) => string {
 }
 
 test('toolRetry() repeats a tool after an error marked as retryable, and the model gets only the final result', async () => {
-  const told: Retry[] = [];
+  const told: RetryInfo[] = [];
   const { tries, delays, outcome } = setUp(failing(marked, 2), {
     onRetry: (one) => void told.push(one),
   });

@@ -15,7 +15,7 @@ export interface CounterWindow {
 }
 
 /** The total in a time window, and the end of the window. */
-export interface Count {
+export interface WindowTotal {
   /** Total of all amounts in the window, including the amount just added. */
   readonly total: number;
   /** End of the window in milliseconds since 1970. */
@@ -27,7 +27,7 @@ export interface Count {
  * only reads. If the store fails, `add` rejects, and the guard then rejects the agent call.
  */
 export interface CounterStore {
-  add(key: string, amount: number, window: CounterWindow): Awaitable<Count>;
+  add(key: string, amount: number, window: CounterWindow): Awaitable<WindowTotal>;
 }
 
 /**
@@ -37,7 +37,7 @@ export interface CounterStore {
 export function memoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
   checkOptions('memoryCounters()', options, 'maxKeys:count|?');
   const { maxKeys = 10_000 } = options;
-  const counts = new Map<string, Count>();
+  const counts = new Map<string, WindowTotal>();
   return {
     add(key, amount, window) {
       const before = counts.get(key);
@@ -73,8 +73,12 @@ export function storedCounters(
   checkFields('The store of storedCounters()', store, 'get:function set:function');
   checkOptions('storedCounters()', options, 'prefix:string|? sleep,random:function|?');
   const { prefix = 'guard:' } = options;
-  const busy = new Map<string, Promise<Count>>();
-  const update = async (key: string, amount: number, window: CounterWindow): Promise<Count> => {
+  const busy = new Map<string, Promise<WindowTotal>>();
+  const update = async (
+    key: string,
+    amount: number,
+    window: CounterWindow,
+  ): Promise<WindowTotal> => {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       if (attempt > 0) await pause(attempt, options);
       const stored = await store.get(key);
@@ -103,13 +107,17 @@ export function storedCounters(
   };
 }
 
-function readCount(stored: string): Count {
+function readCount(stored: string): WindowTotal {
   const count: unknown = parseJson(stored);
   checkFields('A stored counter', count, 'total,endsAt:number', 'STORAGE_FAILED');
-  return count as Count;
+  return count as WindowTotal;
 }
 
-function added(before: Count | undefined, amount: number, { ms, now }: CounterWindow): Count {
+function added(
+  before: WindowTotal | undefined,
+  amount: number,
+  { ms, now }: CounterWindow,
+): WindowTotal {
   // A window that ends more than `ms` from now is over: the clock was set back since the window
   // began.
   const runs = before && before.endsAt > now && before.endsAt <= now + ms;
