@@ -55,18 +55,11 @@ const unspaced =
 const spaced = `(?:(?![${unspaced}])[\\p{L}\\p{M}\\p{N}])`;
 
 const spacedLocal = new RegExp(`^(?:${spaced}|[_.%+-])$`, 'u');
-const unspacedLetter = new RegExp(`^[${unspaced}]$`, 'u');
+const unspacedEnd = new RegExp(`[${unspaced}]$`, 'u');
 const inLocal = /^[\p{L}\p{M}\p{N}_.%+-]$/u;
 
 /** Most characters before the `@` if the address touches a word of a script without blanks. */
 const maxUnspaced = 64;
-/** Most characters between the quotes of a local part. Shorter than what a stream withholds. */
-const maxQuoted = 60;
-
-/** Returns whether a character is a letter of a script without blanks between words. */
-function isUnspaced(char: string): boolean {
-  return unspacedLetter.test(char);
-}
 
 /** Returns the length of the part of an address before its `@`. */
 function localPartLength(text: string, at: number): number {
@@ -74,21 +67,17 @@ function localPartLength(text: string, at: number): number {
   if (quoted) return quoted;
   // A long vowel mark at the end of a word has become a hyphen.
   const word = text.slice(Math.max(0, at - maxUnspaced), at).replace(/-{1,64}$/, '');
-  const isTouching = isUnspaced(charBefore(word, word.length));
-  return runLength(text, at, (char, length) =>
-    isTouching ? length < maxUnspaced && inLocal.test(char) : spacedLocal.test(char),
-  );
+  return unspacedEnd.test(word)
+    ? runLength(text, at, inLocal, maxUnspaced)
+    : runLength(text, at, spacedLocal);
 }
 
-/** Returns the length of the characters before an index that all belong together. */
-function runLength(
-  text: string,
-  at: number,
-  belongs: (char: string, length: number) => boolean,
-): number {
+/** Returns the length of the characters before an index that all fit a pattern. */
+function runLength(text: string, at: number, pattern: RegExp, max = Infinity): number {
   let start = at;
-  for (let char = charBefore(text, start); char; char = charBefore(text, start)) {
-    if (!belongs(char, at - start)) break;
+  while (start > 0 && at - start < max) {
+    const char = charBefore(text, start);
+    if (!pattern.test(char)) break;
     start -= char.length;
   }
   return at - start;
@@ -97,23 +86,13 @@ function runLength(
 /** Returns the length of a quoted local part, such as `"ann lee"`, before an index. */
 function quotedLength(text: string, at: number): number {
   if (text[at - 1] !== '"') return 0;
-  const before = text.slice(Math.max(0, at - maxQuoted - 2), at - 1);
-  const open = before.lastIndexOf('"');
-  const quoted = before.slice(open + 1);
-  return open < 0 || !quoted || quoted.includes('\n') ? 0 : quoted.length + 2;
-}
-
-/** Returns the length of the characters before an index that may stand before an `@`. */
-function localRunLength(text: string, at: number): number {
-  return runLength(text, at, (char) => spacedLocal.test(char));
+  // Shorter than what a stream withholds.
+  return /"[^"\n]{1,60}"$/.exec(text.slice(Math.max(0, at - 62), at))?.[0].length ?? 0;
 }
 
 /** Returns the character before an index, or an empty text. */
 export function charBefore(text: string, at: number): string {
-  const unit = text.slice(Math.max(0, at - 1), at);
-  return /[\udc00-\udfff]/.test(unit) && /[\ud800-\udbff]/.test(text[at - 2] ?? '')
-    ? text.slice(at - 2, at)
-    : unit;
+  return /.$/su.exec(text.slice(Math.max(0, at - 2), at))?.[0] ?? '';
 }
 
 /** Returns the pattern of a word in brackets. */
@@ -143,7 +122,7 @@ const ordinary =
  * ordinary word, and for a word of a script without blanks.
  */
 function otherLocalLength(text: string, at: number): number {
-  if (isUnspaced(charBefore(text, at))) return 0;
+  if (unspacedEnd.test(charBefore(text, at))) return 0;
   const length = localPartLength(text, at);
   return ordinary.test(text.slice(at - length, at)) ? 0 : length;
 }
@@ -189,9 +168,11 @@ export function openAddressAt(text: string): number {
 }
 
 function openPlainAddress(text: string): number {
-  const run = text.length - runLength(text, text.length, (char) => inAddress.test(char));
+  const run = text.length - runLength(text, text.length, inAddress);
   const hasAt = text.includes('@', run);
-  return hasAt ? run - quotedLength(text, run) : text.length - localRunLength(text, text.length);
+  return hasAt
+    ? run - quotedLength(text, run)
+    : text.length - runLength(text, text.length, spacedLocal);
 }
 
 /** Works as `openAddressAt` for addresses such as `ann [at] example [dot] com`. */
@@ -203,5 +184,5 @@ function openHiddenAddress(text: string): number {
       return from + index - localPartLength(text, from + index);
   }
   const begun = text.length - incompleteAt.exec(tail)![0].length;
-  return begun - localRunLength(text, begun);
+  return begun - runLength(text, begun, spacedLocal);
 }
