@@ -128,7 +128,11 @@ export class BranchLog implements Log {
   async flush(context: FlushContext): Promise<void> {
     if (this.#pending.length === 0) return;
     await this.load();
-    if (this.#readsHead && (await this.#catchUp())) context.onReread(await this.load());
+    // A turn that begins a session does not read the head, unless its client has left. After a read
+    // that finds no head, a location of the store may report the head as missing for a minute.
+    const begins = this.#branch === undefined && this.#given === undefined && !this.#isLeft;
+    const readsHead = !begins || this.#options.withoutEcho === 'latest';
+    if (readsHead && (await this.#catchUp())) context.onReread(await this.load());
     if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
     if (this.#unsure.length === maxTurnWrites)
@@ -179,20 +183,6 @@ export class BranchLog implements Log {
       return { ...chosen, echo };
     };
     return { yours: await choose(yours, theirs), theirs: await choose(theirs, yours) };
-  }
-
-  /**
-   * Whether a flush reads the head before it writes. With `withoutEcho: 'start'`, a turn without an
-   * echo does not read the head, unless its client has left. After a read that finds no head, a
-   * location of the store may report the head as missing for a minute.
-   */
-  get #readsHead(): boolean {
-    return (
-      this.#branch !== undefined ||
-      this.#isLeft ||
-      this.#given !== undefined ||
-      this.#options.withoutEcho === 'latest'
-    );
   }
 
   async #begin(): Promise<void> {

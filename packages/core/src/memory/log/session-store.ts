@@ -110,8 +110,13 @@ export class SessionStore {
       }
       wanted = named.filter((ref) => !batches.has(ref));
     }
-    const isComplete = !this.values.features.expires;
-    return { batches, unread: isComplete ? unread : unexpired(unread, batches) };
+    // A missing batch that is older than the oldest one found may have expired. Any other missing
+    // batch is lost or not in the store yet.
+    const [oldest = ''] = this.values.features.expires ? [...batches.keys()].toSorted() : [];
+    return {
+      batches,
+      unread: unread.filter(({ ref, error }) => !error.retryable || ref >= oldest),
+    };
   }
 
   /**
@@ -297,16 +302,4 @@ export function newestSnapshot(batches: ReadonlyMap<string, Batch>): string {
 function notFound(key: string, options: ConstructorParameters<typeof AgentError>[2]): AgentError {
   const message = `The session's record ${key} is not in the store`;
   return new AgentError('STORAGE_FAILED', message, options);
-}
-
-/**
- * Leaves out missing batches that may have expired, because they are older than the oldest batch
- * found. Any other missing batch is lost or not in the store yet.
- */
-function unexpired(
-  unread: readonly UnreadBatch[],
-  found: ReadonlyMap<string, Batch>,
-): readonly UnreadBatch[] {
-  const [oldest = ''] = [...found.keys()].toSorted();
-  return unread.filter(({ ref, error }) => !error.retryable || ref >= oldest);
 }
