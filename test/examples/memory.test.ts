@@ -119,7 +119,7 @@ test('a memory with echoes (session tokens) reports a conflict and shows both br
   const agentOf = (memory: EchoMemory): ReActAgent =>
     new ReActAgent({ name: 'assistant', model, memory });
   const first = new EchoMemory(store, 'ann/notes', { secrets: [secret] });
-  await agentOf(first).call('WindowTotal.');
+  await agentOf(first).call('Count.');
   const echo = first.echo!;
   const other = new EchoMemory(store, 'ann/notes', { secrets: [secret] });
   await agentOf(other).call('Begin anew.');
@@ -138,7 +138,7 @@ test('a memory with echoes (session tokens) reports a conflict and shows both br
 
   const { yours, theirs } = await memory.branches();
   expect([yours, theirs].map((branch) => textOf(branch!.messages[0]!))).toEqual([
-    'WindowTotal.',
+    'Count.',
     'Begin anew.',
   ]);
 });
