@@ -230,8 +230,8 @@ export async function loadSdk(): Promise<Sdk> {
     return { Client, StreamableHTTPClientTransport, specTypeSchemas };
   } catch (cause) {
     const name = '@modelcontextprotocol/client';
-    const message = `mcpTools() needs the package ${name}, which could not be loaded: npm install ${name}.`;
-    throw misconfigured(message, { cause });
+    const what = `mcpTools() needs the package ${name}, which could not be loaded`;
+    throw misconfigured(`${what}: npm install ${name}.`, { cause });
   }
 }
 

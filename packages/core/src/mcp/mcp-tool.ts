@@ -123,8 +123,9 @@ function inputOf(
       return own;
     }
   } catch (error) {
-    const message = `The arguments of the tool "${name}" are not checked before they are sent: \`schema\` rejects its JSON Schema (MCP server "${server}").`;
-    report(new AgentError('MCP_BAD_RESPONSE', message, { cause: error }));
+    const what = `The arguments of the tool "${name}" are not checked before they are sent`;
+    const why = `\`schema\` rejects its JSON Schema (MCP server "${server}").`;
+    report(new AgentError('MCP_BAD_RESPONSE', `${what}: ${why}`, { cause: error }));
   }
   return {
     '~standard': {

@@ -269,8 +269,10 @@ export class McpTools implements ToolSet {
     this.#listed = text;
     const { tools: offered, refused } = listed;
     if (refused.length) {
-      const what = `lists ${refused.length} invalid tools, which are ignored: ${refused.slice(0, 3).join(', ')}`;
-      this.#report(new AgentError('MCP_BAD_RESPONSE', `The MCP server "${this.name}" ${what}.`));
+      const server = `The MCP server "${this.name}"`;
+      const some = refused.slice(0, 3).join(', ');
+      const what = `lists ${refused.length} invalid tools, which are ignored: ${some}`;
+      this.#report(new AgentError('MCP_BAD_RESPONSE', `${server} ${what}.`));
     }
     const call = (name: string) => (input: unknown, context: ToolContext) =>
       callServerTool(this.#server, { name, arguments: input as JsonObject }, context);

@@ -100,10 +100,9 @@ function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
 
 function checked(providerOptions: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(fixed)) {
-    if (name in providerOptions && providerOptions[name] !== value)
-      throw invalidInput(
-        `providerOptions.${name} must be ${JSON.stringify(value)}: dashscope() supports no other value`,
-      );
+    if (!(name in providerOptions) || providerOptions[name] === value) continue;
+    const what = `providerOptions.${name} must be ${JSON.stringify(value)}`;
+    throw invalidInput(`${what}: dashscope() supports no other value`);
   }
   return providerOptions;
 }

@@ -50,7 +50,8 @@ export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): C
 }
 
 const defaultHeader =
-  'The conversation so far is between the history tags. An indented line continues the message above it.';
+  'The conversation so far is between the history tags. ' +
+  'An indented line continues the message above it.';
 
 function isSpeech(message: Msg): boolean {
   const { role, content } = message;

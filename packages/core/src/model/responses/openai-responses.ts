@@ -99,8 +99,8 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
 function refuseUnsupported({ seed, stop = [] }: ModelRequest): void {
   if (seed === undefined && !stop.length) return;
   const name = stop.length ? 'stop' : 'seed';
-  const message = `openaiResponses(): the Responses API has no \`${name}\`. Remove it, or use openai().`;
-  throw invalidInput(message);
+  const what = `openaiResponses(): the Responses API has no \`${name}\`.`;
+  throw invalidInput(`${what} Remove it, or use openai().`);
 }
 
 /** OpenAI's models without reasoning. */
