@@ -163,7 +163,7 @@ test.each<[mistake: string, options: object, message: string]>([
   [
     'output: z.object()',
     { output: z.object({}) },
-    'call(): output must be structured(schema); got an object.',
+    'call(): output must be structured(schema).',
   ],
   [
     'abortSignal',

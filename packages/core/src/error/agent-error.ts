@@ -315,7 +315,6 @@ const knownKinds: Readonly<Record<string, Kind>> = {
   natural: ['a whole number of 1 or more', (given) => isWhole(given, 1)],
   Infinity: ['Infinity', (given) => given === Infinity],
   'stream()': ["a model such as openai({ model: 'gpt-5' })"],
-  'flat()': ['structured(schema)'],
   'schemas()': ['a Toolkit'],
   'iterator()': ['an iterable', (given) => hasMethod(given, Symbol.iterator)],
 };

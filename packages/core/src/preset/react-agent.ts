@@ -10,7 +10,7 @@ import type {
 } from '../agent/kernel-options.ts';
 import { presetOf } from '../agent/use-list.ts';
 import type { Middleware, UseList } from '../agent/middleware.ts';
-import { AgentError, missingPart } from '../error/agent-error.ts';
+import { AgentError, invalidInput, missingPart } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkDecision, type Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
@@ -79,9 +79,7 @@ const fields: OptionFields = {
     `${kernelFields.agent} ${steeringFields} ${directAnswersFields} ${lastAnswerFields} ` +
     `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}`,
   limits: `${kernelFields.limits} ${runLimitsFields}`,
-  call:
-    `${kernelFields.call} claims,decisions,instructions:array|? output:flat()|? ` +
-    directAnswersFields,
+  call: `${kernelFields.call} claims,decisions,instructions:array|? output ` + directAnswersFields,
 };
 
 /** The part of `standard()` that serves each option. */
@@ -156,7 +154,8 @@ export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G
     if (added?.length) use.push(instructions(checkedMessages(added)));
     if (claims?.length) use.push(checkClaims(claims));
     if (rest.use) use.push(rest.use);
-    if (output) use.push(output);
+    if (Array.isArray(output)) use.push(output);
+    else if (output !== undefined) throw invalidInput('call(): output must be structured(schema).');
     return use.length ? { ...rest, use } : rest;
   }
 
