@@ -1,9 +1,7 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { MemoryStore, SessionMemory, userMessage } from '@isoloop/core';
 import { storedCounters } from '@isoloop/core/guards';
 import { randomOf } from '../../../../../test/random-of.ts';
-
-afterEach(() => void vi.useRealTimers());
 
 /** Returns a store in which the first compare-and-sets fail, as if another writer were faster. */
 function contested(losses: number): MemoryStore {
@@ -14,12 +12,21 @@ function contested(losses: number): MemoryStore {
   return store;
 }
 
-/** Runs the work on a fake clock, so that its waits take no time. */
-async function settle<T>(work: () => Promise<T>): Promise<T> {
-  vi.useFakeTimers();
-  const all = work();
-  await vi.runAllTimersAsync();
-  return all;
+/** Returns a `sleep` whose waits end in their order, but take no time. */
+function virtualSleep(): (ms: number) => Promise<void> {
+  let sleepers: { readonly at: number; readonly wake: () => void }[] = [];
+  let now = 0;
+  const wakeNext = (): void => {
+    const next = sleepers.reduce((first, other) => (other.at < first.at ? other : first));
+    sleepers = sleepers.filter((sleeper) => sleeper !== next);
+    now = next.at;
+    next.wake();
+  };
+  return (ms) =>
+    new Promise((wake) => {
+      sleepers.push({ at: now + ms, wake });
+      setTimeout(wakeNext);
+    });
 }
 
 test('a writer that keeps losing to others waits longer each time, up to 500 ms, until it can write', async () => {
@@ -48,11 +55,12 @@ test('the waits are partly random, so that two writers do not meet again', async
 
 test.for([8, 64, 200])('when %s writers write at once, nothing is lost', async (count) => {
   const store = new MemoryStore();
-  await settle(() =>
-    Promise.all(
-      Array.from({ length: count }, (_, n) =>
-        new SessionMemory(store, 's', { random: randomOf(n + 1) }).append([userMessage(`${n}`)]),
-      ),
+  const sleep = virtualSleep();
+  await Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      new SessionMemory(store, 's', { random: randomOf(n + 1), sleep }).append([
+        userMessage(`${n}`),
+      ]),
     ),
   );
   const read = await new SessionMemory(store, 's').read();
@@ -79,10 +87,11 @@ test.for([8, 64, 200])(
   async (count) => {
     const store = new MemoryStore();
     const window = { ms: 1000, now: 5 };
+    const sleep = virtualSleep();
     const counters = Array.from({ length: count }, (_, n) =>
-      storedCounters(store, { random: randomOf(n + 1) }),
+      storedCounters(store, { random: randomOf(n + 1), sleep }),
     );
-    await settle(() => Promise.all(counters.map((each) => each.add('k', 1, window))));
+    await Promise.all(counters.map((each) => each.add('k', 1, window)));
     expect(await counters[0]!.add('k', 0, window)).toMatchObject({ total: count });
   },
 );
