@@ -79,14 +79,10 @@ function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
 export function runOptions(options: AgentSettings, call: KernelCallOptions): AgentSettings {
   const given = setFields(call);
   const ofKernel = fieldsIn(kernelFields.call);
-  return {
-    ...options,
-    ...pickFields(given, (key) => key === 'allowTools' || !ofKernel.has(key)),
-    generate: {
-      ...options.generate,
-      ...pickFields(given, (key) => fieldsIn(generateFields).has(key)),
-    },
-  };
+  const settings = fieldsIn(generateFields);
+  const overrides = pickFields(given, (key) => key === 'allowTools' || !ofKernel.has(key));
+  const generate = { ...options.generate, ...pickFields(given, (key) => settings.has(key)) };
+  return { ...options, ...overrides, generate };
 }
 
 /**

@@ -160,11 +160,7 @@ test('a call that is not awaited makes the next call fail with advice', async ()
 });
 
 test.each<[mistake: string, options: object, message: string]>([
-  [
-    'output: z.object()',
-    { output: z.object({}) },
-    'call(): output must be structured(schema).',
-  ],
+  ['output: z.object()', { output: z.object({}) }, 'call(): output must be structured(schema).'],
   [
     'abortSignal',
     { abortSignal: new AbortController().signal },

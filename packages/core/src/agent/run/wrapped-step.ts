@@ -130,16 +130,20 @@ const madeFields: { readonly [K in StepKey]?: string } = {
   wrapRequest: 'messages,tools:array',
 };
 
+const endingFields = 'kind:answer|stored|custom|limit|unanswered reason:string';
+
+/** Fields of endings without an answer, by their kind. The others have a message. */
+const ownFields: Readonly<Record<string, string>> = {
+  limit: 'draft:object',
+  unanswered: 'message:object|?',
+};
+
 /** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
 function checkMade(run: Run, key: StepKey, made: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
-  const given = Object(made) as object & { readonly kind?: unknown };
-  const { kind } = given;
-  const field = kind === 'limit' ? 'draft' : 'message';
-  const optional = kind === 'unanswered' ? '|?' : '';
-  const kinds = 'answer|stored|custom|limit|unanswered';
-  const ending = `kind:${kinds} reason:string ${field}:object${optional}`;
+  const given = Object(made) as object & { readonly kind?: string };
+  const ending = `${endingFields} ${ownFields[given.kind!] ?? 'message:object'}`;
   const next = 'to' in given ? 'to:model|tools' : ending;
   // `wrapRequest` may make a `Next` in place of a request.
   const isInstead = key === 'wrapRequest' && isNext(given);
