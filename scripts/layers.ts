@@ -46,7 +46,10 @@ interface LayerException {
   readonly reason: string;
 }
 
-/** What a folder may import from a later folder, a feature from another one, a provider from another one. */
+/**
+ * What a folder may import from a later folder, a feature from another one, a provider from another
+ * one.
+ */
 const exceptions: readonly LayerException[] = [
   {
     from: 'core/src/error',
@@ -73,7 +76,7 @@ const exceptions: readonly LayerException[] = [
   },
   {
     from: 'core/src/middleware/output',
-    to: 'core/src/middleware/answer/last-answer.ts',
+    to: 'core/src/middleware/answer/answer-at-limit.ts',
     values: true,
     reason: 'a typed value is asked for at a limit in place of a summary',
   },

@@ -39,7 +39,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   basicApprovals: basicApprovals(),
   steering: middleware.steering(),
   directAnswers: middleware.directAnswers(),
-  lastAnswer: middleware.lastAnswer(),
+  answerAtLimit: middleware.answerAtLimit(),
   runLimits: middleware.runLimits(),
   addDecisions: addDecisions([]),
   instructions: instructions([]),

@@ -11,7 +11,7 @@ export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { AgentLimits } from './preset/react-agent.ts';
 export type { AgentInput, PlainMessage } from './event/call-input.ts';
-export { summarize, type OnLimit } from './middleware/answer/last-answer.ts';
+export { summarize, type OnLimit } from './middleware/answer/answer-at-limit.ts';
 export type { AgentHook, Middleware, UseList } from './agent/middleware.ts';
 export type { RunContext } from './agent/run-context.ts';
 export { InMemoryMemory, type InMemoryOptions } from './memory/in-memory-memory.ts';

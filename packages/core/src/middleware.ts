@@ -42,17 +42,17 @@ export type { ApprovalRule } from './middleware/approval/approval-rules.ts';
 export type { ApprovalDecision, ApprovalContext } from './middleware/approval/ask-approver.ts';
 export { steering, type SteeringOptions } from './middleware/steering/steering.ts';
 export { directAnswers, type ReturnDirect } from './middleware/answer/direct-answers.ts';
-export { lastAnswer } from './middleware/answer/last-answer.ts';
+export { answerAtLimit } from './middleware/answer/answer-at-limit.ts';
 export type {
-  LastAnswerOptions,
+  AnswerAtLimitOptions,
   LimitReply,
   SummarizeOptions,
-} from './middleware/answer/last-answer.ts';
+} from './middleware/answer/answer-at-limit.ts';
 export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
 
 // Answers at a limit, and further limits.
-export { summaryFallback } from './middleware/answer/last-answer.ts';
-export type { SummaryFallbackOptions } from './middleware/answer/last-answer.ts';
+export { summaryFallback } from './middleware/answer/answer-at-limit.ts';
+export type { SummaryFallbackOptions } from './middleware/answer/answer-at-limit.ts';
 export type { FriendlyText } from './event/agent-result.ts';
 export { answerFromObservations } from './middleware/answer/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/answer/answer-from-observations.ts';

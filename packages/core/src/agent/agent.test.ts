@@ -25,7 +25,7 @@ import { Agent, type KernelOptions } from '@isoloop/core/kernel';
 import {
   approvals,
   directAnswers,
-  lastAnswer,
+  answerAtLimit,
   runLimits,
   steering,
 } from '@isoloop/core/middleware';
@@ -745,15 +745,15 @@ test('with directAnswers(), the result of a tool is the answer', async () => {
   expect(model.requests).toHaveLength(1);
 });
 
-test('with lastAnswer() and runLimits(), a call that reaches a limit still gets an answer', async () => {
+test('with answerAtLimit() and runLimits(), a call that reaches a limit still gets an answer', async () => {
   const limited = (use: KernelOptions['use']) =>
     setUp([{ toolCalls: [two] }, 'So far: 2.'], { limits: { iterations: 1 }, use: use! });
-  expect(await limited([lastAnswer()]).agent.call('Go')).toMatchObject({
+  expect(await limited([answerAtLimit()]).agent.call('Go')).toMatchObject({
     reason: 'max-iterations',
     text: 'So far: 2.',
   });
   const tokens = setUp([{ toolCalls: [two] }, 'So far: 2.'], {
-    use: [lastAnswer(), runLimits({ tokens: 10 })],
+    use: [answerAtLimit(), runLimits({ tokens: 10 })],
   });
   expect(await tokens.agent.call('Go')).toMatchObject({ reason: 'limit', text: 'So far: 2.' });
   const { agent, model } = setUp([{ toolCalls: [two] }, { toolCalls: [two] }, 'It is 2.'], {

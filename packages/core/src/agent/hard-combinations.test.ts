@@ -7,7 +7,7 @@ import { toolResultsOf, toolUsesOf } from '../message/msg.ts';
 import { directAnswers } from '../middleware/answer/direct-answers.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { runLimits } from '../middleware/limits/run-limits.ts';
-import { lastAnswer } from '../middleware/answer/last-answer.ts';
+import { answerAtLimit } from '../middleware/answer/answer-at-limit.ts';
 import { steering } from '../middleware/steering/steering.ts';
 import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -161,7 +161,7 @@ test('if a hook asks for the model after a rejection, the other calls of a defer
   }
 });
 
-const parts = { directAnswers, runLimits, lastAnswer, steering, approvals };
+const parts = { directAnswers, runLimits, answerAtLimit, steering, approvals };
 
 test.each(Object.entries(parts))("the kernel's agent works with %s alone", async (_name, part) => {
   const model = new ScriptedModel([calls('look'), 'Done.']);

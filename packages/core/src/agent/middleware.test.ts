@@ -1,5 +1,5 @@
 import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
-import { summaryFallback } from '../middleware/answer/last-answer.ts';
+import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';

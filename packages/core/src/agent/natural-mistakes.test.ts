@@ -251,7 +251,7 @@ test('a middleware may have members of its own, methods of a class, or only a na
     }
   }
   const own = { name: 'own', tools: [], find: () => [] };
-  expect(agentWith({ use: [new Watching(), own, { name: 'lastAnswer' }] })).not.toThrow();
+  expect(agentWith({ use: [new Watching(), own, { name: 'answerAtLimit' }] })).not.toThrow();
 });
 
 test('an output rule or a tool in `use` does not compile', () => {

@@ -5,7 +5,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { ReActAgent, type AgentOptions } from './react-agent.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
-import { lastAnswer, summarize, summaryFallback } from '../middleware/answer/last-answer.ts';
+import { answerAtLimit, summarize, summaryFallback } from '../middleware/answer/answer-at-limit.ts';
 import { userMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
@@ -140,7 +140,7 @@ test('the fallback of agentscope() can be replaced and removed by its name', asy
   const error = new AgentError('MODEL_SERVER', 'down');
   const worded = limited({ error }, { use: [summaryFallback({ text: 'Sorry.' })] });
   expect((await worded.call('go')).text).toBe('Sorry.');
-  const removed = limited({ error }, { use: [lastAnswer()] });
+  const removed = limited({ error }, { use: [answerAtLimit()] });
   await expect(removed.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 

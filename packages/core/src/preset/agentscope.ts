@@ -1,7 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { presetOf } from '../agent/use-list.ts';
-import { summaryFallback } from '../middleware/answer/last-answer.ts';
+import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
 import { AgentError, messageOf, checkOptions } from '../error/agent-error.ts';
 import { errorResult } from '../tool/tool-call.ts';
 

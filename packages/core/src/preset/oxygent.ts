@@ -33,7 +33,7 @@ import {
   type PromptVariablesOptions,
 } from '../middleware/prompt/prompt-variables.ts';
 import { reflexion } from '../middleware/text-protocol/corrections.ts';
-import { summaryFallback } from '../middleware/answer/last-answer.ts';
+import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
 
 /** Memory, protocol and prompt of `oxygent()`. */
 export interface OxygentOptions extends Pick<

@@ -24,7 +24,7 @@ import {
 import { approvalsFields } from '../middleware/approval/approvals.ts';
 import { basicApprovals, addDecisions } from '../middleware/approval/basic-approvals.ts';
 import { type Claim, checkClaims, instructions } from '../middleware/guard/claims.ts';
-import { lastAnswer, lastAnswerFields } from '../middleware/answer/last-answer.ts';
+import { answerAtLimit, answerAtLimitFields } from '../middleware/answer/answer-at-limit.ts';
 import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
 import { retrievalFields } from '../middleware/recall/retrieval.ts';
@@ -76,7 +76,7 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
 const fields: OptionFields = {
   of: 'ReActAgent',
   agent:
-    `${kernelFields.agent} ${steeringFields} ${directAnswersFields} ${lastAnswerFields} ` +
+    `${kernelFields.agent} ${steeringFields} ${directAnswersFields} ${answerAtLimitFields} ` +
     `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}`,
   limits: `${kernelFields.limits} ${runLimitsFields}`,
   call: `${kernelFields.call} claims,decisions,instructions:array|? output ` + directAnswersFields,
@@ -86,7 +86,7 @@ const fields: OptionFields = {
 const servingParts: Readonly<Record<string, string>> = {
   pauseWhenIdle: 'steering',
   returnDirect: 'directAnswers',
-  onLimit: 'lastAnswer',
+  onLimit: 'answerAtLimit',
   tokens: 'runLimits',
   toolCalls: 'runLimits',
 };
@@ -98,7 +98,7 @@ const servingParts: Readonly<Record<string, string>> = {
  * `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
-  return presetOf([basicApprovals(), steering(), directAnswers(), lastAnswer(), runLimits()]);
+  return presetOf([basicApprovals(), steering(), directAnswers(), answerAtLimit(), runLimits()]);
 }
 
 /**

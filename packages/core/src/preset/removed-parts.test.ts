@@ -16,7 +16,7 @@ test.each<[options: Partial<AgentOptions>, part: string, what: string]>([
   [{ whenBusy: 'inject' }, 'steering', "whenBusy: 'inject'"],
   [{ pauseWhenIdle: true }, 'steering', 'The option `pauseWhenIdle`'],
   [{ returnDirect: true }, 'directAnswers', 'The option `returnDirect`'],
-  [{ onLimit: () => ({ type: 'incomplete' }) as never }, 'lastAnswer', 'The option `onLimit`'],
+  [{ onLimit: () => ({ type: 'incomplete' }) as never }, 'answerAtLimit', 'The option `onLimit`'],
   [{ limits: { tokens: 5 } }, 'runLimits', 'The option `tokens`'],
   [{ limits: { toolCalls: 5 } }, 'runLimits', 'The option `toolCalls`'],
 ])('ReActAgent refuses %o if its part was removed', (options, part, what) => {

@@ -4,7 +4,7 @@ import { outputText, toolResultsOf } from '../../message/msg.ts';
 import type { ContentBlock, ToolResult, Msg } from '../../message/msg.ts';
 import { isMedia } from '../../message/media.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
-import { summarize, type OnLimit } from './last-answer.ts';
+import { summarize, type OnLimit } from './answer-at-limit.ts';
 
 /** How `answerFromObservations()` words its request. */
 export interface AnswerFromObservationsOptions {

@@ -468,7 +468,7 @@ test('an agent keeps its active tool groups in a later agent call with `use`', a
   });
   await agent.call('one');
   await agent.call('two', { use: [{ name: 'other', wrapModel: (next) => next }] });
-  await agent.call('three', { use: [{ name: 'lastAnswer' }] });
+  await agent.call('three', { use: [{ name: 'answerAtLimit' }] });
   expect(model.requests.map((request) => toolsOf(request).includes('pay'))).toEqual([
     false,
     false,

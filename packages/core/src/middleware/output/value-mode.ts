@@ -21,7 +21,7 @@ import { isSameJson, jsonCopy, type JsonObject, type JsonValue } from '../../mes
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
-import { type LimitReply, type LimitSteps, lastAnswer } from '../answer/last-answer.ts';
+import { type LimitReply, type LimitSteps, answerAtLimit } from '../answer/answer-at-limit.ts';
 
 /** A value that passed the schema, and the JSON that the model wrote for it. */
 export interface Found {
@@ -107,7 +107,7 @@ export function valueMode(
         return isNewAnswer(made) ? valueRun(context).check(made) : made;
       },
     },
-    lastAnswer({ answer: (context, steps) => valueRun(context).last(steps) }),
+    answerAtLimit({ answer: (context, steps) => valueRun(context).last(steps) }),
   ];
 }
 
@@ -152,8 +152,8 @@ class ValueRun {
   }
 
   /**
-   * Reads the value from an answer. Returns the end of the run with its value, or asks the model again. Throws
-   * `OUTPUT_INVALID` after the last attempt.
+   * Reads the value from an answer. Returns the end of the run with its value, or asks the model
+   * again. Throws `OUTPUT_INVALID` after the last attempt.
    */
   async check(ending: Answer | StoredAnswer): Promise<Next> {
     const { message } = ending;

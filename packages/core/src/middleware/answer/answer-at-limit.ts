@@ -57,23 +57,23 @@ export interface LimitSteps extends Omit<Steps, 'ask'> {
  */
 export type OnLimit = (context: RunContext, steps: LimitSteps) => Promise<LimitReply>;
 
-/** How `lastAnswer()` gets its answer. */
-export interface LastAnswerOptions {
+/** How `answerAtLimit()` gets its answer. */
+export interface AnswerAtLimitOptions {
   /** Function that gives the answer. Default: the agent's `onLimit`, or else `summarize()`. */
   readonly answer?: OnLimit;
 }
 
-/** The option of an agent that `lastAnswer()` reads. */
-export const lastAnswerFields = 'onLimit:function|?';
+/** The option of an agent that `answerAtLimit()` reads. */
+export const answerAtLimitFields = 'onLimit:function|?';
 
 /**
  * Gives a last answer at the limit of iterations or tokens. `ReActAgent` has this middleware, and a
  * later one takes its place. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function lastAnswer(options: LastAnswerOptions = {}): Middleware {
-  checkOptions('lastAnswer()', options, 'answer:function|?');
+export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
+  checkOptions('answerAtLimit()', options, 'answer:function|?');
   return {
-    name: 'lastAnswer',
+    name: 'answerAtLimit',
     wrapRequest: (next) => async (draft, context, steps) => {
       const made = await next(draft);
       if (!isEnding(made) || made.kind !== 'limit') return made;
@@ -192,7 +192,7 @@ export interface SummaryFallbackOptions {
 
 /**
  * Answers with a fixed text if the agent's `onLimit` fails, for example because the model does not
- * reply (AgentScope: `summarizing`). It is a `lastAnswer()` and takes the place of that of
+ * reply (AgentScope: `summarizing`). It is an `answerAtLimit()` and takes the place of that of
  * `ReActAgent`. The text is stored as the answer, and the result has the error in `error`. An
  * interrupt or abort is no failure. The agent call still fails with the errors of guards, hooks,
  * stores and limits. Throws `CONFIGURATION` for an option of the wrong kind.
@@ -200,7 +200,7 @@ export interface SummaryFallbackOptions {
 export function summaryFallback(options: SummaryFallbackOptions = {}): Middleware {
   checkOptions('summaryFallback()', options, 'text:string|function|?');
   const { text } = options;
-  return lastAnswer({
+  return answerAtLimit({
     async answer(context, steps) {
       try {
         return await defaultAnswer(context)(context, steps);

@@ -9,7 +9,7 @@ import { historyFaults, requestFaults } from '../../../test-support/history-faul
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { lastAnswer, summarize, type OnLimit } from './last-answer.ts';
+import { answerAtLimit, summarize, type OnLimit } from './answer-at-limit.ts';
 
 const input = { type: 'object' } as const;
 const step = tool({ name: 'step', description: 'One step', input, execute: () => 'stepped' });
@@ -230,7 +230,7 @@ test('at most `parallelTools` tools run at the same time, and results are in req
   }
 });
 
-test('`answer` of lastAnswer() comes before `onLimit`', async () => {
+test('`answer` of answerAtLimit() comes before `onLimit`', async () => {
   const saying =
     (text: string): OnLimit =>
     async (_context, run) => ({ type: 'complete', message: run.message('assistant', text) });
@@ -239,6 +239,6 @@ test('`answer` of lastAnswer() comes before `onLimit`', async () => {
   const textWith = async (use: AgentOptions['use'] = []): Promise<string> =>
     (await setUp([], { limits, onLimit, use }).agent.call('go')).text;
   expect(await textWith()).toBe('by onLimit');
-  expect(await textWith([lastAnswer()])).toBe('by onLimit');
-  expect(await textWith([lastAnswer({ answer: saying('by answer') })])).toBe('by answer');
+  expect(await textWith([answerAtLimit()])).toBe('by onLimit');
+  expect(await textWith([answerAtLimit({ answer: saying('by answer') })])).toBe('by answer');
 });
