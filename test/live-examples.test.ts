@@ -79,14 +79,16 @@ test('the worker of an example has no types, and imports the libraries by addres
     {
       imports: [],
       setup: '',
-      code: 'import { tool, type Tool } from \'@isoloop/core\';\nimport * as z from "zod";\nexport const a: Tool = tool(z);\n',
+      code: 'import { tool, type Tool } from \'@isoloop/core\';\nimport * as z from "zod";\nexport const a: Tool = tool(z);\nexport function name() {\n  return "a name";\n}\nexport * from "zod";\n',
     },
     'http://x/lib/',
     stripTypes,
   );
   expect(text).toMatch(/^import 'http:\/\/x\/lib\/start-worker\.js';\n/);
   expect(text).toContain("from 'http://x/lib/isoloop-core.js'");
-  expect(text).toContain('from "http://x/lib/zod.js"');
+  expect(text).toContain('as z from "http://x/lib/zod.js"');
+  expect(text).toContain('export * from "http://x/lib/zod.js"');
+  expect(text).toContain('return "a name"');
   expect(text).not.toContain('Tool');
   expect(fileOfModule('@isoloop/core/memory-search')).toBe('isoloop-core-memory-search.js');
   expect(() => fileOfModule('node:fs')).toThrow('and not node:fs');

@@ -12,7 +12,7 @@ export function workerText(
   strip: (code: string) => string,
 ): string {
   const code = strip(programText(program)).replace(
-    /^((?:import|export)\b[^'"]*?(?:\bfrom\s*)?)(['"])([^'"]+)\2/gm,
+    /^(import\b[^'"]*?|export\s*(?:\*[^'"]*|\{[^}]*\}\s*)from\s*)(['"])([^'"]+)\2/gm,
     (_, start: string, quote: string, module: string) => {
       return `${start}${quote}${base}${fileOfModule(module)}${quote}`;
     },
