@@ -32,7 +32,7 @@ export async function runAgentCall(run: Run, given: RunInput): Promise<AgentResu
     if (run.callOptions.throwOnError === false) return shown;
     throw failure;
   } finally {
-    run.timeout.stop();
+    run.timeout.end();
   }
 }
 

@@ -1,9 +1,14 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { textOf } from '../message/msg.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
+import { textOf, userMessage } from '../message/msg.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 function setUp(part: Middleware) {
   const model = new ScriptedModel(['One.', 'Two.']);
@@ -70,4 +75,92 @@ test('a failed agent call has the message of steps.addToResult()', async () => {
   });
   const result = await agent.call('Hi', { throwOnError: false });
   expect(result).toMatchObject({ reason: 'error', text: 'One.' });
+});
+
+/** A tool that answers with its name. */
+const toolNamed = (name: string) =>
+  tool({ name, description: '', input: { type: 'object' }, execute: () => name });
+
+const forever = new Promise<never>(() => {});
+
+test.each(['abort', 'interrupt'] as const)(
+  'an %s ends extra requests that run at once',
+  async (how) => {
+    const asked: AbortSignal[] = [];
+    const waits: ScriptedReply = [
+      {
+        wait: (signal) => {
+          asked.push(signal);
+          return forever;
+        },
+        text: 'never',
+      },
+    ];
+    const calls = { toolCalls: [{ name: 'a' }, { name: 'b' }] };
+    const model = new ScriptedModel([calls, waits, waits]);
+    const judge: Middleware = {
+      wrapTool: (next) => async (call, _context, steps) => {
+        await steps.ask({ messages: [userMessage('Good?')], tools: [] }, () => undefined);
+        return next(call);
+      },
+    };
+    const tools = [toolNamed('a'), toolNamed('b')];
+    const agent = new Agent({ name: 'a', model, tools, use: [judge] });
+    const controller = new AbortController();
+    const result = agent.call('go', { signal: controller.signal });
+    await expect.poll(() => asked.length).toBe(2);
+    if (how === 'abort') controller.abort();
+    else agent.interrupt();
+    expect((await result).reason).toBe(how === 'abort' ? 'aborted' : 'interrupted');
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true, true]);
+  },
+);
+
+test('the time of two steps.untimed() at once does not count, and no timer is left', async () => {
+  vi.useFakeTimers();
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'a' }, { name: 'b' }] }, 'Done.']);
+  const slow: Middleware = {
+    wrapTool: (next) => async (call, _context, steps) => {
+      const ms = call.tool.name === 'a' ? 50 : 600;
+      await steps.untimed(() => new Promise((resolve) => setTimeout(resolve, ms)));
+      return next(call);
+    },
+  };
+  const tools = [toolNamed('a'), toolNamed('b')];
+  const limits = { timeoutMs: 200 };
+  const agent = new Agent({ name: 'a', model, tools, limits, use: [slow] });
+  const result = agent.call('go');
+  await vi.advanceTimersByTimeAsync(700);
+  expect((await result).text).toBe('Done.');
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('an abort ends work before the end of a run that hangs', async () => {
+  const controller = new AbortController();
+  const { agent } = setUp({
+    wrapReply: (next) => (reply, _context, steps) => {
+      steps.beforeEnd(() => {
+        controller.abort();
+        return forever;
+      });
+      return next(reply);
+    },
+  });
+  expect((await agent.call('Hi', { signal: controller.signal })).reason).toBe('aborted');
+  expect(agent.busy).toBe(false);
+});
+
+test('if work before the end of a run fails, the call fails and the log has the end', async () => {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const flush = vi.spyOn(memory, 'flush');
+  const failing: Middleware = {
+    wrapReply: (next) => (reply, _context, steps) => {
+      steps.beforeEnd(() => Promise.reject(new AgentError('INTERNAL', 'lost')));
+      return next(reply);
+    },
+  };
+  const model = new ScriptedModel(['One.']);
+  const agent = new Agent({ name: 'a', model, memory, use: [failing] });
+  await expect(agent.call('Hi')).rejects.toThrow('lost');
+  expect(flush.mock.calls.map(([end]) => end?.reason)).toEqual(['error']);
 });

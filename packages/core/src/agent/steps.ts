@@ -45,7 +45,8 @@ export interface Steps {
   ): Msg;
   /**
    * Sends one extra model request. It does not count as an iteration, and its messages are not
-   * stored. `toEvent` returns the event for each piece of the reply.
+   * stored. `toEvent` returns the event for each piece of the reply. The request passes the
+   * `wrapModel` of all middleware, so ask `next` instead in a `wrapModel`.
    */
   ask(request: ModelRequest, toEvent: ToEvent): Promise<ModelReply>;
   /** Passes a message that no model wrote through `wrapReply`, as if it were a reply. */
@@ -80,7 +81,10 @@ export interface Steps {
   endStopped(partial?: Msg): Promise<Ending>;
   /** Lets middleware handle what others ask of this run, until the run has its ending. */
   handleInbox(handler: InboxHandler): void;
-  /** Runs `work` before the log gets the end of the run. */
+  /**
+   * Runs `work` before the log gets the end of the run. If it fails, the agent call fails. After
+   * `next` of `wrapRun`, the log has the end, so `work` does not run.
+   */
   beforeEnd(work: (context: RunContext) => Promise<void>): void;
   /**
    * Adds to the result of the agent call. `warning`: an error after which the run continues.

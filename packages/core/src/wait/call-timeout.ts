@@ -16,6 +16,8 @@ export class CallTimeout {
   #left: number;
   #since = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Number of waits whose time does not count. */
+  #untimed = 0;
 
   constructor(options: CallTimeoutOptions) {
     this.#options = options;
@@ -38,13 +40,21 @@ export class CallTimeout {
     this.#left = Math.max(0, this.#left - (this.#options.now() - this.#since));
   }
 
+  /** Sets no limit any more. Waits may go on after the end of a run. */
+  end(): void {
+    this.stop();
+    this.#left = Infinity;
+  }
+
   /** Returns the value of `work`, whose time does not count. */
   async untimed<T>(work: () => Promise<T>): Promise<T> {
-    this.stop();
+    this.#untimed += 1;
+    if (this.#untimed === 1) this.stop();
     try {
       return await work();
     } finally {
-      this.start();
+      this.#untimed -= 1;
+      if (this.#untimed === 0) this.start();
     }
   }
 }

@@ -43,20 +43,19 @@ test('of two reasons to end a run, the stronger one counts, and of equal ones th
 test('each reason to end a run aborts the signals of those who have to stop', () => {
   const aborted = names.map((name) => {
     const halt = new Haltable();
-    const request = halt.requestSignal();
     moves[name](halt);
     const { signal, stopSignal, interruptSignal } = halt;
-    const signals = { run: signal, stop: stopSignal, interrupt: interruptSignal, request };
+    const signals = { run: signal, stop: stopSignal, interrupt: interruptSignal };
     const hit = Object.entries(signals).flatMap(([key, one]) => (one.aborted ? key : []));
     return `${name}: ${hit.join(' ')}`;
   });
   expect(aborted).toEqual([
-    'interrupt: stop interrupt request',
-    'pause: stop request',
+    'interrupt: stop interrupt',
+    'pause: stop',
     'reject: ',
     'refuse: ',
-    'abort: run stop request',
-    'fail: run stop request',
+    'abort: run stop',
+    'fail: run stop',
   ]);
 });
 

@@ -47,7 +47,6 @@ export class Haltable {
   readonly #interrupt: AbortController = new AbortController();
   // A pause aborts this one, too, so it is no `AbortSignal.any` of the others.
   readonly #stop: AbortController = new AbortController();
-  #request: AbortController | undefined;
   /** Aborts when the run is aborted, also by a failure. */
   readonly signal: AbortSignal = this.#abort.signal;
   /** Aborts when the run is aborted, interrupted or paused. */
@@ -87,7 +86,7 @@ export class Haltable {
   /** Ends the run in this way at its next interrupt point. */
   stopWith(by: Extract<Halt, { readonly how: 'suspended' | 'interrupted' }>): void {
     this.#haltBy(by);
-    this.#stopWaits();
+    this.#stop.abort();
     if (this.stopped === 'interrupted') this.#interrupt.abort();
   }
 
@@ -104,7 +103,7 @@ export class Haltable {
     this.#haltBy({ how: 'aborted' });
     this.#aborted = true;
     this.#abort.abort(reason);
-    this.#stopWaits(reason);
+    this.#stop.abort(reason);
   }
 
   /** Stops everything at once, as an abort does, and makes the agent call fail. */
@@ -116,19 +115,8 @@ export class Haltable {
     this.abort(failure);
   }
 
-  /** Returns the signal for one model request. Check `stopped` for an earlier abort or interrupt. */
-  requestSignal(): AbortSignal {
-    this.#request = new AbortController();
-    return this.#request.signal;
-  }
-
   #haltBy(next: Halt): void {
     if (halts.indexOf(next.how) > halts.indexOf(this.#halt.how)) this.#halt = next;
-  }
-
-  #stopWaits(reason?: unknown): void {
-    this.#request?.abort(reason);
-    this.#stop.abort(reason);
   }
 }
 

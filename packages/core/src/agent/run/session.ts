@@ -107,7 +107,8 @@ export function note(
 export async function closeLog(run: Run, reason: string): Promise<void> {
   const { runId, status, log, setup, waits } = run;
   if (log.isClosed) return;
+  // The work may store something, so it gets the time of a store. If it fails, so does the run.
+  for (const work of log.lastWork.splice(0)) await waits.read(work(run));
   log.isClosed = true;
-  for (const work of log.lastWork.splice(0)) await work(run);
   await waits.write(setup.memory.flush?.({ runId, reason, calls: status.calls }));
 }

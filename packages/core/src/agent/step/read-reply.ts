@@ -34,14 +34,13 @@ export async function readReply(
     messageId,
     toolUseId: (given) => run.conversation.toolUseId(given, generateId),
   });
-  const signal = run.requestSignal();
   let isShown = false;
   const incomplete = (): ModelReply => {
     return { type: 'incomplete', message: isShown ? partOf(run, reply, messageId) : undefined };
   };
   try {
     if (run.stopped) return incomplete();
-    const context = { signal, run, replyLength, kept: keptReply(run) };
+    const context = { signal: run.stopSignal, run, replyLength, kept: keptReply(run) };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
       const at = run.now();
