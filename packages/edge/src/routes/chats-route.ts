@@ -5,8 +5,7 @@ import { chatsIn, pageOf } from '../session/chat-index.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import type { KvTitles } from '../store/kv-titles.ts';
 import { invalidField } from '../http/request-body.ts';
-import { forgetSession } from '../session/session-acts.ts';
-import { noContent } from '../session/session-answer.ts';
+import { forgetSession, noContent } from '../session/hosted-session.ts';
 import { askerOf } from '../session/session-command.ts';
 import { checkSession, kvOf, kvSessionsOf, openMemory } from '../turn/session.ts';
 

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField, readJson } from '../http/request-body.ts';
-import { noContent } from '../session/session-answer.ts';
+import { noContent } from '../session/hosted-session.ts';
 import { askerOf, unknownChat } from '../session/session-command.ts';
 import { checkSession } from '../turn/session.ts';
 import { chatsInKv } from './chats-route.ts';

@@ -1,8 +1,7 @@
 import { hideSecretsOf } from '../http/hidden-secrets.ts';
 import { ChatIndex } from './chat-index.ts';
 import type { AgentSessionClass } from '../handler-options.ts';
-import { answerRequest, noContent } from './session-answer.ts';
-import { answerCommand } from './session-acts.ts';
+import { answerCommand, answerRequest, noContent } from './hosted-session.ts';
 import type { SessionRequest } from './session-command.ts';
 import { SessionHost, type SessionSettings } from './session-host.ts';
 
@@ -37,8 +36,6 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
       switch (command.type) {
         case 'turn':
           return this.#host.turn(request, command);
-        case 'messages':
-          return Response.json({ messages: await this.#host.messages(request) });
         case 'list':
           return Response.json({ chats: this.#index.list(command) });
         case 'put-in-list':
@@ -48,7 +45,7 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
           this.#index.remove(command.sessionId);
           return noContent();
         default:
-          return answerCommand(this.#host, command);
+          return answerCommand(this.#host, request);
       }
     }
   };

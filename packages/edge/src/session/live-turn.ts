@@ -1,20 +1,20 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentStream, EventBatch, Msg, ReActAgent } from '@isoloop/core';
-import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
+import type { AgentStream, EventBatch, Memory, Msg, ReActAgent } from '@isoloop/core';
+import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/ai-sdk';
 import { eventOf, toEvents } from '../turn/answer-so-far.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
-import type { OpenAiFace } from '../completions/completion-answer.ts';
-import { awaitOpening, hasOutput, streamResponse, type EncodeBatch } from '../turn/event-stream.ts';
+import { awaitOpening, streamResponse, type EncodeBatch } from '../turn/event-stream.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
+import { echoHeader, echoOf } from '../turn/session.ts';
 import { objectEncoder } from '../wire/object-encoder.ts';
-import { isOpenAiFace, openAiOf, opens, type OpenAi, type TurnFace } from './turn-face.ts';
-import type { QueuedTurn } from './queue/turn-queue.ts';
+import { isOpenAiFace, openAiOf, opens, type TurnFace } from './turn-face.ts';
+import type { NewTurn } from './queue/turn-queue.ts';
 
 /** Turn that has begun. Any number of clients can read its events. */
 export interface LiveTurn {
-  readonly turn: QueuedTurn;
+  readonly turn: NewTurn;
   readonly agent: ReActAgent;
   /**
    * Detached stream of the run. The run continues without readers, and the stream keeps all its
@@ -35,6 +35,13 @@ export interface LiveResponseOptions {
    * answer, or the events after `lastEventId`.
    */
   readonly replay?: { readonly lastEventId?: string | undefined };
+  /** Set for a turn that runs within this request. */
+  readonly here?: {
+    /** Memory whose echo the client gets. */
+    readonly memory: Memory;
+    /** Called when the client disconnects. */
+    readonly onCancel: () => void;
+  };
 }
 
 /**
@@ -46,12 +53,13 @@ export async function liveResponse(
   given: LiveTurn | Promise<LiveTurn>,
   options: LiveResponseOptions,
 ): Promise<Response> {
-  const { face, replay, settings } = options;
+  const { face, replay, settings, here } = options;
   if (isOpenAiFace(face) && !face.stream) {
-    const { turn, stream, agent } = await given;
-    const result = await stream.result;
-    const openai = openAiOf(settings);
-    return openai.whole(result, await openai.faceOf(face, turn.turn, agent.memory));
+    const live = await given;
+    await live.stream.result;
+    const echo = here && echoOf(here.memory);
+    const headers = echo === undefined ? {} : { [echoHeader]: echo };
+    return openAiOf(settings).whole(live, face, headers);
   }
   const waits = given instanceof Promise;
   let live: LiveTurn | undefined;
@@ -72,15 +80,17 @@ export async function liveResponse(
       : stream.batches();
   };
   const batches = read();
+  // A turn within its request cannot be replayed. Its `events` still have the id, so that a client
+  // that lost its connection starts no second turn.
+  const hasPlace = face.kind === 'events' || (face.kind === 'ui' && !here);
   return streamResponse(face, {
     // A client that reconnects may have seen all events, so no opening batch may come.
     batches: waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
     encode: (batch) => encode(batch),
-    place: (batch) =>
-      live && /^(ui|events)$/.test(face.kind) ? placeOf(live.stream, batch) : undefined,
+    place: (batch) => (live && hasPlace ? placeOf(live.stream, batch) : undefined),
     keepAliveMs: settings.limits.keepAliveMs,
-    // A disconnected client does not stop the turn, because other clients may still read it.
-    onCancel: () => {},
+    // In a queue, a disconnected client does not stop the turn: other clients may still read it.
+    onCancel: () => here?.onCancel(),
   });
 }
 
@@ -89,55 +99,42 @@ export async function liveResponse(
  * the last event. Events of agents that run as tools have another run id, but their `seq` counts
  * within this run.
  */
-export function placeOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch): string {
+function placeOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch): string {
   return `${runId.slice(-8)}:${batch.at(-1)!.seq}`;
 }
 
 async function encoderOf(
   live: LiveTurn | undefined,
-  { face, replay, settings }: LiveResponseOptions,
+  { face, replay, settings, here }: LiveResponseOptions,
 ): Promise<EncodeBatch> {
-  if (face.kind === 'events') return (batch) => toPublicEvents(batch, undefined, face.inspect);
+  if (face.kind === 'events') return (batch) => toPublicEvents(batch, here?.memory, face.inspect);
   if (face.kind === 'object') return objectEncoder(live?.agent);
-  if (isOpenAiFace(face)) {
-    const openai = openAiOf(settings);
-    if (!live) return openai.encoder(face, undefined);
-    return openai.encoder(await faceOfLive(face, live, openai), live.call);
-  }
-  const encoder = createUiMessageEncoder({
-    events: face.events,
-    messageId: live?.turn.messageId,
-  });
+  if (isOpenAiFace(face)) return openAiOf(settings).encoder(live, face);
+  const messageId = live?.turn.messageId;
+  const encoder = createUiMessageEncoder({ events: face.events, messageId });
+  const encode = (batch: EventBatch): readonly UiChunk[] => encoder.encode(batch);
+  if (here) return (batch) => encode(batch).map((chunk) => addEcho(chunk, echoOf(here.memory)));
   const isWhole = live && replay && !seqIn(replay.lastEventId, live.stream.runId);
-  if (!isWhole || !live.before.length) return (batch) => encoder.encode(batch);
+  if (!isWhole || !live.before.length) return encode;
   return (batch) => {
     const start =
       batch.findIndex(({ type, agentPath }) => type === 'run-start' && agentPath.length < 2) + 1;
-    if (!start) return encoder.encode(batch);
-    const earlier = encoder
-      .encode(toEvents(live.before))
-      .filter(({ type }) => type !== 'data-isoloop-event');
-    return [
-      ...encoder.encode(batch.slice(0, start)),
-      ...earlier,
-      ...encoder.encode(batch.slice(start)),
-    ];
+    if (!start) return encode(batch);
+    const earlier = encode(toEvents(live.before)).filter(
+      ({ type }) => type !== 'data-isoloop-event',
+    );
+    return [...encode(batch.slice(0, start)), ...earlier, ...encode(batch.slice(start))];
   };
 }
 
 /**
- * Returns the face for an answer of the turn. Waits until the answer begins or ends, because the
- * log has the turn's input only then.
+ * Adds the echo, which identifies the session state for the client's next request, to the metadata
+ * of a chunk. The first chunk has the echo from before the turn, and the last chunk has the new
+ * echo.
  */
-async function faceOfLive(face: OpenAiFace, live: LiveTurn, openai: OpenAi): Promise<OpenAiFace> {
-  const { turn, stream, agent } = live;
-  if (face.kind !== 'response') return face;
-  try {
-    for await (const batch of stream.batches()) if (hasOutput(batch)) break;
-  } catch {
-    // The answer reports the failure.
-  }
-  return openai.faceOf(face, turn.turn, agent.memory);
+function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
+  if (echo === undefined || !('messageMetadata' in chunk)) return chunk;
+  return { ...chunk, messageMetadata: { ...chunk.messageMetadata, echo } };
 }
 
 /**

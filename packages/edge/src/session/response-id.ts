@@ -1,6 +1,7 @@
-import type { Memory } from '@isoloop/core';
 import type { OpenAiFace } from '../completions/completion-answer.ts';
+import { hasOutput } from '../turn/event-stream.ts';
 import { checkSession } from '../turn/session.ts';
+import type { LiveTurn } from './live-turn.ts';
 import type { SessionTurn } from './session-turn.ts';
 import { inputOf, isInput, unknownResponse } from './turn-place.ts';
 
@@ -37,19 +38,24 @@ export function readResponseId(id: string): ResponsePlace {
 /**
  * Returns the face for an answer of the given turn. The answer that a repeated request gets belongs
  * to an earlier turn, and has the id of that turn's response. If the log does not have the turn's
- * input, for example because a guard rejected it, the id names the place before the turn.
+ * input, for example because a guard rejected it, the id names the place before the turn. Waits
+ * until the answer begins or ends, because the log has the turn's input only then.
  */
 export async function faceOfTurn(
+  { turn: { turn }, stream, agent }: LiveTurn,
   face: OpenAiFace,
-  turn: SessionTurn,
-  memory: Memory,
 ): Promise<OpenAiFace> {
   if (face.kind !== 'response') return face;
+  try {
+    for await (const batch of stream.batches()) if (hasOutput(batch)) break;
+  } catch {
+    // The answer reports the failure.
+  }
   const { sessionId } = readResponseId(face.response.id);
   const input = inputOf(turn);
   const before = 'after' in turn ? turn.after : undefined;
   const isStored =
-    before === undefined || (await memory.read()).some((message) => isInput(message, input));
+    before === undefined || (await agent.memory.read()).some((message) => isInput(message, input));
   const id = isStored ? idOf(sessionId, input) : idOf(sessionId, before, crypto.randomUUID());
   return { ...face, response: { ...face.response, id } };
 }

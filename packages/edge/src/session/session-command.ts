@@ -37,6 +37,9 @@ export type SessionCommand =
   | { readonly type: 'put-in-list'; readonly chat: ChatInfo }
   | { readonly type: 'take-from-list'; readonly sessionId: string };
 
+/** A command of one type. */
+export type Command<T extends SessionCommand['type']> = Extract<SessionCommand, { type: T }>;
+
 interface Bindings {
   readonly CHAT_SESSION?: DurableObjectNamespace;
 }
@@ -88,24 +91,16 @@ export async function callSession(
   address = 'https://session/',
 ): Promise<Response> {
   try {
-    return await object.fetch(address, {
-      method: 'POST',
-      body: JSON.stringify(request),
-    });
+    return await object.fetch(address, { method: 'POST', body: JSON.stringify(request) });
   } catch (cause) {
     const { overloaded } = Object(cause) as { readonly overloaded?: boolean };
-    if (overloaded) {
-      const details = { retryAfterMs: 10_000 };
+    const options = { cause, retryable: true };
+    if (overloaded)
       throw new AgentError('OVERLOADED', 'The session has too many requests; try again later.', {
-        cause,
-        retryable: true,
-        details,
+        ...options,
+        details: { retryAfterMs: 10_000 },
       });
-    }
-    throw new AgentError(
-      'STORAGE_FAILED',
-      `The session could not be reached: ${messageOf(cause)}`,
-      { cause, retryable: true },
-    );
+    const message = `The session could not be reached: ${messageOf(cause)}`;
+    throw new AgentError('STORAGE_FAILED', message, options);
   }
 }

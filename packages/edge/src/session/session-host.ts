@@ -1,31 +1,20 @@
 import type { Memory } from '@isoloop/core';
-import { isQuestion } from '@isoloop/core/adapter';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { DurableStore } from '../store/durable-store.ts';
 import { logError } from '../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
 import { ListEntry } from './list-entry.ts';
-import { liveResponse, type LiveTurn } from './live-turn.ts';
-import {
-  forgetSession,
-  interruptTurn,
-  shownMessages,
-  streamTurn,
-  type Command,
-  type HostedSession,
-} from './session-acts.ts';
-import { unknownChat, type SessionRequest } from './session-command.ts';
+import { forgetSession, noContent, type HostedSession } from './hosted-session.ts';
+import { unknownChat, type Command, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
 import { checkFirst, onlyAdds } from './session-turn.ts';
 import { TurnQueue } from './queue/turn-queue.ts';
 import { TurnRunner, type RunnerSettings } from './queue/turn-runner.ts';
-import { LongMemory } from './unload-long.ts';
 
 /** Parts of an open session. The object keeps them in memory while it is awake. */
 interface Parts {
   readonly memory: Memory;
-  readonly longMemory: LongMemory;
   readonly turns: TurnRunner;
   readonly entry: ListEntry;
   /** Returns the time of the session's last change, in milliseconds since 1970. */
@@ -64,36 +53,31 @@ export class SessionHost implements HostedSession {
   }
 
   async turn(request: SessionRequest, command: Command<'turn'>): Promise<Response> {
-    const { turn, face } = command;
+    const { turn } = command.turn;
     await this.#deleting?.catch(() => {});
     const identity = this.#identify(request);
     // A first turn that has nothing to continue from creates no session.
-    if (await this.#isNew(identity)) checkFirst(turn.turn);
+    if (await this.#isNew(identity)) checkFirst(turn);
     const { turns, entry, memory } = await this.#open(identity);
-    const replacesNothing = await onlyAdds(turn.turn, memory);
+    const replacesNothing = await onlyAdds(turn, memory);
     // The session may have been deleted while it was opened.
     if (this.#deleting) return this.turn(request, command);
-    const again = turns.find(turn);
-    if (again) return liveResponse(again.opened, { face, settings: this.#settings, replay: {} });
-    turns.checkRoom();
-    if (this.#record.begin(identity)) entry.update();
-    const { waits, opened } = turns.add(turn, replacesNothing);
-    // The turn before a waiting turn has set the alarm.
-    if (!waits) await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
-    turns.work();
-    const options = { face, settings: this.#settings };
-    if (waits) return liveResponse(opened, options);
-    const turnOpened = await opened;
-    return liveResponse(turnOpened, options);
+    return turns.answer(command, {
+      replacesNothing,
+      onAdd: async (waits) => {
+        if (this.#record.begin(identity)) entry.update();
+        // The turn before a waiting turn has set the alarm.
+        if (!waits) await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
+      },
+    });
   }
 
   async stream(command: Command<'stream'>): Promise<Response> {
-    return streamTurn(await this.#wake(), command, this.#settings);
+    return (await this.#wake())?.turns.stream(command) ?? noContent();
   }
 
   async interrupt(command: Command<'interrupt'>): Promise<boolean> {
-    const running = await this.#wake();
-    return running ? interruptTurn(running, running.turns, command) : false;
+    return (await this.#wake())?.turns.interrupt(command) ?? false;
   }
 
   async messages(request: SessionRequest): Promise<readonly UiMessage[]> {
@@ -101,20 +85,9 @@ export class SessionHost implements HostedSession {
     await this.#wake();
     const identity = this.#identify(request);
     if (await this.#isNew(identity)) return [];
-    const { memory, turns } = await this.#open(identity);
-    const stored = await memory.read();
-    const missing = turns.runningMessages.filter(
-      (message) => isQuestion(message) && !stored.some(({ id }) => id === message.id),
-    );
-    const shown = await shownMessages([...stored, ...missing], memory, turns);
-    this.#parts?.longMemory.rest();
-    return shown;
+    return (await this.#open(identity)).turns.messages();
   }
 
-  /**
-   * Gives the session another title in the list. Rejects with `NOT_FOUND` if there is no such
-   * session.
-   */
   async rename({ title }: Command<'rename'>): Promise<void> {
     await this.#deleting?.catch(() => {});
     await this.#wake();
@@ -139,12 +112,10 @@ export class SessionHost implements HostedSession {
 
   async alarm(): Promise<void> {
     try {
-      const running = await this.#wake();
-      const { identity } = this.#record;
-      if (!running && identity) {
-        const { entry, changedAt } = await this.#open(identity);
-        if (Date.now() >= this.#expiresAt(changedAt())) return await this.delete();
-        entry.tell();
+      const parts = await this.#wake();
+      if (parts && !parts.turns.isBusy) {
+        if (Date.now() >= this.#expiresAt(parts.changedAt())) return await this.delete();
+        parts.entry.tell();
       }
     } catch (error) {
       logError(error, 'alarm');
@@ -177,8 +148,7 @@ export class SessionHost implements HostedSession {
         void this.#schedule().catch((error: unknown) => logError(error, 'alarm'));
       },
     });
-    const longMemory = new LongMemory(memory, () => turns.isBusy);
-    return { memory, longMemory, turns, entry, changedAt };
+    return { memory, turns, entry, changedAt };
   }
 
   #identify({ user, sessionId }: SessionRequest): Identity {
@@ -195,15 +165,13 @@ export class SessionHost implements HostedSession {
     return !(await memory.read()).length;
   }
 
-  /** Resumes the turns that remained unfinished when an isolate died. Returns the running turn. */
-  async #wake(): Promise<
-    { readonly turns: TurnRunner; readonly opened: Promise<LiveTurn> } | undefined
-  > {
+  /** Opens a stored session, and resumes the turns that an isolate left unfinished when it died. */
+  async #wake(): Promise<Parts | undefined> {
     const { identity } = this.#record;
     if (!identity || this.#deleting) return undefined;
-    const { turns } = await this.#open(identity);
-    const running = turns.wake();
-    return running && { turns, ...running };
+    const parts = await this.#open(identity);
+    parts.turns.wake();
+    return parts;
   }
 
   async #delete(): Promise<void> {
@@ -225,7 +193,7 @@ export class SessionHost implements HostedSession {
    */
   async #schedule(): Promise<void> {
     await this.#parts?.entry.told;
-    this.#parts?.longMemory.rest();
+    this.#parts?.turns.unloadLong();
     if (!this.#record.identity || this.#deleting) return;
     const at = this.#nextAlarm();
     await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());

@@ -1,7 +1,7 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { metadataOf, isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
-import { checkFirstTurn, lastRun, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
+import { lastRun, noQuestion, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
 import { reopenCalls } from './reopened-calls.ts';
@@ -135,7 +135,8 @@ export function checkFirst(turn: SessionTurn): void {
   if (turn.kind === 'continue')
     throw new AgentError('INVALID_INPUT', 'The session has nothing to continue.');
   if (turn.kind === 'decide') throw noDecision(turn.params?.[0]);
-  if (turn.kind !== 'messages') checkFirstTurn(turn);
+  if (turn.kind === 'decisions') throw noDecision();
+  if (turn.kind === 'regenerate' && !turn.message) throw noQuestion();
 }
 
 /**

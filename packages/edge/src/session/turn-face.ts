@@ -46,11 +46,10 @@ export function isOpenAiFace(face: { readonly kind: string }): face is OpenAiFac
 export const missingOpenAi =
   "OpenAI's API needs `openai: openAiRoutes()` in createAgentHandler(). Import it: import { openAiRoutes } from '@isoloop/edge/openai';";
 
-/** OpenAI's API, as the option `openai` has it. */
-export type OpenAi = NonNullable<HandlerSettings['openai']>;
-
 /** Returns OpenAI's API. Throws `CONFIGURATION` if the endpoint does not have it. */
-export function openAiOf({ openai }: Pick<HandlerSettings, 'openai'>): OpenAi {
+export function openAiOf({
+  openai,
+}: Pick<HandlerSettings, 'openai'>): NonNullable<HandlerSettings['openai']> {
   if (!openai) throw new AgentError('CONFIGURATION', missingOpenAi);
   return openai;
 }

@@ -14,28 +14,18 @@ export const keptMessages = 500;
 export const keptMs = 5_000;
 
 /**
- * Drops the messages of a long session from memory when the session has been at rest for a while.
- * Hence a session at rest needs no more memory after more turns. The next turn reads the messages
- * from the store.
+ * Returns a function that starts the time at rest. Call it after each use of the memory. At the end
+ * of that time, the messages of a long session are dropped from memory, unless `isBusy` returns
+ * true. Hence a session at rest needs no more memory after more turns. The next turn reads the
+ * messages from the store.
  */
-export class LongMemory {
-  readonly #memory: Memory;
-  readonly #isBusy: () => boolean;
-  #timer: number | null = null;
-
-  /** `isBusy` returns whether a turn is running or waiting. */
-  constructor(memory: Memory, isBusy: () => boolean) {
-    this.#memory = memory;
-    this.#isBusy = isBusy;
-  }
-
-  /** Starts the time at rest, again after each use of the memory. */
-  rest(): void {
-    const memory = this.#memory;
-    clearTimeout(this.#timer);
+export function unloadLong(memory: Memory, isBusy: () => boolean): () => void {
+  let timer: number | null = null;
+  return () => {
+    clearTimeout(timer);
     if (!(memory instanceof SessionMemory) || memory.loadedMessages <= keptMessages) return;
-    this.#timer = setTimeout(() => {
-      if (!this.#isBusy()) void memory.unload({ above: keptMessages });
+    timer = setTimeout(() => {
+      if (!isBusy()) void memory.unload({ above: keptMessages });
     }, keptMs);
-  }
+  };
 }

@@ -2,13 +2,7 @@ import { AgentError, SessionMemory } from '@isoloop/core';
 import type { AgentInput, Decision, Memory, Msg, PendingCall, ReActAgent } from '@isoloop/core';
 import { decideForMessage, isQuestion, titleOf, type SessionView } from '@isoloop/core/adapter';
 import { fromUiDecisions } from '@isoloop/core/ai-sdk';
-import {
-  acceptDecisions,
-  checkSizes,
-  sizeOf,
-  usableDecisions,
-  type Deciding,
-} from './decisions.ts';
+import { acceptDecisions, checkSize, sizeOf, usableDecisions, type Deciding } from './decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
 import { invalidField, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
@@ -65,7 +59,7 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
   if (!decisions.length) return readMessage(messages, limits);
   const { id } = told as { readonly id?: unknown };
   checkMessageId(id);
-  checkSizes(decisions, limits, () => 'messages');
+  for (const decision of decisions) checkSize(decision, limits, () => 'messages');
   return { kind: 'decisions', decisions, messageId: id };
 }
 
@@ -81,13 +75,6 @@ function readMessage(messages: readonly unknown[], limits: EdgeLimits): Turn {
     (decision) => sizeOf(decision) <= limits.toolResultChars,
   );
   return { kind: 'message', message, ...(decisions.length && { decisions }) };
-}
-
-/** Throws if a session's first turn has nothing to continue from. */
-export function checkFirstTurn(turn: Turn): void {
-  if (turn.kind === 'decisions')
-    throw new AgentError('INVALID_DECISION', 'No tool call waits for this decision.');
-  if (!turn.message) throw noQuestion();
 }
 
 /** Input of the agent for a turn. */
@@ -114,10 +101,8 @@ export async function takeTurn(
   turn: Turn,
   { isResumed = false }: TakeTurnOptions = {},
 ): Promise<TurnInput> {
-  if (turn.kind === 'decisions') {
-    const input = await acceptDecisions(agent, turn.decisions, { isHistory: true });
-    return { input };
-  }
+  if (turn.kind === 'decisions')
+    return { input: await acceptDecisions(agent, turn.decisions, { isHistory: true }) };
   const { memory } = agent;
   const stored = await memory.read();
   const { message } = turn;
@@ -160,7 +145,7 @@ function questionAt(stored: readonly Msg[], turn: Exclude<Turn, { kind: 'decisio
   return index;
 }
 
-function noQuestion(): AgentError {
+export function noQuestion(): AgentError {
   return new AgentError('INVALID_INPUT', 'There is no message to answer again.');
 }
 

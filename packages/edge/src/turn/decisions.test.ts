@@ -11,7 +11,7 @@ import {
 import type { Decision, Memory } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { acceptDecisions, checkSizes } from './decisions.ts';
+import { acceptDecisions, checkSize } from './decisions.ts';
 import { defaultLimits } from '../handler-options.ts';
 
 const tools = [
@@ -109,17 +109,17 @@ test('acceptDecisions() on a memory with a log rejects decisions on calls that t
   }
 });
 
-test('checkSizes() rejects a result or a reason that is one character over the limit', () => {
+test('checkSize() rejects a result or a reason that is one character over the limit', () => {
   const limits = { ...defaultLimits, toolResultChars: 10 };
   const fits: readonly Decision[] = [
     result('c', 'x'.repeat(10)),
     { type: 'reject', toolUseId: 'c', reason: 'x'.repeat(10) },
     approve('c'),
   ];
-  checkSizes(fits, limits, String);
+  for (const decision of fits) checkSize(decision, limits, String);
   for (const decision of fits.slice(0, 2)) {
     const longer = JSON.parse(JSON.stringify(decision).replace('xx', 'xxx')) as Decision;
-    expect(() => checkSizes([approve('c'), longer], limits, (index) => `at ${index}`)).toThrow(
+    expect(() => checkSize(longer, limits, () => 'at 1')).toThrow(
       expect.objectContaining({
         code: 'PAYLOAD_TOO_LARGE',
         message: expect.stringContaining('at 1'),

@@ -25,9 +25,15 @@ export function readDecisions(given: unknown, limits: EdgeLimits): readonly Deci
     throw invalidField('decisions', 'must be a list of decisions');
   if (given.length > messages)
     throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
-  const decisions = given.map((item: unknown, index) => readDecision(item, `decisions[${index}]`));
-  checkSizes(decisions, limits, (index) => `decisions[${index}]`);
-  return decisions;
+  return given.map((item: unknown, index) => {
+    const param = `decisions[${index}]`;
+    checkDecision(item, param);
+    // Only programs may give media as a result, or end a tool call as interrupted.
+    if (item.type === 'result' && (typeof item.output !== 'string' || item.state === 'interrupted'))
+      throw invalidField(param, 'needs a text as `output`, and "success" or "error" as `state`');
+    checkSize(item, limits, () => param);
+    return item;
+  });
 }
 
 /**
@@ -53,16 +59,13 @@ export async function acceptDecisions(
   { isHistory = false, params = [] }: AcceptOptions = {},
 ): Promise<readonly Decision[]> {
   const problemOf = await decisionCheck(agent);
-  const decisions = claims.filter(
-    (claim) => !isHistory || claim.type !== 'result' || problemOf(claim) !== notOpen,
-  );
-  const decided = new Set<string>();
-  for (const decision of decisions) {
-    const { toolUseId } = decision;
-    let problem = decided.has(toolUseId) ? 'is decided twice' : problemOf(decision);
-    if (!problem && decision.type === 'edit') problem = await editProblem(agent, decision);
-    if (problem) throw refused(decision, problem, params[claims.indexOf(decision)]);
-    decided.add(toolUseId);
+  const decisions: Decision[] = [];
+  for (const [index, claim] of claims.entries()) {
+    const isTwice = decisions.some(({ toolUseId }) => toolUseId === claim.toolUseId);
+    const problem = isTwice ? 'is decided twice' : await problemOf(claim);
+    if (isHistory && claim.type === 'result' && problem === notOpen) continue;
+    if (problem) throw refused(claim, problem, params[index]);
+    decisions.push(claim);
   }
   if (decisions.length) return decisions;
   throw noDecision(params[0]);
@@ -86,11 +89,7 @@ export async function usableDecisions(
   if (!claims.length) return [];
   const problemOf = await decisionCheck(agent);
   const usable: Decision[] = [];
-  for (const claim of claims) {
-    let problem = problemOf(claim);
-    if (!problem && claim.type === 'edit') problem = await editProblem(agent, claim);
-    if (!problem) usable.push(claim);
-  }
+  for (const claim of claims) if (!(await problemOf(claim))) usable.push(claim);
   return usable;
 }
 
@@ -101,21 +100,27 @@ async function decisionCheck({
   memory,
   tools,
   status,
-}: Deciding): Promise<(decision: Decision) => string | undefined> {
+}: Deciding): Promise<(decision: Decision) => Promise<string | undefined>> {
   const history = await memory.read();
   await memory.restore?.(status, tools);
   const over = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
-  const names = new Map(history.flatMap(toolUsesOf).map(({ id, name }) => [id, name]));
-  return ({ toolUseId, type, name }) => {
-    const asked = names.get(toolUseId);
-    if (asked === undefined || over.has(toolUseId)) return notOpen;
-    if (name !== undefined && name !== asked) return 'is of another tool';
-    const tool = tools.find(asked);
+  const calls = new Map(history.flatMap(toolUsesOf).map((call) => [call.id, call]));
+  return async (decision) => {
+    const { toolUseId, type, name } = decision;
+    const call = calls.get(toolUseId);
+    if (!call || over.has(toolUseId)) return notOpen;
+    if (name !== undefined && name !== call.name) return 'is of another tool';
+    const tool = tools.find(call.name);
     // A memory without a log does not know what its tool calls wait for.
     const likely = { kind: runsHere(tool) ? 'approval' : 'external' } as const;
     const waits: Waiting | undefined =
       status.calls.get(toolUseId)?.pending ?? (memory.restore ? undefined : likely);
-    return waits ? misfit(type, waits, tool) : 'waits for no decision';
+    if (!waits) return 'waits for no decision';
+    const problem = misfit(type, waits, tool);
+    if (problem || type !== 'edit') return problem;
+    const { raw: _raw, ...asked } = call;
+    const prepared = await prepareCall(tools, { ...asked, input: decision.input });
+    return prepared.ok ? undefined : `cannot run with these arguments. ${prepared.problem}`;
   };
 }
 
@@ -150,32 +155,10 @@ export function checkEdits(
   if (edit && mayEdit === false) throw refused(edit, 'takes no other arguments from this user');
 }
 
-/** Returns why the arguments of an edit do not fit the tool, or `undefined`. */
-async function editProblem(
-  { memory, tools }: Deciding,
-  { toolUseId, input }: Extract<Decision, { type: 'edit' }>,
-): Promise<string | undefined> {
-  const calls = (await memory.read()).flatMap(toolUsesOf);
-  const call = calls.find(({ id }) => id === toolUseId)!;
-  const { raw: _raw, ...asked } = call;
-  const prepared = await prepareCall(tools, { ...asked, input });
-  return prepared.ok ? undefined : `cannot run with these arguments. ${prepared.problem}`;
-}
-
 /**
- * Throws `PAYLOAD_TOO_LARGE` if a result, a rejection reason or edited arguments have more than `toolResultChars`
- * characters. `param` returns the field's name for the index of a decision.
+ * Throws `PAYLOAD_TOO_LARGE` if a result, a rejection reason or edited arguments have more than
+ * `toolResultChars` characters. `param` returns the field's name.
  */
-export function checkSizes(
-  decisions: readonly Decision[],
-  limits: EdgeLimits,
-  param: (index: number) => string,
-): void {
-  for (const [index, decision] of decisions.entries())
-    checkSize(decision, limits, () => param(index));
-}
-
-/** Throws `PAYLOAD_TOO_LARGE` if a decision is too long. `param` returns the field's name. */
 export function checkSize(
   decision: Decision,
   { toolResultChars }: EdgeLimits,
@@ -205,12 +188,4 @@ function refused({ toolUseId }: Decision, problem: string, param = 'messages'): 
   return new AgentError('INVALID_DECISION', `Tool call${id} ${problem}.`, {
     details: { param },
   });
-}
-
-function readDecision(item: unknown, param: string): Decision {
-  checkDecision(item, param);
-  // Only programs may give media as a result, or end a tool call as interrupted.
-  if (item.type === 'result' && (typeof item.output !== 'string' || item.state === 'interrupted'))
-    throw invalidField(param, 'needs a text as `output`, and "success" or "error" as `state`');
-  return item;
 }

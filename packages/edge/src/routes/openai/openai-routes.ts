@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentResult, Memory } from '@isoloop/core';
+import type { Memory } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import {
   answerEncoder,
@@ -12,9 +12,10 @@ import type { OpenAiRoutesOptions, OpenAiSettings } from '../../completions/open
 import type { HandlerSettings, SettingsRoute } from '../../handler-options.ts';
 import type { Route } from '../../http/endpoint.ts';
 import type { RequestBody } from '../../http/request-body.ts';
+import type { LiveTurn } from '../../session/live-turn.ts';
 import { faceOfTurn } from '../../session/response-id.ts';
 import type { EncodeBatch } from '../../turn/event-stream.ts';
-import type { Place, SessionTurn } from '../../session/session-turn.ts';
+import type { Place } from '../../session/session-turn.ts';
 import { goToPlace } from '../../session/turn-place.ts';
 import { completionsRoute } from './completions-route.ts';
 import { modelsRoute } from './models-route.ts';
@@ -31,19 +32,14 @@ export interface OpenAiRoutes {
     fields: RequestBody,
     settings: Pick<HandlerSettings, 'limits' | 'systemMessages'>,
   ) => CompletionCall;
-  /** Returns the response with an answer that is not streamed. */
+  /** Returns the response with the answer of a turn that has ended. */
   readonly whole: (
-    result: AgentResult,
+    live: LiveTurn,
     face: OpenAiFace,
-    headers?: Readonly<Record<string, string>>,
-  ) => Response;
-  /** Creates an encoder for a streamed answer. */
-  readonly encoder: (
-    face: OpenAiFace,
-    call: Pick<CompletionCall, 'isExternal'> | undefined,
-  ) => EncodeBatch;
-  /** Returns the face for an answer of the given turn, with the id of its response. */
-  readonly faceOf: (face: OpenAiFace, turn: SessionTurn, memory: Memory) => Promise<OpenAiFace>;
+    headers: Readonly<Record<string, string>>,
+  ) => Promise<Response>;
+  /** Creates an encoder for a streamed answer. Without a turn, the stream has only an error. */
+  readonly encoder: (live: LiveTurn | undefined, face: OpenAiFace) => Promise<EncodeBatch>;
   /** Moves a session to the place from which a turn continues. See `goToPlace`. */
   readonly goTo: (memory: Memory, place: Place) => Promise<void>;
 }
@@ -82,9 +78,10 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
       '/v1/models': { GET: allowed((_c, settings) => modelsRoute(settings)) },
     }),
     readCall: (given, settings) => readCall(given, settings, own),
-    whole: wholeAnswer,
-    encoder: answerEncoder,
-    faceOf: faceOfTurn,
+    whole: async (live, face, headers) =>
+      wholeAnswer(await live.stream.result, await faceOfTurn(live, face), headers),
+    encoder: async (live, face) =>
+      answerEncoder(live ? await faceOfTurn(live, face) : face, live?.call),
     goTo: goToPlace,
   };
 }

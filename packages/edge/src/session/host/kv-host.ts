@@ -1,21 +1,15 @@
-import type { Memory, ReActAgent } from '@isoloop/core';
-import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
-import type { UiChunk } from '@isoloop/core/ai-sdk';
+import { AgentError } from '@isoloop/core';
+import type { ReActAgent } from '@isoloop/core';
+import { mayAskApproval } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
-import { awaitOpening, streamResponse, type EncodeBatch } from '../../turn/event-stream.ts';
-import { keepTurn } from '../../turn/keep-turn.ts';
-import { toPublicEvents } from '../../turn/public-events.ts';
-import { makeAgent, echoHeader, echoOf, openMemory } from '../../turn/session.ts';
-import { objectEncoder } from '../../wire/object-encoder.ts';
-import { placeOf } from '../live-turn.ts';
-import { noContent } from '../session-answer.ts';
-import { isOpenAiFace, openAiOf, opens } from '../turn-face.ts';
-import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
-import { AgentError } from '@isoloop/core';
-import { mayAskApproval } from '@isoloop/core/adapter';
 import type { TurnInput } from '../../turn/chat-turn.ts';
+import { keepTurn } from '../../turn/keep-turn.ts';
+import { makeAgent, openMemory } from '../../turn/session.ts';
+import { noContent } from '../hosted-session.ts';
+import { liveResponse } from '../live-turn.ts';
 import { beginTurn, type SessionTurn } from '../session-turn.ts';
+import type { HostSettings, TurnHost } from './turn-host.ts';
 
 /**
  * Returns a host that runs each turn within the HTTP request that asks for the turn. The session is
@@ -24,38 +18,22 @@ import { beginTurn, type SessionTurn } from '../session-turn.ts';
 export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: string): TurnHost {
   const setup = { env: c.env, user: c.get('caller').user, sessionId };
   return {
-    async answer(request) {
-      const { turn, face, call, echo } = request;
+    async answer({ turn, face, call, echo }) {
       const memory = await openMemory(settings, { ...setup, ...echo });
       const made = await makeAgent(settings, { ...setup, memory, model: turn.model });
+      const { agent } = made;
       const { stream, leave } = await keepTurn(c, {
         ...made,
         memory,
         begin: async () => {
-          call?.check(made.agent);
-          return beginKvTurn(made.agent, turn.turn, settings);
+          call?.check(agent);
+          return beginKvTurn(agent, turn.turn, settings);
         },
         settings,
         call: call?.options,
       });
-      if (isOpenAiFace(face) && !face.stream) {
-        const result = await stream.result;
-        const told = echoOf(memory);
-        const headers = told === undefined ? {} : { [echoHeader]: told };
-        const openai = openAiOf(settings);
-        return openai.whole(result, await openai.faceOf(face, turn.turn, memory), headers);
-      }
-      const given = stream.batches()[Symbol.asyncIterator]();
-      const batches = await awaitOpening(given, (batch) => opens(face, batch));
-      return streamResponse(face, {
-        batches,
-        encode: await encoderOf(request, { memory, agent: made.agent, settings }),
-        // A client that lost its connection sends this id with its next request, so that the
-        // request starts no second turn. This host cannot replay events.
-        place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
-        keepAliveMs: settings.limits.keepAliveMs,
-        onCancel: leave,
-      });
+      const live = { turn, agent, stream, call, before: [] };
+      return liveResponse(live, { face, settings, here: { memory, onCancel: leave } });
     },
     reconnect: async () => noContent(),
   };
@@ -70,36 +48,6 @@ export function checkApprovals(
   { approvals }: Pick<HandlerSettings, 'approvals'>,
 ): void {
   if (!approvals && mayAskApproval(agent)) throw needsObject();
-}
-
-interface EncoderSetup {
-  readonly memory: Memory;
-  readonly agent: ReActAgent;
-  readonly settings: HostSettings;
-}
-
-async function encoderOf(
-  { turn, face, call }: TurnRequest,
-  { memory, agent, settings }: EncoderSetup,
-): Promise<EncodeBatch> {
-  if (face.kind === 'events') return (batch) => toPublicEvents(batch, memory);
-  if (face.kind === 'object') return objectEncoder(agent);
-  if (isOpenAiFace(face)) {
-    const openai = openAiOf(settings);
-    return openai.encoder(await openai.faceOf(face, turn.turn, memory), call);
-  }
-  const encoder = createUiMessageEncoder({ events: face.events, messageId: turn.messageId });
-  return (batch) => encoder.encode(batch).map((chunk) => addEcho(chunk, echoOf(memory)));
-}
-
-/**
- * Adds the echo, which identifies the session state for the client's next request, to the metadata
- * of a chunk. The first chunk has the echo from before the turn, and the last chunk has the new
- * echo.
- */
-function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
-  if (echo === undefined || !('messageMetadata' in chunk)) return chunk;
-  return { ...chunk, messageMetadata: { ...chunk.messageMetadata, echo } };
 }
 
 /**

@@ -1,10 +1,8 @@
 import type { KeyValueStore } from '@isoloop/core';
-import type { ChatListOptions } from '../chat-index.ts';
 import { chatsIn, pageOf } from '../chat-index.ts';
 import { ProcessSession } from './process-session.ts';
-import { answerRequest, noContent } from '../session-answer.ts';
-import { answerCommand } from '../session-acts.ts';
-import type { SessionCommand, SessionRequest } from '../session-command.ts';
+import { answerCommand, answerRequest } from '../hosted-session.ts';
+import type { SessionRequest } from '../session-command.ts';
 import type { SessionSettings } from '../session-host.ts';
 
 /** Number of idle sessions that stay in memory, for repeated requests with one key. */
@@ -44,22 +42,18 @@ export class ProcessSessions {
     return {
       idFromName: (name) => name,
       get: (key) => ({
-        fetch: (_url, { body }) =>
-          answerRequest(JSON.parse(String(body)) as SessionRequest, (request) =>
-            request.command.type === 'list'
-              ? this.#list(request.user, request.command)
-              : this.#answer(key, request, env),
-          ),
+        fetch: (_url, { body }) => {
+          const request = JSON.parse(String(body)) as SessionRequest;
+          return answerRequest(request, () => this.#answer(key, request, env));
+        },
       }),
     };
   }
 
-  async #list(user: string, options: ChatListOptions): Promise<Response> {
-    return Response.json({ chats: pageOf(await chatsIn(this.#store, user), options) });
-  }
-
   async #answer(key: string, request: SessionRequest, env: object): Promise<Response> {
     const { user, sessionId, command } = request;
+    if (command.type === 'list')
+      return Response.json({ chats: pageOf(await chatsIn(this.#store, user), command) });
     await this.#deleting.get(key)?.catch(() => {});
     const entry = this.#open.get(key) ?? {
       session: new ProcessSession({
@@ -73,7 +67,8 @@ export class ProcessSessions {
     this.#open.delete(key);
     this.#open.set(key, entry);
     entry.requests += 1;
-    const answering = answerOf(entry.session, command);
+    const answering =
+      command.type === 'turn' ? entry.session.turn(command) : answerCommand(entry.session, request);
     if (command.type === 'delete') this.#deleting.set(key, answering);
     try {
       return (await answering) ?? (await this.#answer(key, request, env));
@@ -93,23 +88,5 @@ export class ProcessSessions {
       if (this.#open.size <= keptIdle) return;
       if (requests === 0 && !session.isBusy) this.#open.delete(key);
     }
-  }
-}
-
-async function answerOf(
-  session: ProcessSession,
-  command: SessionCommand,
-): Promise<Response | undefined> {
-  switch (command.type) {
-    case 'turn':
-      return session.turn(command);
-    case 'messages':
-      return Response.json({ messages: await session.messages() });
-    case 'list':
-    case 'put-in-list':
-    case 'take-from-list':
-      return noContent();
-    default:
-      return answerCommand(session, command);
   }
 }

@@ -4,7 +4,7 @@ import { sessionSecrets } from '../../http/session-secrets.ts';
 import { KvStore } from '../../store/kv-store.ts';
 import { KvTitles } from '../../store/kv-titles.ts';
 import { echoHeader } from '../../turn/session.ts';
-import { noContent } from '../session-answer.ts';
+import { noContent } from '../hosted-session.ts';
 import { takeStep, type MoveSettings, type MoveStep } from './moving-place.ts';
 
 export interface KvMove {

@@ -10,7 +10,7 @@ import type { ChooseOwner, LogRecord, SessionCopy, SessionOwner } from '@isoloop
 import type { AgentSessionClass } from '../../handler-options.ts';
 import { errorResponse, logError } from '../../http/error-response.ts';
 import { DurableStore } from '../../store/durable-store.ts';
-import { noContent } from '../session-answer.ts';
+import { noContent } from '../hosted-session.ts';
 import {
   callSession,
   sessionObject,

@@ -1,15 +1,21 @@
 import { AgentError } from '@isoloop/core';
 import type { Memory, Msg, ReActAgent } from '@isoloop/core';
+import { isQuestion } from '@isoloop/core/adapter';
+import { toUiMessages } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { answerSoFar } from '../../turn/answer-so-far.ts';
 import { isAskedAgain } from '../../turn/asked-again.ts';
-import { entitle } from '../../turn/chat-turn.ts';
+import { entitle, waitingCalls } from '../../turn/chat-turn.ts';
 import { logError } from '../../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
-import type { LiveTurn } from '../live-turn.ts';
+import { noContent } from '../hosted-session.ts';
+import { liveResponse, type LiveTurn } from '../live-turn.ts';
+import type { Command } from '../session-command.ts';
 import type { TurnInput } from '../../turn/chat-turn.ts';
 import { makeAgent } from '../../turn/session.ts';
 import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
+import { unloadLong } from '../unload-long.ts';
 import { openAiOf } from '../turn-face.ts';
 import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
 
@@ -32,6 +38,13 @@ export interface TurnRunnerOptions {
   readonly onRest: () => void;
 }
 
+export interface AnswerOptions {
+  /** Result of `onlyAdds`. Default: false. */
+  readonly replacesNothing?: boolean;
+  /** Called when the turn is in the queue. `waits`: whether other turns are before it. */
+  readonly onAdd?: (waits: boolean) => Promise<void>;
+}
+
 interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;
@@ -43,12 +56,15 @@ interface Deferred<T> {
  * isolate, `wake` resumes the first unfinished turn.
  */
 export class TurnRunner {
+  /** Call this after each use of the memory. See `unloadLong`. */
+  readonly unloadLong: () => void;
   readonly #options: TurnRunnerOptions;
   /** Promises of the turns that a client waits for, by turn id. */
   readonly #opened: Map<number, Deferred<LiveTurn>> = new Map();
   /** Pending `settled` promises of the agents of earlier turns. */
   readonly #settling: Set<Promise<void>> = new Set();
-  #live: LiveTurn | undefined;
+  /** Running turn. `undefined` until the turn's run has started. */
+  #live: (LiveTurn & { readonly turn: QueuedTurn }) | undefined;
   /**
    * Last finished turn, if it has an idempotency key. The client asks again with this key if it did
    * not receive the answer.
@@ -64,11 +80,7 @@ export class TurnRunner {
 
   constructor(options: TurnRunnerOptions) {
     this.#options = options;
-  }
-
-  /** Running turn. `undefined` until the turn's run has started. */
-  get live(): LiveTurn | undefined {
-    return this.#live;
+    this.unloadLong = unloadLong(options.memory, () => this.isBusy);
   }
 
   /** Whether a turn is running, or the `settled` of an agent is pending. */
@@ -76,56 +88,101 @@ export class TurnRunner {
     return this.#working !== undefined || this.#settling.size > 0;
   }
 
-  /** Throws `OVERLOADED` if the queue is full. */
-  checkRoom(): void {
+  /**
+   * Answers a request for a turn, which it adds to the end of the queue. A repeated request gets the
+   * answer of the same turn. Rejects with `OVERLOADED` if the queue is full.
+   */
+  async answer(
+    { turn, face }: Command<'turn'>,
+    { replacesNothing = false, onAdd }: AnswerOptions = {},
+  ): Promise<Response> {
     const { queue, settings } = this.#options;
-    if (queue.size <= settings.sessions.queuedTurns) return;
-    throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
-      retryable: true,
-      details: { retryAfterMs: 10_000 },
-    });
+    const again = this.#find(turn);
+    if (again) return liveResponse(again, { face, settings, replay: {} });
+    const waits = queue.size > 0;
+    if (queue.size > settings.sessions.queuedTurns)
+      throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
+        retryable: true,
+        details: { retryAfterMs: 10_000 },
+      });
+    // One write adds the turn and counts its start.
+    const { id } = queue.add(turn, waits ? undefined : { begun: replacesNothing, attempts: 1 });
+    if (!waits) this.#counted = id;
+    const opened = this.#whenOpened(id);
+    await onAdd?.(waits);
+    this.#work();
+    return liveResponse(waits ? opened : await opened, { face, settings });
+  }
+
+  /** Returns the events of the running turn from the client's place on, or 204 without a turn. */
+  async stream({ lastEventId, face }: Command<'stream'>): Promise<Response> {
+    const live = await this.wake()?.catch(() => undefined);
+    if (!live) return noContent();
+    return liveResponse(live, { face, settings: this.#options.settings, replay: { lastEventId } });
   }
 
   /**
-   * Adds the turn to the end of the queue. `waits`: whether other turns are before it. `opened`
-   * resolves when the turn begins. Call `work` afterward to run the queue. `replacesNothing`: the
-   * result of `onlyAdds`.
+   * Interrupts the running turn. Resolves with false if no turn is running. The user's reason goes
+   * through the guards and comes after the agent's own words.
    */
-  add(
-    turn: NewTurn,
-    replacesNothing: boolean,
-  ): { readonly waits: boolean; readonly opened: Promise<LiveTurn> } {
+  async interrupt({ mode, reason }: Command<'interrupt'>): Promise<boolean> {
+    const running = this.wake();
+    if (running && mode === 'abort') return this.#abortRun();
+    const live = await running?.catch(() => undefined);
+    if (reason !== undefined) live?.agent.interrupt({ mode: 'inject', messages: reason });
+    return live?.agent.interrupt() ?? false;
+  }
+
+  /** Returns the conversation as the page shows it. */
+  async messages(): Promise<readonly UiMessage[]> {
+    const { memory } = this.#options;
+    const stored = await memory.read();
+    const missing = this.#runningMessages.filter(
+      (message) => isQuestion(message) && !stored.some(({ id }) => id === message.id),
+    );
+    const pending = await waitingCalls(memory);
+    const shown = toUiMessages([...stored, ...missing], { pending });
+    const last = shown.at(-1);
+    // The stream continues the message with this id, so a page that resumes the stream must have a
+    // message with the id.
+    if (this.#live && last?.role === 'assistant') last.id = this.#live.turn.messageId;
+    this.unloadLong();
+    return shown;
+  }
+
+  /** Resumes the queue. Returns its first turn, which is now running, when that has begun. */
+  wake(): Promise<LiveTurn> | undefined {
+    const next = this.#isClosed ? undefined : this.#options.queue.first();
+    if (!next) return undefined;
+    this.#work();
+    // Gets the promise synchronously, because the turn may have ended after an `await`.
+    return this.#whenOpened(next.id);
+  }
+
+  /** Aborts the running turn, removes all turns from the queue, and runs no further turns. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#abortRun();
+    await this.#working;
     const { queue } = this.#options;
-    const waits = queue.size > 0;
-    // One write adds the turn and counts its start.
-    const started = { begun: replacesNothing, attempts: 1 };
-    const { id } = queue.add(turn, waits ? undefined : started);
-    if (!waits) this.#counted = id;
-    return { waits, opened: this.#whenOpened(id) };
+    for (let next = queue.first(); next; next = queue.first()) {
+      this.#opened.get(next.id)?.reject(new AgentError('ABORTED', 'The session was deleted.'));
+      this.#opened.delete(next.id);
+      queue.end(next.id);
+    }
+    await Promise.all(this.#settling);
   }
 
   /** Returns the turn that a repeated request asks for, if there is one. */
-  find(asked: NewTurn): { readonly opened: Promise<LiveTurn> } | undefined {
+  #find(asked: NewTurn): LiveTurn | Promise<LiveTurn> | undefined {
     const again = this.#options.queue.find((turn) => isAskedAgain(asked, turn));
-    if (again) {
-      this.work();
-      return { opened: this.#whenOpened(again.id) };
-    }
-    const ended = this.#ended;
-    return ended && ended.turn.key === asked.key ? { opened: Promise.resolve(ended) } : undefined;
-  }
-
-  /** Resumes the queue. Returns the first turn of the queue, which is now running. */
-  wake(): { readonly opened: Promise<LiveTurn> } | undefined {
-    const next = this.#isClosed ? undefined : this.#options.queue.first();
-    if (!next) return undefined;
-    this.work();
-    // Gets the promise synchronously, because the turn may have ended after an `await`.
-    return { opened: this.#whenOpened(next.id) };
+    if (!again) return this.#ended?.turn.key === asked.key ? this.#ended : undefined;
+    this.#work();
+    return this.#whenOpened(again.id);
   }
 
   /** Starts to run the turns of the queue. Does nothing if they are running already. */
-  work(): void {
+  #work(): void {
     if (this.#isClosed) return;
     this.#working ??= this.#workOff().then(
       () => this.#rest(),
@@ -145,35 +202,20 @@ export class TurnRunner {
    * The messages of the running turn. The log does not have them before the guards have accepted
    * them, or if the last isolate died before it wrote them.
    */
-  get runningMessages(): readonly Msg[] {
+  get #runningMessages(): readonly Msg[] {
     const turn = this.#options.queue.first();
     return turn && (turn.begun || this.#live) ? newMessages(turn.turn) : [];
   }
 
-  /** Aborts the running turn. Returns false if no turn is running. */
-  abort(): boolean {
+  #abortRun(): boolean {
     this.#abort?.abort();
     return this.#abort !== undefined;
-  }
-
-  /** Aborts the running turn, removes all turns from the queue, and runs no further turns. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.abort();
-    await this.#working;
-    const { queue } = this.#options;
-    for (let next = queue.first(); next; next = queue.first()) {
-      this.#opened.get(next.id)?.reject(new AgentError('ABORTED', 'The session was deleted.'));
-      this.#opened.delete(next.id);
-      queue.end(next.id);
-    }
-    await Promise.all(this.#settling);
   }
 
   #rest(): void {
     this.#working = undefined;
     // A new turn may have arrived while the last turn ended.
-    if (!this.#isClosed && this.#options.queue.size) return this.work();
+    if (!this.#isClosed && this.#options.queue.size) return this.#work();
     if (!this.#isClosed) this.#options.onRest();
   }
 
@@ -240,7 +282,7 @@ export class TurnRunner {
     if (start.replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
     else begin();
     this.#hasChanged = true;
-    const isAsked = isQuestion(start.input);
+    const isAsked = asksModel(start.input);
     if (turn.begun && turn.attempts > settings.sessions.resumeAttempts) {
       // This is the additional attempt of a turn that has begun. It only stores the input.
       // An aborted run stores no input. So a run with input is aborted before it asks the model.
@@ -278,7 +320,7 @@ export class TurnRunner {
 }
 
 /** Returns whether an agent call with this input asks the model. Decisions alone do not. */
-function isQuestion(input: TurnInput['input']): boolean {
+function asksModel(input: TurnInput['input']): boolean {
   return Array.isArray(input) ? input.some((item) => 'role' in item) : input !== undefined;
 }
 

@@ -1,0 +1,75 @@
+import type { Memory } from '@isoloop/core';
+import type { UiMessage } from '@isoloop/core/ai-sdk';
+import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
+import { errorResponse, logError } from '../http/error-response.ts';
+import { makeAgent } from '../turn/session.ts';
+import type { Command, SessionCommand, SessionRequest } from './session-command.ts';
+import { isOpenAiFace } from './turn-face.ts';
+
+/** A session in its Durable Object or in a process. */
+export interface HostedSession {
+  messages(request: SessionRequest): Promise<readonly UiMessage[]>;
+  stream(command: Command<'stream'>): Promise<Response>;
+  /** Interrupts the running turn. Resolves with false if no turn is running. */
+  interrupt(command: Command<'interrupt'>): Promise<boolean>;
+  /** Gives the session another title. Rejects with `NOT_FOUND` if there is no such session. */
+  rename(command: Command<'rename'>): Promise<void>;
+  delete(): Promise<void>;
+}
+
+/** Answers a request to a session. An error becomes a response, and is logged. */
+export async function answerRequest(
+  { requestId, command }: SessionRequest,
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await answer();
+  } catch (error) {
+    logError(error, requestId);
+    return errorResponse(error, { requestId, face: faceOf(command) });
+  }
+}
+
+/** Carries out a command about one session that starts no turn. */
+export async function answerCommand(
+  session: HostedSession,
+  request: SessionRequest,
+): Promise<Response> {
+  const { command } = request;
+  switch (command.type) {
+    case 'messages':
+      return Response.json({ messages: await session.messages(request) });
+    case 'stream':
+      return session.stream(command);
+    case 'interrupt':
+      return Response.json({ interrupted: await session.interrupt(command) });
+    case 'rename':
+      await session.rename(command);
+      break;
+    case 'delete':
+      await session.delete();
+      break;
+    default:
+  }
+  return noContent();
+}
+
+/** Deletes the log of a session, and what its agent stores elsewhere. */
+export async function forgetSession(
+  settings: Pick<HandlerSettings, 'agent' | 'models'>,
+  setup: SessionSetup,
+  memory: Memory,
+): Promise<void> {
+  const made = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
+  await made.settled?.();
+  await made.forget?.(setup.sessionId);
+  await made.agent.memory.clear();
+}
+
+export function noContent(): Response {
+  return new Response(null, { status: 204 });
+}
+
+function faceOf(command: SessionCommand): 'openai' | 'isoloop' {
+  return command.type === 'turn' && isOpenAiFace(command.face) ? 'openai' : 'isoloop';
+}
