@@ -17,7 +17,7 @@ type Kind = Exclude<ModelChoice['kind'], 'locked'>;
 export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [kind, setKind] = useState<Kind>(model.kind === 'locked' ? 'endpoint' : model.kind);
-  const [fields, setFields] = useState<EndpointFields>(() => ({
+  const [fields, omitUndefined] = useState<EndpointFields>(() => ({
     ...endpoint,
     apiKey: model.kind === 'endpoint' ? model.apiKey : '',
     keepsKey: model.kind === 'endpoint' && model.keepsKey,
@@ -53,7 +53,7 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
         {kind === 'endpoint' && (
           <EndpointForm
             fields={fields}
-            onChange={(changes) => setFields({ ...fields, ...changes })}
+            onChange={(changes) => omitUndefined({ ...fields, ...changes })}
             isKeyKept={hasKeptKey(model, fields)}
           />
         )}

@@ -46,7 +46,7 @@ export { isError, checkFields, checkOptions } from './error/agent-error.ts';
 export { showFailuresAs } from './error/report-failure.ts';
 export { isCorrection, metadataOf } from './message/metadata.ts';
 export { hostedToolOf, sourcesOf } from './message/provider-metadata.ts';
-export { jsonForm, isRecord, parseJson } from './message/json.ts';
+export { jsonForm, isObjectOrArray, parseJson } from './message/json.ts';
 export { longestTimeout, timerMs } from './wait/wait.ts';
 export { isQuestion, titleOf } from './message/turns.ts';
 export { readSchema } from './schema/schema.ts';

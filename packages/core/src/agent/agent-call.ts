@@ -3,7 +3,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from '../event/call-input.ts';
 import { textOf, toolUsesOf } from '../message/msg.ts';
-import { setFields } from '../message/json.ts';
+import { omitUndefined } from '../message/json.ts';
 import { loop } from './loop.ts';
 import { endStopped, finish, type RunEnd } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
@@ -43,7 +43,7 @@ async function runToResult(run: Run, given: RunInput): Promise<AgentResult> {
     run.status.runs += 1;
     run.resumes = await resumedRun(run, given.input);
   }
-  await run.outbox.emit('run-start', setFields({ resumes: run.resumes }));
+  await run.outbox.emit('run-start', omitUndefined({ resumes: run.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
   if (!hasTurn || 'error' in run.halt || run.waits.abandoned)
     return endWith(run, await finish(run, await endStopped(run)));
@@ -96,7 +96,7 @@ function resultOf(
   return {
     text: textOf(message),
     message,
-    ...setFields({ reason, output, error, stoppedAt, warnings: warnings[0] && warnings }),
+    ...omitUndefined({ reason, output, error, stoppedAt, warnings: warnings[0] && warnings }),
     usage,
     toolsUsed: toolsUsedBy(run),
     durationMs: run.now() - run.startedAt,

@@ -11,7 +11,7 @@ import { checkTool, requiredParts, type Tool } from '../tool/tool.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import { checkHandlers, hookFields } from '../event/check-hook.ts';
 import type { Middleware, UseList } from './middleware.ts';
-import { pickFields, setFields } from '../message/json.ts';
+import { pickFields, omitUndefined } from '../message/json.ts';
 import { partsOf, withDefaults } from './use-list.ts';
 
 /** The options that a class of agents takes, for `checkOptions`. */
@@ -77,7 +77,7 @@ function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
  * the settings of model requests.
  */
 export function runOptions(options: AgentSettings, call: KernelCallOptions): AgentSettings {
-  const given = setFields(call);
+  const given = omitUndefined(call);
   const ofKernel = fieldsIn(kernelFields.call);
   const settings = fieldsIn(generateFields);
   const overrides = pickFields(given, (key) => key === 'allowTools' || !ofKernel.has(key));

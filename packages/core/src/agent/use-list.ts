@@ -5,7 +5,7 @@ import {
   type AgentSettings,
   type KernelOptions,
 } from './kernel-options.ts';
-import { setFields } from '../message/json.ts';
+import { omitUndefined } from '../message/json.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
 /** Parts of presets. A later part replaces them, even if the preset was spread into the list. */
@@ -55,9 +55,9 @@ export function withDefaults(options: KernelOptions, parts: readonly Middleware[
 type Given = Partial<Pick<AgentDefaults, 'limits' | 'generate'>>;
 
 function merged<D extends AgentSettings>(defaults: D, options: Given): D {
-  const limits = { ...defaults.limits, ...setFields(options.limits) };
-  const generate = { ...defaults.generate, ...setFields(options.generate) };
-  return { ...defaults, ...setFields(options), limits, generate };
+  const limits = { ...defaults.limits, ...omitUndefined(options.limits) };
+  const generate = { ...defaults.generate, ...omitUndefined(options.generate) };
+  return { ...defaults, ...omitUndefined(options), limits, generate };
 }
 
 function isList(item: UseList[number]): item is UseList {

@@ -1,7 +1,7 @@
 import { AgentError, invalidInput } from '../error/agent-error.ts';
 import { createMessage, toolUsesOf, type MessageContext, type Msg } from '../message/msg.ts';
 import { isMessage } from '../message/is-message.ts';
-import { isRecord } from '../message/json.ts';
+import { isObjectOrArray } from '../message/json.ts';
 import { checkDecision, type Decision } from './pending-call.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 
@@ -54,7 +54,7 @@ export function toCallInput(
       continue;
     }
     const where = `Item ${index} of the input`;
-    if (!isRecord(item) || item['toolUseId'] === undefined)
+    if (!isObjectOrArray(item) || item['toolUseId'] === undefined)
       throw invalidInput(
         `${where} is neither a message nor a decision. Create messages with userMessage('…').`,
         { details: { index } },
@@ -107,7 +107,7 @@ export function checkNewIds(messages: readonly Msg[], conversation: readonly Msg
 
 function isPlainMessage(item: unknown): item is PlainMessage {
   return (
-    isRecord(item) &&
+    isObjectOrArray(item) &&
     item['id'] === undefined &&
     /^(user|assistant)$/.test(String(item['role'])) &&
     typeof item['content'] === 'string' &&

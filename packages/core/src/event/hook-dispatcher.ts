@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { isRecord } from '../message/json.ts';
+import { isObjectOrArray } from '../message/json.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 import type { Waits } from '../wait/waits.ts';
 import { checkEvent } from './check-event.ts';
@@ -178,7 +178,7 @@ function handlersOf(hook: Hook<never>, type: EventType): readonly Handler[] {
  * could reach the log but not the readers.
  */
 export function freeze<T>(value: T): T {
-  if (isRecord(value) && !Object.isFrozen(value) && !ArrayBuffer.isView(value))
+  if (isObjectOrArray(value) && !Object.isFrozen(value) && !ArrayBuffer.isView(value))
     Object.values(Object.freeze(value)).forEach(freeze);
   return value;
 }

@@ -1,7 +1,7 @@
 import type { CallToolResult, Progress } from '@modelcontextprotocol/client';
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { Decision } from '../event/pending-call.ts';
-import { setFields, type JsonObject } from '../message/json.ts';
+import { omitUndefined, type JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media.ts';
 import type { ContentBlock, MediaBlock } from '../message/msg.ts';
 import { lengthOfTexts, startOfTexts } from '../message/shorten-results.ts';
@@ -75,7 +75,7 @@ async function withAnswers(
   const inputResponses = await toAnswers(questions, decision).catch((error: unknown) =>
     context.suspend(`${messageOf(error)}\n${questionText(questions)}`, context.pending?.details),
   );
-  if (next === 'retry') return { ...call, inputResponses, ...setFields({ requestState }) };
+  if (next === 'retry') return { ...call, inputResponses, ...omitUndefined({ requestState }) };
   if (Object.values(inputResponses).some(({ action }) => action !== 'accept'))
     throw new Error('The user declined what the server asks for.');
   return call;
@@ -92,7 +92,7 @@ function outputOf(decision: Decision): ToolOutput {
 }
 
 function progressOf({ emit }: ToolContext): (progress: Progress) => void {
-  return ({ progress, total, message }) => emit(setFields({ progress, total, message }));
+  return ({ progress, total, message }) => emit(omitUndefined({ progress, total, message }));
 }
 
 type McpContent = CallToolResult['content'][number];

@@ -1,5 +1,5 @@
 import { AgentError, messageOf, type AgentErrorCode } from '../error/agent-error.ts';
-import { setFields } from '../message/json.ts';
+import { omitUndefined } from '../message/json.ts';
 
 /** The fields of the SDK's errors that are used. */
 interface SdkErrorFields {
@@ -29,7 +29,7 @@ export function toMcpError(error: unknown, where: string): AgentError {
     .replace(/^(?:MCP error -?\d+: |Error POSTing to endpoint: )+/, '')
     .slice(0, 300);
   const failed = (of: AgentErrorCode, message: string, retryable = false): AgentError => {
-    const details = setFields({ server: where, status });
+    const details = omitUndefined({ server: where, status });
     return new AgentError(of, message, { retryable, cause: error, details });
   };
   const server = `The MCP server "${where}"`;

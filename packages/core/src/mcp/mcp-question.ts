@@ -1,7 +1,7 @@
 import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { isRecord, parseJson, setFields, type JsonObject } from '../message/json.ts';
+import { isObjectOrArray, parseJson, omitUndefined, type JsonObject } from '../message/json.ts';
 import { outputText } from '../message/msg.ts';
 
 /** Questions of an MCP server by their keys. Each is a form to fill in or a page to visit. */
@@ -45,7 +45,9 @@ export function questionText(questions: McpQuestions): string {
 
 export function questionDetails(pending: PendingCall | undefined): McpQuestionDetails | undefined {
   const details: unknown = pending?.details;
-  return pending?.kind === 'suspended' && isRecord(details) && isRecord(details['questions'])
+  return pending?.kind === 'suspended' &&
+    isObjectOrArray(details) &&
+    isObjectOrArray(details['questions'])
     ? (details as unknown as McpQuestionDetails)
     : undefined;
 }
@@ -67,7 +69,8 @@ export async function toAnswers(questions: McpQuestions, decision: Decision): Pr
   const text = outputText(output).trim();
   const [only] = Object.values(questions);
   const given = keys.length === 1 && only ? { [keys[0]!]: readAnswer(only, text) } : readJson(text);
-  if (!isRecord(given)) throw answerError(`The answer must be an object with: ${keys.join(', ')}.`);
+  if (!isObjectOrArray(given))
+    throw answerError(`The answer must be an object with: ${keys.join(', ')}.`);
   const answers: Record<string, ElicitResult> = {};
   for (const key of keys) answers[key] = await toAnswer(questions[key]!, given[key] ?? {});
   return answers;
@@ -75,7 +78,7 @@ export async function toAnswers(questions: McpQuestions, decision: Decision): Pr
 
 function readAnswer(question: McpQuestion, text: string): unknown {
   const read = readJson(text);
-  if (isRecord(read) || 'url' in question) return read;
+  if (isObjectOrArray(read) || 'url' in question) return read;
   const fields = Object.entries(Object(question.requestedSchema['properties']) as JsonObject);
   if (fields.length !== 1) return read;
   const [name, schema] = fields[0]!;
@@ -84,7 +87,7 @@ function readAnswer(question: McpQuestion, text: string): unknown {
 
 async function toAnswer(question: McpQuestion, given: unknown): Promise<ElicitResult> {
   if ('url' in question) return { action: 'accept' };
-  if (!isRecord(given)) throw answerError('The answer must be an object.');
+  if (!isObjectOrArray(given)) throw answerError('The answer must be an object.');
   // The fields of the answer come first.
   const content = { ...given, ...defaultsOf(question.requestedSchema), ...given };
   const problem = await problemOf(question.requestedSchema, content);
@@ -109,7 +112,7 @@ async function problemOf(schema: JsonObject, content: object): Promise<string | 
 /** Returns the defaults of a form's fields. */
 function defaultsOf({ properties }: JsonObject): object {
   const fields = Object.entries(Object(properties) as JsonObject);
-  return setFields(
+  return omitUndefined(
     Object.fromEntries(fields.map(([name, schema]) => [name, Object(schema).default as unknown])),
   );
 }
@@ -129,10 +132,10 @@ function answerError(message: string): AgentError {
  * they are not valid. The SDK's schema does not fit all revisions.
  */
 function toQuestion(params: unknown): McpQuestion | undefined {
-  const { message, url, requestedSchema } = isRecord(params) ? params : {};
+  const { message, url, requestedSchema } = isObjectOrArray(params) ? params : {};
   if (typeof message !== 'string') return undefined;
   if (typeof url === 'string') return { mode: 'url', message, url };
-  return isRecord(requestedSchema)
+  return isObjectOrArray(requestedSchema)
     ? { mode: 'form', message, requestedSchema: requestedSchema as JsonObject }
     : undefined;
 }

@@ -2,7 +2,7 @@ import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, misconfigured } from '../error/agent-error.ts';
 import { abortable, longestTimeout, wait } from '../wait/wait.ts';
 import { Deadline } from '../wait/deadline.ts';
-import { isRecord, type JsonObject } from '../message/json.ts';
+import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
 import { McpConnection } from './mcp-connection.ts';
 import { toMcpError } from './mcp-error.ts';
@@ -214,7 +214,7 @@ async function callTool(
     const { resultType, inputRequests, requestState } = Object(result) as JsonObject;
     if (resultType !== 'input_required') return { result: result as sdk.CallToolResult };
     const state = typeof requestState === 'string' && { requestState };
-    if (isRecord(inputRequests) && Object.keys(inputRequests).length > 0)
+    if (isObjectOrArray(inputRequests) && Object.keys(inputRequests).length > 0)
       return { questions: toQuestions(inputRequests), next: 'retry', ...state };
     await wait(laterMs, signal);
     params = { name: call.name, arguments: call.arguments, ...state };

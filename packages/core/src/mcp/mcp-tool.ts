@@ -1,6 +1,6 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, checkFields } from '../error/agent-error.ts';
-import { isObject, isRecord, setFields, type JsonObject } from '../message/json.ts';
+import { isRecord, isObjectOrArray, omitUndefined, type JsonObject } from '../message/json.ts';
 import type { StandardSchema } from '../schema/schema.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
 import { tool, type Tool } from '../tool/tool.ts';
@@ -36,7 +36,7 @@ export class ToolLister {
    */
   withoutInvalidTools<T extends sdk.JSONRPCMessage>(message: T): T {
     const result: unknown = 'result' in message ? message.result : undefined;
-    if (!isRecord(result) || !Array.isArray(result['tools'])) return message;
+    if (!isObjectOrArray(result) || !Array.isArray(result['tools'])) return message;
     const { nextCursor, ...rest } = result;
     const tools = result['tools'].flatMap((item) => this.#read(item) ?? []);
     const cursor = typeof nextCursor === 'string' && { nextCursor };
@@ -60,7 +60,7 @@ function partsOf(item: unknown): Readonly<Record<string, unknown>> {
     name,
     title: title ?? Object(annotations).title ?? undefined,
     description: description ?? undefined,
-    inputSchema: isObject(inputSchema) ? { type: 'object', ...inputSchema } : inputSchema,
+    inputSchema: isRecord(inputSchema) ? { type: 'object', ...inputSchema } : inputSchema,
   };
 }
 
@@ -100,7 +100,7 @@ export function toTool(name: string, serverTool: ServerTool, options: McpToolOpt
     input: inputOf(serverTool, options),
     server,
     execute,
-    ...setFields({ timeoutMs, group, needsApproval, replay }),
+    ...omitUndefined({ timeoutMs, group, needsApproval, replay }),
   });
   // The answers to the server's questions go to the server.
   return { ...declared, takesDecisions: true };
@@ -132,7 +132,7 @@ function inputOf(
       version: 1,
       vendor: 'mcp',
       validate: (value) =>
-        isObject(value) ? { value } : { issues: [{ message: 'they are not an object' }] },
+        isRecord(value) ? { value } : { issues: [{ message: 'they are not an object' }] },
       jsonSchema: { input: () => given as Record<string, unknown> },
     },
   };

@@ -1,12 +1,12 @@
 import type { ContentBlock, ToolResult, Msg, MessageContent } from './msg.ts';
-import { isObject, isRecord } from './json.ts';
+import { isRecord, isObjectOrArray } from './json.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns whether a value has the shape of a message. */
 export function isMessage(value: unknown): value is Msg {
   return (
-    isRecord(value) &&
+    isObjectOrArray(value) &&
     typeof value['id'] === 'string' &&
     /^(system|user|assistant|tool)$/.test(String(value['role'])) &&
     Array.isArray(value['content']) &&
@@ -19,7 +19,7 @@ export function isMessage(value: unknown): value is Msg {
  * the other fields.
  */
 export function isBlock(value: unknown): value is ContentBlock {
-  if (!isRecord(value)) return false;
+  if (!isObjectOrArray(value)) return false;
   const { type, source, output } = value;
   switch (type) {
     case 'text':
@@ -33,7 +33,7 @@ export function isBlock(value: unknown): value is ContentBlock {
     case 'audio':
     case 'video':
     case 'file':
-      return isRecord(source) && typeof (source['url'] ?? source['data']) === 'string';
+      return isObjectOrArray(source) && typeof (source['url'] ?? source['data']) === 'string';
     default:
       return false;
   }
@@ -55,12 +55,12 @@ export function isOutput(value: unknown): value is MessageContent {
 export function isCompleteBlock(block: ContentBlock): boolean {
   const fields = block as object as Fields;
   const { type, name = '', signature = '', source, providerMetadata = {} } = fields;
-  const media: Fields = isRecord(source) ? source : { type: 'url' };
+  const media: Fields = isObjectOrArray(source) ? source : { type: 'url' };
   const { type: kind, mediaType } = media;
   return (
     !String(type).startsWith('tool_') &&
     [name, signature, kind === 'url' ? '' : mediaType].every((text) => typeof text === 'string') &&
     /^(url|base64)$/.test(String(kind)) &&
-    isObject(providerMetadata)
+    isRecord(providerMetadata)
   );
 }

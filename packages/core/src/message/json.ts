@@ -39,13 +39,13 @@ type JsonKey<K, V> = K extends symbol ? never : V extends Code ? never : K;
 type JsonItem<T> = T extends undefined ? null : JsonOf<T>;
 
 /** Returns whether a value is an object. Also true for arrays. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObjectOrArray(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
 /** Returns whether a value is an object and no array. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isRecord(value) && !Array.isArray(value);
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObjectOrArray(value) && !Array.isArray(value);
 }
 
 /**
@@ -131,15 +131,15 @@ function jsonLike(key: string, value: unknown): unknown {
 }
 
 /** An object whose fields are left out if they are `undefined`. */
-type SetFields<T> = {
+type DefinedFields<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];
 } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
 /** Returns the fields that are not `undefined`. */
-export function setFields<T extends object>(fields: T = {} as T): SetFields<T> {
-  return pickFields(fields, (_key, value) => value !== undefined) as SetFields<T>;
+export function omitUndefined<T extends object>(fields: T = {} as T): DefinedFields<T> {
+  return pickFields(fields, (_key, value) => value !== undefined) as DefinedFields<T>;
 }
 
 /** Returns a copy with the fields of which `isPicked` is true. */
@@ -153,7 +153,7 @@ export function pickFields(
 /** Returns JSON text in which the keys of each object are sorted. */
 export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) =>
-    isObject(item)
+    isRecord(item)
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
       : item,
   );

@@ -1,5 +1,5 @@
 import type { ContentBlock, ToolResult } from './msg.ts';
-import { isRecord, type JsonValue } from './json.ts';
+import { isObjectOrArray, type JsonValue } from './json.ts';
 
 /**
  * Call of a tool that the provider itself runs, such as the provider's web search. A call without
@@ -32,7 +32,7 @@ export function hostedToolOf(
   block: Pick<ContentBlock, 'providerMetadata'>,
 ): HostedTool | undefined {
   const hosted = block.providerMetadata?.['hostedTool'];
-  return isRecord(hosted) ? (hosted as unknown as HostedTool) : undefined;
+  return isObjectOrArray(hosted) ? (hosted as unknown as HostedTool) : undefined;
 }
 
 /** Returns whether the call of a hosted tool has its result. */
@@ -61,7 +61,7 @@ export type DataPart<Name extends string = string, Data = JsonValue> = {
 
 /** Returns whether a tool's progress is a data part. */
 export function isDataPart(value: unknown): value is DataPart {
-  const { type, data, id = '', transient = false } = isRecord(value) ? value : {};
+  const { type, data, id = '', transient = false } = isObjectOrArray(value) ? value : {};
   return (
     typeof type === 'string' &&
     /^data-./.test(type) &&

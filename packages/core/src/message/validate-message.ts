@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { isObject, isPlain } from './json.ts';
+import { isRecord, isPlain } from './json.ts';
 import { toolUsesOf, type Msg } from './msg.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -64,7 +64,7 @@ type Fail = (field: string, expected: string) => never;
 
 function failAt(index: number, message: unknown): Fail {
   return (field, expected) => {
-    const given = isObject(message) ? message['id'] : undefined;
+    const given = isRecord(message) ? message['id'] : undefined;
     const id = typeof given === 'string' ? { id: given } : undefined;
     const named = `Message ${index}${id ? ` (id ${JSON.stringify(given)})` : ''}`;
     const problem = `${named}: ${field || 'the message'} must be ${expected}`;
@@ -83,7 +83,7 @@ const key: Rule = [
   'a string that is not empty',
 ];
 const json: Rule = [(value) => isJson(value, 0), 'a JSON value'];
-const jsonObject: Rule = [(value) => isObject(value) && isJson(value, 0), 'a JSON object'];
+const jsonObject: Rule = [(value) => isRecord(value) && isJson(value, 0), 'a JSON object'];
 
 function optional([isValid, expected]: Rule): Rule {
   return [(value) => value === undefined || isValid(value), expected];
@@ -101,7 +101,7 @@ const messageRules: Rules = {
   createdAt: [isTime, 'an ISO 8601 time'],
 };
 
-const mediaRules: Rules = { source: [isObject, 'an object'], name: optional(text) };
+const mediaRules: Rules = { source: [isRecord, 'an object'], name: optional(text) };
 
 const blockRules: ReadonlyMap<unknown, Rules> = new Map(
   Object.entries<Rules>({
@@ -142,7 +142,7 @@ function checkRules(fields: Fields, rules: Rules, path: string, fail: Fail): voi
 }
 
 function checkMessage(message: unknown, fail: Fail): void {
-  if (!isObject(message)) return fail('', 'an object');
+  if (!isRecord(message)) return fail('', 'an object');
   const { role, content } = message;
   checkRules(message, messageRules, '', fail);
   checkBlocks(content, 'content', 0, fail);
@@ -171,7 +171,7 @@ function checkBlocks(blocks: unknown, path: string, depth: number, fail: Fail): 
 }
 
 function checkBlock(block: unknown, path: string, depth: number, fail: Fail): void {
-  if (!isObject(block)) return fail(path, 'a content block');
+  if (!isRecord(block)) return fail(path, 'a content block');
   const { type, source, output } = block;
   const rules = blockRules.get(type);
   if (!rules) return fail(`${path}.type`, 'the type of a content block');

@@ -5,7 +5,7 @@ import {
   type Schema as JsonSchemaNode,
 } from '@cfworker/json-schema';
 import { misconfigured, type AgentError } from '../error/agent-error.ts';
-import { isObject, isRecord } from '../message/json.ts';
+import { isRecord, isObjectOrArray } from '../message/json.ts';
 
 type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 
@@ -28,7 +28,7 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
     const wrong = (what: string): AgentError =>
       misconfigured(`The JSON Schema at ${place}: ${what}`);
     if (typeof node === 'boolean') return;
-    if (!isObject(node)) throw wrong('a schema must be an object, true or false.');
+    if (!isRecord(node)) throw wrong('a schema must be an object, true or false.');
     const issue = valueIssue(node) ?? patternIssue(node);
     if (issue) throw wrong(issue);
     if (node['$dynamicRef'] !== undefined) throw wrong('"$dynamicRef" is not supported.');
@@ -42,7 +42,7 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
   }
 
   function visitMap(value: unknown, place: string, wrong: (what: string) => AgentError): void {
-    if (!isObject(value))
+    if (!isRecord(value))
       throw wrong(`"${place.slice(place.lastIndexOf('/') + 1)}" must be an object.`);
     for (const [name, inner] of Object.entries(value)) {
       // In draft 7, the values of `dependencies` may be lists of names.
@@ -79,7 +79,7 @@ function valueIssue(node: Node): string | undefined {
 
 function patternIssue(node: Node): string | undefined {
   const { pattern, patternProperties } = node;
-  const names = isRecord(patternProperties) ? Object.keys(patternProperties) : [];
+  const names = isObjectOrArray(patternProperties) ? Object.keys(patternProperties) : [];
   const wrong = [pattern ?? '', ...names].find((each) => !isPattern(each));
   return wrong === undefined
     ? undefined

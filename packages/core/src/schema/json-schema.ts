@@ -5,7 +5,7 @@ import {
   type Schema as JsonSchemaNode,
   type SchemaDraft,
 } from '@cfworker/json-schema';
-import { isObject, type JsonObject } from '../message/json.ts';
+import { isRecord, type JsonObject } from '../message/json.ts';
 import { checkJsonSchema } from './check-json-schema.ts';
 import { readerOf, toIssues } from './json-schema-issues.ts';
 import type { StandardSchema } from './schema.ts';
@@ -48,7 +48,7 @@ export function jsonSchema<T = unknown>(
   schema: JsonObject,
   options: JsonSchemaOptions = {},
 ): StandardSchema<T, T> {
-  if (!isObject(schema)) throw misconfigured('A JSON Schema must be an object.');
+  if (!isRecord(schema)) throw misconfigured('A JSON Schema must be an object.');
   checkOptions('jsonSchema()', options, 'draft');
   const draft = draftOf(schema['$schema'], options.draft);
   const known = compiled.get(schema) ?? new Map<SchemaDraft, Compiled>();

@@ -1,4 +1,4 @@
-import { isRecord, type JsonObject } from '../message/json.ts';
+import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { AgentError, messageOf, misconfigured, invalidInput } from '../error/agent-error.ts';
 
 /** Keys from the whole value to one place in it. */
@@ -155,7 +155,7 @@ export function objectInput(
 
 /** Returns a text in a tool's input. Throws `INVALID_INPUT`, which the model reads, for a blank one. */
 export function textIn(input: unknown, field: string): string {
-  const text = isRecord(input) ? input[field] : undefined;
+  const text = isObjectOrArray(input) ? input[field] : undefined;
   if (typeof text === 'string' && text.trim()) return text.trim();
   throw invalidInput(`${field}: a string that is not empty`);
 }

@@ -2,7 +2,7 @@ import { type AgentError, checkFields, checkOptions } from '../error/agent-error
 import { reportFailure } from '../error/report-failure.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import { keyPrefix } from '../memory/store/storage-keys.ts';
-import { isRecord } from '../message/json.ts';
+import { isObjectOrArray } from '../message/json.ts';
 import { textOf } from '../message/msg.ts';
 import type { LongTermMemory, LongTermRecord } from './long-term-memory.ts';
 import { searchTerms } from './search-terms.ts';
@@ -141,7 +141,9 @@ function parseRecord({ sessionId, createdAt, parts }: StoredFields): StoredRecor
 
 function isPart(value: unknown): boolean {
   return (
-    isRecord(value) && typeof value['speaker'] === 'string' && typeof value['text'] === 'string'
+    isObjectOrArray(value) &&
+    typeof value['speaker'] === 'string' &&
+    typeof value['text'] === 'string'
   );
 }
 

@@ -1,5 +1,5 @@
 import { AgentError, invalidInput, messageOf } from '../error/agent-error.ts';
-import { isRecord } from '../message/json.ts';
+import { isObjectOrArray } from '../message/json.ts';
 import type { Entry, KeyValueStore } from '../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/store/split-value.ts';
 import { encodeForKey, valueKeys } from '../memory/store/storage-keys.ts';
@@ -226,7 +226,7 @@ export class StoredEntries<T extends object> {
     const { key } = place;
     try {
       const value: unknown = JSON.parse(joinValue(found));
-      const fields = isRecord(value) ? value : {};
+      const fields = isObjectOrArray(value) ? value : {};
       const { v: format = formatVersion } = fields;
       if (format !== formatVersion)
         throw new Error(`it has format ${String(format)}, and the library reads ${formatVersion}`);

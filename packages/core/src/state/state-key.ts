@@ -1,5 +1,5 @@
 import { misconfigured, invalidInput } from '../error/agent-error.ts';
-import { isObject, type JsonValue } from '../message/json.ts';
+import { isRecord, type JsonValue } from '../message/json.ts';
 
 /** Start of the names of the values that the library itself keeps in a session. */
 export const ownPrefix = 'isoloop:';
@@ -46,12 +46,12 @@ export function merge<T extends object>(): StateKey<Partial<T>, Partial<T>>;
 export function merge<T extends object>(
   initial: Partial<T> = {},
 ): StateKey<Partial<T>, Partial<T>> {
-  if (!isObject(initial)) throw misconfigured('merge(): initial must be an object.');
+  if (!isRecord(initial)) throw misconfigured('merge(): initial must be an object.');
   return {
     initial,
-    is: isObject,
+    is: isRecord,
     reduce(value, update) {
-      if (isObject(update)) return { ...value, ...update };
+      if (isRecord(update)) return { ...value, ...update };
       throw invalidInput('merge() takes an object with fields.');
     },
   };

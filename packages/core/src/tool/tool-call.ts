@@ -1,6 +1,6 @@
 import type { CallState } from '../event/agent-status.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { isRecord, jsonForm, type JsonValue, type JsonObject } from '../message/json.ts';
+import { isObjectOrArray, jsonForm, type JsonValue, type JsonObject } from '../message/json.ts';
 import type { ToolUse, ToolResult, ToolResultState, MessageContent } from '../message/msg.ts';
 import type { Path } from '../schema/schema.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
@@ -82,7 +82,7 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
  * write such values for optional arguments. `paths`: places that the validation rejected.
  */
 function dropNulls(value: JsonValue, paths: readonly Path[]): JsonValue {
-  if (!isRecord(value) || !paths.length) return value;
+  if (!isObjectOrArray(value) || !paths.length) return value;
   const within = (key: string): readonly Path[] =>
     paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []));
   if (Array.isArray(value))
@@ -224,6 +224,6 @@ function inJsonForm(
 }
 
 function isToolContent(output: unknown): output is ToolContent {
-  const content = isRecord(output) && output['content'];
+  const content = isObjectOrArray(output) && output['content'];
   return Array.isArray(content) && content.length > 0 && content.every(isBlock);
 }

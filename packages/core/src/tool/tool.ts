@@ -4,7 +4,7 @@ import { misconfigured, checkFields, checkOptions } from '../error/agent-error.t
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ContentBlock, ToolUse, Msg } from '../message/msg.ts';
-import { isObject, type JsonObject, type JsonValue } from '../message/json.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../message/json.ts';
 import type { ToolSchema, RunInfo } from '../model/chat-model.ts';
 import { toSchema } from '../schema/schema.ts';
 import type { Schema, InferInput, InferOutput, SchemaLike } from '../schema/schema.ts';
@@ -311,7 +311,7 @@ function presetInput(
       required: required?.filter((key) => key in shown),
     } as JsonObject,
     validate: (value) =>
-      isObject(value)
+      isRecord(value)
         ? whole.validate({ ...preset, ...value, ...(priority === 'preset' && preset) })
         : { ok: false, issues: ['they are not an object'] },
   };

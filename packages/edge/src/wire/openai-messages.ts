@@ -1,6 +1,6 @@
 import { createMessage } from '@isoloop/core';
 import type { AgentError, ContentBlock, Msg, ToolUse } from '@isoloop/core';
-import { inlineSource, isRecord, parseJson } from '@isoloop/core/adapter';
+import { inlineSource, isObjectOrArray, parseJson } from '@isoloop/core/adapter';
 import { invalidField } from '../http/request-body.ts';
 import { isMediaAddress } from '../turn/user-message.ts';
 
@@ -17,7 +17,7 @@ export function fromOpenAiMessages(messages: readonly unknown[]): readonly Msg[]
 }
 
 function fromMessage(message: unknown, index: number, names: Map<string, string>): Msg {
-  if (!isRecord(message)) throw invalid(index, 'is not an object');
+  if (!isObjectOrArray(message)) throw invalid(index, 'is not an object');
   const { role, content, name } = message;
   const options = typeof name === 'string' ? { name } : {};
   switch (role) {
@@ -58,10 +58,10 @@ function fromContent(content: unknown, index: number): readonly ContentBlock[] {
 }
 
 function fromPart(part: unknown, index: number): ContentBlock {
-  const { type, text, refusal, image_url: image } = isRecord(part) ? part : {};
+  const { type, text, refusal, image_url: image } = isObjectOrArray(part) ? part : {};
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal };
-  const url = isRecord(image) ? image['url'] : undefined;
+  const url = isObjectOrArray(image) ? image['url'] : undefined;
   if (type === 'image_url' && typeof url === 'string') {
     const source = inlineSource({ type: 'url', url });
     if (isMediaAddress(source)) return { type: 'image', source };
@@ -74,8 +74,8 @@ function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
   if (calls == null) return [];
   if (!Array.isArray(calls)) throw invalid(index, 'has `tool_calls` that are not an array');
   return calls.map((call: unknown) => {
-    const { id, function: called } = isRecord(call) ? call : {};
-    const { name, arguments: text } = isRecord(called) ? called : {};
+    const { id, function: called } = isObjectOrArray(call) ? call : {};
+    const { name, arguments: text } = isObjectOrArray(called) ? called : {};
     if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
       throw invalid(index, 'has a malformed tool call');
     const input = parseJson(text);

@@ -3,7 +3,7 @@ import type { PendingCall } from '../../event/pending-call.ts';
 import { applyMessage, applyNote } from '../../memory/log/call-notes.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import { toolUsesOf, type ToolUse, type Msg } from '../../message/msg.ts';
-import { setFields } from '../../message/json.ts';
+import { omitUndefined } from '../../message/json.ts';
 import { toolResult, type Suspension } from '../../tool/tool-call.ts';
 import type { OpenCall } from '../middleware.ts';
 import type { Run } from './run.ts';
@@ -67,7 +67,7 @@ export function suspendCall(run: Run, toolUse: ToolUse, outcome: Suspension): vo
   const { suspended, kind = 'suspended', ...about } = outcome;
   const { id: toolUseId, name, input } = toolUse;
   const reason = suspended || undefined;
-  const pending: PendingCall = setFields({ toolUseId, name, input, kind, reason, ...about });
+  const pending: PendingCall = omitUndefined({ toolUseId, name, input, kind, reason, ...about });
   keepState(run, toolUseId);
   applyNotes(run, [{ kind: 'suspended', calls: [{ pending, toolUse }] }]);
 }

@@ -1,7 +1,7 @@
 import { withMetadata } from '../../message/metadata.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { setFields } from '../../message/json.ts';
+import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { KeptReply, ModelRequest } from '../../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts';
@@ -81,7 +81,7 @@ function keptReply(run: Run): KeptReply | undefined {
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {
   const { finishReason, usage, metadata } = reply;
-  const about = setFields({ ...metadata, finishReason, usage: usage && { ...usage } });
+  const about = omitUndefined({ ...metadata, finishReason, usage: usage && { ...usage } });
   return run.message('assistant', reply.content({ partial: false }), { id, metadata: about });
 }
 

@@ -1,4 +1,9 @@
-import { isSameJson, isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
+import {
+  isSameJson,
+  isObjectOrArray,
+  type JsonObject,
+  type JsonValue,
+} from '../../message/json.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import { valuesKey } from '../store/storage-keys.ts';
 import type { Flushes } from './log-record.ts';
@@ -54,7 +59,7 @@ export class SessionValues {
   load(logged: JsonValue | undefined, pending: ReadonlySet<unknown>): void {
     this.#takeAssignments();
     this.#updates = this.#updates.filter(({ note }) => !note || pending.has(note));
-    this.#repeatOn(isRecord(logged) ? structuredClone({ ...logged } as Values) : {});
+    this.#repeatOn(isObjectOrArray(logged) ? structuredClone({ ...logged } as Values) : {});
   }
 
   /** Replaces the log's values with other values, and repeats the updates on them. */
@@ -177,7 +182,7 @@ export function updateValues(values: Values, update: ValueUpdate, names: readonl
 export function valuesIn(records: Flushes[number]): readonly JsonObject[] {
   return records.flatMap((record) => {
     const values = record.kind === 'state' ? record.state[valuesKey] : undefined;
-    return isRecord(values) ? [values as JsonObject] : [];
+    return isObjectOrArray(values) ? [values as JsonObject] : [];
   });
 }
 

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/json.ts';
+import { isObjectOrArray } from '../../message/json.ts';
 import { joinValue } from '../store/split-value.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { checkSeal } from './seal.ts';
@@ -74,7 +74,7 @@ export function parseSealed<T extends object>(
   } catch (cause) {
     throw damaged(key, cause);
   }
-  const format = isRecord(value) ? value['v'] : undefined;
+  const format = isObjectOrArray(value) ? value['v'] : undefined;
   if (Number.isSafeInteger(format) && format !== formatVersion) throw otherFormat(key, format);
   if (!isSealed) throw damaged(key);
   return value as T & { readonly sum: number };

@@ -1,6 +1,6 @@
 import { messageOf, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { userMessage, textOf, toolUseIn, type Msg } from '../../message/msg.ts';
-import { isRecord } from '../../message/json.ts';
+import { isObjectOrArray } from '../../message/json.ts';
 import { metadataOf } from '../../message/metadata.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
@@ -265,7 +265,7 @@ const childProperties = {
 };
 
 function validateInput(value: unknown): Validation<unknown> {
-  const { message, session_id: id = null } = isRecord(value) ? value : {};
+  const { message, session_id: id = null } = isObjectOrArray(value) ? value : {};
   const issues: string[] = [];
   const isBlank = typeof message !== 'string' || !message.trim();
   if (isBlank) issues.push('message: a string that is not blank');

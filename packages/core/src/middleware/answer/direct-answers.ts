@@ -3,7 +3,7 @@ import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
 import { toolResultsOf, type ToolResult, type Msg } from '../../message/msg.ts';
-import { isRecord, parseJson } from '../../message/json.ts';
+import { isObjectOrArray, parseJson } from '../../message/json.ts';
 import { contentText } from '../../message/media.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
@@ -84,5 +84,5 @@ function isDirect({ name }: ToolResult, tools: ToolSet): boolean {
  */
 function toJson({ output }: ToolResult): string {
   const text = contentText(output);
-  return isRecord(parseJson(text)) ? text : JSON.stringify(text);
+  return isObjectOrArray(parseJson(text)) ? text : JSON.stringify(text);
 }

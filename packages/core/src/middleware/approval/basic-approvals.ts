@@ -1,4 +1,4 @@
-import { isSameJson, isObject, jsonForm, type JsonValue } from '../../message/json.ts';
+import { isSameJson, isRecord, jsonForm, type JsonValue } from '../../message/json.ts';
 import type {
   InnerStep,
   Middleware,
@@ -220,7 +220,7 @@ export async function editCall(
 
 function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {
   const preset = toolOf(tools, name)?.preset;
-  if (!preset || !isObject(input)) return input;
+  if (!preset || !isRecord(input)) return input;
   const shown = Object.entries(input).filter(([key]) => !Object.hasOwn(preset, key));
   return Object.fromEntries(shown);
 }

@@ -1,4 +1,4 @@
-import { isSameJson, isRecord, type JsonValue } from '../../message/json.ts';
+import { isSameJson, isObjectOrArray, type JsonValue } from '../../message/json.ts';
 import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
 
 /**
@@ -101,7 +101,7 @@ export function mapStrings(value: JsonValue, change: (text: string) => string): 
     const text = change(String(value));
     return text === String(value) ? value : text;
   }
-  if (!isRecord(value)) return value;
+  if (!isObjectOrArray(value)) return value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => mapStrings(item, change));
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [

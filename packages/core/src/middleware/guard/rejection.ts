@@ -6,7 +6,7 @@ import {
 } from '../../error/error-message.ts';
 import { errorTexts } from '../../error/error-texts.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { isObject, isRecord, type JsonObject } from '../../message/json.ts';
+import { isRecord, isObjectOrArray, type JsonObject } from '../../message/json.ts';
 
 /** Reason why a guard or a rule lets a text not pass. */
 export interface Rejection {
@@ -60,12 +60,12 @@ export function rejectionError(
 
 /** Returns whether the value is a well-formed rejection. */
 export function isGuardRejection(value: unknown): value is Rejection {
-  if (!isObject(value)) return false;
+  if (!isRecord(value)) return false;
   const { category, message, details } = value;
   return (
     typeof category === 'string' &&
     Object.hasOwn(errorTexts.en, `GUARD_REJECTED:${category}`) &&
     (message === undefined || typeof message === 'string') &&
-    (details === undefined || isRecord(details))
+    (details === undefined || isObjectOrArray(details))
   );
 }

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { setFields, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { omitUndefined, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { AgentErrorData } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
@@ -8,7 +8,7 @@ import type { ModelRequest, RunInfo, Usage } from '../../model/chat-model.ts';
 
 /** Returns the attributes that identify the run, session and user of a span. */
 export function runAttributes({ runId, sessionId, userId }: RunInfo): Attributes {
-  return setFields({
+  return omitUndefined({
     'gen_ai.conversation.id': sessionId,
     'isoloop.run.id': runId,
     'user.id': userId,
@@ -17,7 +17,7 @@ export function runAttributes({ runId, sessionId, userId }: RunInfo): Attributes
 
 export function requestAttributes(request: ModelRequest): Attributes {
   const { stop, responseSchema } = request;
-  return setFields({
+  return omitUndefined({
     'gen_ai.request.temperature': request.temperature,
     'gen_ai.request.top_p': request.topP,
     'gen_ai.request.seed': request.seed,
@@ -28,7 +28,7 @@ export function requestAttributes(request: ModelRequest): Attributes {
 }
 
 export function usageAttributes(usage: Usage): Attributes {
-  return setFields({
+  return omitUndefined({
     'gen_ai.usage.input_tokens': usage.inputTokens,
     'gen_ai.usage.output_tokens': usage.outputTokens,
     'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,

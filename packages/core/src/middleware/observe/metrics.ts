@@ -2,7 +2,7 @@ import { checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
 import { callListener } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
-import { setFields } from '../../message/json.ts';
+import { omitUndefined } from '../../message/json.ts';
 import type { ToolResult, ToolUse } from '../../message/msg.ts';
 import type { ChatModel, ModelDelta, RunInfo, Usage } from '../../model/chat-model.ts';
 import { failureIn, watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
@@ -183,7 +183,7 @@ export function metrics(
 }
 
 function labelsOf({ agentPath, runId, sessionId, userId }: RunInfo): RunLabels {
-  return setFields({ agent: agentPath.at(-1) ?? '', runId, sessionId, userId });
+  return omitUndefined({ agent: agentPath.at(-1) ?? '', runId, sessionId, userId });
 }
 
 function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
@@ -220,7 +220,7 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
         const { provider, modelId } = asked;
         const labels = context.run && labelsOf(context.run);
         const durationMs = now() - startedAt;
-        const measured = setFields({ provider, modelId, durationMs, firstDeltaMs, usage });
+        const measured = omitUndefined({ provider, modelId, durationMs, firstDeltaMs, usage });
         callListener(() => recorder.modelRequest?.({ ...labels, ...measured, ...outcomeOf(end) }));
       },
     });

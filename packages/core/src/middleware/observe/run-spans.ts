@@ -1,5 +1,5 @@
 import type { RunContext } from '../../agent/middleware.ts';
-import { setFields } from '../../message/json.ts';
+import { omitUndefined } from '../../message/json.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
@@ -170,7 +170,7 @@ function replyAttributes(reply: ReplyAssembler, hasContent: boolean): Attributes
   const reasons = finishReason === undefined ? undefined : [finishReason];
   return {
     ...(usage && usageAttributes(usage)),
-    ...setFields({
+    ...omitUndefined({
       'gen_ai.response.model': model,
       'gen_ai.response.id': id,
       'gen_ai.response.finish_reasons': reasons,

@@ -1,6 +1,6 @@
 import type { Steps } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
-import { isPlain, isRecord, parseJson, type JsonValue } from '../../message/json.ts';
+import { isPlain, isObjectOrArray, parseJson, type JsonValue } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
 import { formatInstruction } from '../../schema/output-format.ts';
@@ -110,7 +110,7 @@ async function checkCandidate(
  */
 function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | undefined {
   const isArray = Array.isArray(given);
-  if (type === 'object' && (!isRecord(given) || isArray)) return 'it is not an object';
+  if (type === 'object' && (!isObjectOrArray(given) || isArray)) return 'it is not an object';
   return type === 'array' && !isArray ? 'it is not an array' : undefined;
 }
 
@@ -169,7 +169,7 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
     if (Array.isArray(value)) return value.map(toJson);
     if (value instanceof Date) return value.toISOString();
     // An object of a class, such as a `Map` or a parser's document, has no JSON form.
-    if (!isRecord(value) || !isPlain(value)) throw new TypeError('no JSON');
+    if (!isObjectOrArray(value) || !isPlain(value)) throw new TypeError('no JSON');
     const entries = Object.entries(value).map(([key, inner]) => [key, toJson(inner)] as const);
     return Object.fromEntries(entries);
   };

@@ -2,7 +2,7 @@ import type { RunContext, Steps } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
 import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
-import { setFields, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { omitUndefined, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { outputToolName, wrappedName } from '../../schema/output-format.ts';
 import { objectInput, type Schema, type Validation } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
@@ -174,7 +174,7 @@ function wrap(schema: JsonObject): JsonObject {
   });
   const { $defs, definitions, ...response } = JSON.parse(moved) as JsonObject;
   const wrapper = objectInput({ [wrappedName]: response });
-  return { ...wrapper, ...setFields({ $defs, definitions }) };
+  return { ...wrapper, ...omitUndefined({ $defs, definitions }) };
 }
 
 const otherRef = /^#(?=$|\/(?!\$defs\/|definitions\/))/;

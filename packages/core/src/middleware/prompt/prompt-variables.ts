@@ -1,6 +1,6 @@
 import { AgentError, checkFields, checkOptions, invalidInput } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import { jsonCopy, setFields, type JsonValue } from '../../message/json.ts';
+import { jsonCopy, omitUndefined, type JsonValue } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { abortable } from '../../wait/wait.ts';
 import type { GenerateOptions, ModelRequest, RunInfo, ToolSchema } from '../../model/chat-model.ts';
@@ -160,7 +160,7 @@ function promptRenderer(options: PromptVariablesOptions) {
   ): string => {
     const offered = toolChoice === 'none' ? [] : tools;
     const text = toolsVariable && { [toolsVariable]: describeTools(offered, described) };
-    return renderTemplate(template, { ...given, ...text }, setFields({ form, missing }));
+    return renderTemplate(template, { ...given, ...text }, omitUndefined({ form, missing }));
   };
   /** Renders a run's system prompt. Returns what `renderAgain` needs if it describes the tools. */
   const render = async (

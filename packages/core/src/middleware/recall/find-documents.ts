@@ -1,4 +1,4 @@
-import { setFields, isObject, isRecord, type JsonObject } from '../../message/json.ts';
+import { omitUndefined, isRecord, isObjectOrArray, type JsonObject } from '../../message/json.ts';
 import {
   AgentError,
   messageOf,
@@ -93,7 +93,7 @@ async function retrieve(
 ): Promise<unknown> {
   const { sessionId, signal } = call;
   const filters = await (typeof given === 'function' ? given(call) : given);
-  if (filters !== undefined && !isObject(filters))
+  if (filters !== undefined && !isRecord(filters))
     throw misconfigured('retrieval(): filters must be an object');
   return retriever.retrieve(query, { topK, signal, sessionId, ...(filters && { filters }) });
 }
@@ -135,8 +135,8 @@ function readDocument(where: string, item: unknown, maxLength: number): Retrieve
   const { id, content, source, score, metadata } = given as unknown as RetrievedDocument;
   const start = content.trim().slice(0, maxLength);
   if (!start) throw misconfigured(`${where}: content is blank.`);
-  const known = setFields({ id, source, score });
-  return { ...known, ...(isRecord(metadata) && { metadata }), content: start };
+  const known = omitUndefined({ id, source, score });
+  return { ...known, ...(isObjectOrArray(metadata) && { metadata }), content: start };
 }
 
 /**

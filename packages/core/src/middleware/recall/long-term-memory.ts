@@ -12,7 +12,7 @@ import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
 import { toolUsesOf, assistantMessage, type Msg, type MessageContext } from '../../message/msg.ts';
 import { isOwn } from '../../message/metadata.ts';
 import { recallOnce, lastQuestion } from './recall-once.ts';
-import { isRecord, type JsonObject } from '../../message/json.ts';
+import { isObjectOrArray, type JsonObject } from '../../message/json.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool, type Tool, type ToolContext } from '../../tool/tool.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -254,7 +254,7 @@ function textListInput(name: string, description: string): JsonObject {
  * place of a list. Throws `INVALID_INPUT`, and the model gets the message.
  */
 function textsIn(input: unknown, name: string): readonly string[] {
-  const value = isRecord(input) ? input[name] : undefined;
+  const value = isObjectOrArray(input) ? input[name] : undefined;
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
   const said = texts.flatMap((text) =>
     typeof text === 'string' && text.trim() ? [text.trim()] : [],
@@ -314,7 +314,7 @@ async function recallRecords(
 }
 
 function hasText(item: unknown): item is LongTermRecord {
-  return isRecord(item) && typeof item['text'] === 'string';
+  return isObjectOrArray(item) && typeof item['text'] === 'string';
 }
 
 function timeoutError(timeoutMs: number): AgentError {

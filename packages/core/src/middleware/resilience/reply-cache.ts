@@ -3,7 +3,7 @@ import { digest } from '../../memory/branch/digest.ts';
 import { reportFailure, callListener } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
-import { isObject, sortedJson } from '../../message/json.ts';
+import { isRecord, sortedJson } from '../../message/json.ts';
 import { isOwn } from '../../message/metadata.ts';
 import { abortable } from '../../wait/wait.ts';
 import { runInfo } from '../../model/chat-model.ts';
@@ -184,7 +184,7 @@ function checkReply(reply: CachedReply | null | undefined): CachedReply | undefi
     checkFields(what, value, fields, 'INVALID_STATE');
   check('A cached reply', reply, 'key:string expiresAt:number deltas:array');
   for (const delta of reply.deltas) {
-    const isText = isObject(delta) && !/^(file|finish)$/.test(delta.type);
+    const isText = isRecord(delta) && !/^(file|finish)$/.test(delta.type);
     check('A cached delta', delta, isText ? textFields : 'type:file|finish');
   }
   check("A cached reply's end", reply.deltas.at(-1), 'type:finish');

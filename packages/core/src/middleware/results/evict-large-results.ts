@@ -9,7 +9,7 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { keyPrefix } from '../../memory/store/storage-keys.ts';
 import { joinValue, splitValue } from '../../memory/store/split-value.ts';
-import { isRecord, parseJson, type JsonObject } from '../../message/json.ts';
+import { isObjectOrArray, parseJson, type JsonObject } from '../../message/json.ts';
 import { RecentMap } from '../../state/recent-map.ts';
 import { startOf } from '../../message/text.ts';
 import { objectInput } from '../../schema/schema.ts';
@@ -253,14 +253,14 @@ function largeResultStore(store: KeyValueStore) {
     async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
       const key = keyOf(sessionId, toolUseId);
       let value = parseJson((await store.get(key)) ?? '');
-      const pieces = isRecord(value) ? value['pieces'] : undefined;
+      const pieces = isObjectOrArray(value) ? value['pieces'] : undefined;
       if (typeof pieces === 'number') {
         const names = Array.from({ length: pieces }, (_, index) => `${key}:${index}`);
         const found = await store.getMany(names);
         if (found.size < pieces) return undefined;
         value = parseJson(joinValue(names.map((name) => found.get(name)!)));
       }
-      const text = isRecord(value) ? value['text'] : undefined;
+      const text = isObjectOrArray(value) ? value['text'] : undefined;
       return typeof text === 'string' ? text : undefined;
     },
     async delete(sessionId: string): Promise<void> {

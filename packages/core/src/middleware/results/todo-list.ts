@@ -8,7 +8,7 @@ import {
 } from '../../message/msg.ts';
 import type { ToolResult, Msg } from '../../message/msg.ts';
 import { fence } from '../../message/text.ts';
-import { isRecord, parseJson, type JsonObject } from '../../message/json.ts';
+import { isObjectOrArray, parseJson, type JsonObject } from '../../message/json.ts';
 import { asOwn } from '../../message/metadata.ts';
 import { memoize } from '../../model/formatter.ts';
 import { objectInput } from '../../schema/schema.ts';
@@ -118,13 +118,13 @@ function isShown(toolUseId: string, messages: readonly Msg[]): boolean {
 }
 
 function readTodos(value: unknown): readonly Todo[] | undefined {
-  const todos: unknown = isRecord(value) ? value['todos'] : undefined;
+  const todos: unknown = isObjectOrArray(value) ? value['todos'] : undefined;
   if (!Array.isArray(todos) || !todos.every(isTodo)) return undefined;
   return todos.map(({ content, status }) => ({ content, status }));
 }
 
 function isTodo(value: unknown): value is Todo {
-  if (!isRecord(value)) return false;
+  if (!isObjectOrArray(value)) return false;
   const { content, status } = value;
   const isKnown = /^(pending|in_progress|completed)$/.test(String(status));
   return isKnown && typeof content === 'string' && content.trim() !== '';

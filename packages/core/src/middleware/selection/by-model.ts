@@ -1,6 +1,6 @@
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import { fence } from '../../message/text.ts';
-import { isRecord, parseJson } from '../../message/json.ts';
+import { isObjectOrArray, parseJson } from '../../message/json.ts';
 import { askText } from '../../model/ask-text.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
 import {
@@ -75,7 +75,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
 function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[] {
   const object = reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1);
   const value = parseJson(reply) ?? parseJson(object);
-  const named: unknown = isRecord(value) ? value['tools'] : undefined;
+  const named: unknown = isObjectOrArray(value) ? value['tools'] : undefined;
   const bad = (what: string): AgentError => new AgentError('MODEL_BAD_RESPONSE', what);
   if (!Array.isArray(named)) throw bad('The model returned no list of tools.');
   const names = [...new Set<string>(named)];

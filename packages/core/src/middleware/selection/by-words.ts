@@ -1,6 +1,6 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import type { ToolSelector } from './select-tools.ts';
-import { isRecord, type JsonObject } from '../../message/json.ts';
+import { isObjectOrArray, type JsonObject } from '../../message/json.ts';
 import { searchTerms, shortQuery } from '../../search/search-terms.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { memoize } from '../../model/formatter.ts';
@@ -75,7 +75,7 @@ function countTerms(
   add(name, nameWeight);
   add(description, 1);
   for (const [key, property] of Object.entries(Object(parameters['properties']) as JsonObject)) {
-    const about = isRecord(property) ? property['description'] : '';
+    const about = isObjectOrArray(property) ? property['description'] : '';
     add(typeof about === 'string' ? `${key} ${about}` : key, 1);
   }
   return counts;

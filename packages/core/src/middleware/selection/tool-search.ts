@@ -1,6 +1,6 @@
 import { shortenText } from '../../message/text.ts';
 import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
-import { isRecord, parseJson } from '../../message/json.ts';
+import { isObjectOrArray, parseJson } from '../../message/json.ts';
 import { outputText, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { objectInput, textIn } from '../../schema/schema.ts';
@@ -150,9 +150,11 @@ function foundIn(message: Msg): readonly string[] {
   return toolResultsOf(message).flatMap(({ name, state, output }) => {
     const isFound = name === searchName && state === 'success';
     const value = isFound ? parseJson(outputText(output)) : undefined;
-    const tools: unknown = isRecord(value) ? value['tools'] : undefined;
+    const tools: unknown = isObjectOrArray(value) ? value['tools'] : undefined;
     if (!Array.isArray(tools)) return [];
-    const names = tools.map((found: unknown) => (isRecord(found) ? found['name'] : undefined));
+    const names = tools.map((found: unknown) =>
+      isObjectOrArray(found) ? found['name'] : undefined,
+    );
     return names.filter((found) => typeof found === 'string');
   });
 }

@@ -1,5 +1,5 @@
 import { AgentError, messageOf, checkFields } from '../../error/agent-error.ts';
-import { isObject, isRecord, type JsonObject } from '../../message/json.ts';
+import { isRecord, isObjectOrArray, type JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import { replaceAll } from '../../memory/log/session-values.ts';
@@ -154,14 +154,14 @@ function parseState(value: unknown): AgentState {
   const state = copy as AgentState;
   const given: unknown = state.version;
   if (given !== version) {
-    const shown = isRecord(given) ? 'an object' : String(given);
+    const shown = isObjectOrArray(given) ? 'an object' : String(given);
     throw stateError(`its version is ${shown}, not ${version}`);
   }
   const messages = attempt(() => parseMessages(state.messages));
   check('interrupted:boolean calls,state:object');
   if (state.activeGroups !== null) check('activeGroups:names');
   if (state.openRun !== null) check('openRun:string');
-  if (!isObject(state.state)) throw stateError('state must be an object');
+  if (!isRecord(state.state)) throw stateError('state must be an object');
   checkCalls(state.calls, messages);
   return state;
 }
@@ -185,11 +185,11 @@ function attempt<T>(work: () => T, why?: string): T {
 }
 
 function isCallState(value: unknown, id: string): value is CallState {
-  if (!isRecord(value)) return false;
+  if (!isObjectOrArray(value)) return false;
   const { toolUse, approved, started, decision, pending } = value;
   const isFit = (part: unknown, idKey: string, textKey: string): boolean =>
     part === undefined ||
-    (isRecord(part) && part[idKey] === id && typeof part[textKey] === 'string');
+    (isObjectOrArray(part) && part[idKey] === id && typeof part[textKey] === 'string');
   return (
     [approved, started].every((flag) => flag === undefined || typeof flag === 'boolean') &&
     isFit(toolUse, 'id', 'name') &&

@@ -1,5 +1,5 @@
 import type { TextCall } from './parsed-reply.ts';
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../../message/json.ts';
+import { isRecord, type JsonObject, type JsonValue, parseJson } from '../../message/json.ts';
 
 /**
  * Result of a scan. `rest`: text at the end that was withheld but is not a tool call. `calls`: the
@@ -274,7 +274,7 @@ function callsIn(value: JsonValue): readonly TextCall[] | string | undefined {
 }
 
 function isCall(item: JsonValue): item is JsonObject {
-  return isObject(item) && 'tool_name' in item;
+  return isRecord(item) && 'tool_name' in item;
 }
 
 /** Returns the tool call, or a text that says what is wrong. */
@@ -285,7 +285,7 @@ function toCall(item: JsonValue): TextCall | string {
   if (given === undefined)
     return `"arguments" is missing in the call of "${name}": give an object, or {} if there are none.`;
   const args = typeof given === 'string' ? readJson(given) : given;
-  if (!isObject(args))
+  if (!isRecord(args))
     return `"arguments" in the call of "${name}" is ${kindOf(given)}, not an object.`;
   return {
     name: name.trim(),

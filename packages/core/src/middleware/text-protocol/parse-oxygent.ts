@@ -1,4 +1,4 @@
-import { isRecord, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { ParseContext } from './parse-tool-calls.ts';
 import type { ParsedReply, TextCall } from './parsed-reply.ts';
 
@@ -56,7 +56,7 @@ function parseList(part: string): ParsedReply | undefined {
 }
 
 function isCall(value: JsonValue): value is JsonObject {
-  return isRecord(value) && Object.hasOwn(value, 'tool_name');
+  return isObjectOrArray(value) && Object.hasOwn(value, 'tool_name');
 }
 
 function callOf(value: JsonObject): TextCall {

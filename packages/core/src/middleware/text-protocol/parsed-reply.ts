@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../event/hook.ts';
 import { type ToolResult, toolUseIn, type Msg } from '../../message/msg.ts';
-import { isRecord, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, type JsonValue } from '../../message/json.ts';
 import { offersTools, type ModelRequest, type ToolSchema } from '../../model/chat-model.ts';
 
 /** Tool call that a model wrote as text. */
@@ -88,5 +88,5 @@ export const trustMark = { providerMetadata: { textProtocol: { returnDirect: tru
  */
 export function trustedCalls({ toolUseId }: ToolResult, reply: Msg): true | undefined {
   const mark = toolUseIn(reply, toolUseId)?.providerMetadata?.['textProtocol'];
-  return isRecord(mark) && mark['returnDirect'] === true ? true : undefined;
+  return isObjectOrArray(mark) && mark['returnDirect'] === true ? true : undefined;
 }

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { HostedTool, Source } from '../../message/provider-metadata.ts';
-import { isWholeObject, setFields, type JsonObject } from '../../message/json.ts';
+import { isWholeObject, omitUndefined, type JsonObject } from '../../message/json.ts';
 import { toBase64 } from '../../message/media.ts';
 import { metadataOfCall, withResult } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkPart, AiSdkPartOf, HostedToolMetadata } from './ai-sdk-hosted-tool.ts';
@@ -194,7 +194,7 @@ function toSource(part: AiSdkPartOf<'source'>): Source {
 }
 
 function toUsage({ inputTokens, outputTokens }: FinishPart['usage']): Usage {
-  return setFields({
+  return omitUndefined({
     inputTokens: inputTokens.total ?? 0,
     outputTokens: outputTokens.total ?? 0,
     reasoningTokens: outputTokens.reasoning,

@@ -1,7 +1,7 @@
 import type { LanguageModelV3StreamPart, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { hasEnded, hostedToolOf, type HostedTool } from '../../message/provider-metadata.ts';
-import { isRecord, parseJson, setFields, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, parseJson, omitUndefined, type JsonValue } from '../../message/json.ts';
 
 /** One part of the stream of a reply. No exported type may use it: the package may be missing. */
 export type AiSdkPart = LanguageModelV3StreamPart | LanguageModelV4StreamPart;
@@ -36,7 +36,7 @@ export function metadataOfCall(part: CallPart, provider: string): HostedToolMeta
   const { toolCallId: id, toolName: name, input, providerMetadata: call } = part;
   return {
     hostedTool: { id, name, input: parseJson(input) ?? input },
-    aiSdkTool: setFields({ provider, call }),
+    aiSdkTool: omitUndefined({ provider, call }),
   };
 }
 
@@ -49,7 +49,7 @@ export function withResult(
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   return {
     hostedTool: { ...hostedTool, output, ...(isError && { error: text }) },
-    aiSdkTool: setFields({ ...aiSdkTool, result: providerMetadata }),
+    aiSdkTool: omitUndefined({ ...aiSdkTool, result: providerMetadata }),
   };
 }
 
@@ -118,5 +118,5 @@ function idOf(block: ContentBlock): string | undefined {
 
 function sentBackOf({ providerMetadata }: ContentBlock): SentBack | undefined {
   const sentBack = providerMetadata?.['aiSdkTool'];
-  return isRecord(sentBack) ? (sentBack as unknown as SentBack) : undefined;
+  return isObjectOrArray(sentBack) ? (sentBack as unknown as SentBack) : undefined;
 }

@@ -1,5 +1,5 @@
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/json.ts';
+import { isObjectOrArray } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { Loose } from '../formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
@@ -33,7 +33,7 @@ export class DashScopeDecoder extends OpenAiDecoder {
   }
 
   override decode(chunk: unknown, deltas: ModelDelta[]): void {
-    if (!isRecord(chunk)) return;
+    if (!isObjectOrArray(chunk)) return;
     const { output, usage, request_id: id } = chunk as DashScopeChunk;
     const choices = output?.choices?.slice(0, 1).map(withReason);
     super.decode({ id, choices, usage: usage && toWireUsage(usage) }, deltas);

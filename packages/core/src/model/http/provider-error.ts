@@ -1,7 +1,7 @@
 import { shortenText } from '../../message/text.ts';
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { addressOf } from './base-url.ts';
-import { isRecord, parseJson, setFields } from '../../message/json.ts';
+import { isObjectOrArray, parseJson, omitUndefined } from '../../message/json.ts';
 
 const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
@@ -29,7 +29,7 @@ export function errorOfResponse(
     Number(wait) * 1000,
     Math.max(0, Date.parse(wait) - Date.now()),
   ].find((ms) => ms >= 0);
-  const details = setFields({ status, retryAfterMs });
+  const details = omitUndefined({ status, retryAfterMs });
   // If the text names a model, the address is right and the model is missing.
   const isUnknown = status === 404 && !/model/i.test(text);
   const title = `HTTP ${status} from the model server${isUnknown ? question : ''}`;
@@ -72,7 +72,7 @@ function providerError(
   details: HttpDetails = {},
 ): AgentError {
   const outer = Object(Array.isArray(body) ? body[0] : body) as Record<string, unknown>;
-  const inner = isRecord(outer['error']) ? outer['error'] : outer;
+  const inner = isObjectOrArray(outer['error']) ? outer['error'] : outer;
   const words = [inner['message'], outer['error'], inner['detail']].find(isText);
   const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
   const status =

@@ -1,4 +1,4 @@
-import { isRecord, setFields } from '../../message/json.ts';
+import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import type { ModelDelta, Usage } from '../chat-model.ts';
 import type { Loose, ReplyDecoder } from '../formatter.ts';
 import {
@@ -88,7 +88,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {
-    if (!isRecord(chunk)) return;
+    if (!isObjectOrArray(chunk)) return;
     const choice = (chunk as WireChunk).choices?.[0];
     this.#note(chunk as WireChunk, choice);
     if (!choice) return;
@@ -145,7 +145,7 @@ export class OpenAiDecoder implements ReplyDecoder {
 function toUsage(usage: WireUsage): Usage {
   const inputTokens = usage.prompt_tokens ?? 0;
   const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens;
-  return setFields({
+  return omitUndefined({
     inputTokens,
     outputTokens: Math.max(usage.completion_tokens ?? 0, (usage.total_tokens ?? 0) - inputTokens),
     reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? undefined,

@@ -1,4 +1,4 @@
-import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, Msg, ToolResult, ToolUse } from '../../message/msg.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
@@ -88,7 +88,7 @@ export function toWireResponseFormat(schema: JsonObject): WireObject {
  * and every property is required.
  */
 export function isStrict(schema: JsonValue): boolean {
-  if (!isRecord(schema)) return true;
+  if (!isObjectOrArray(schema)) return true;
   const {
     type,
     properties,

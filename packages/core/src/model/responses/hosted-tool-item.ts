@@ -1,5 +1,5 @@
 import type { HostedTool } from '../../message/provider-metadata.ts';
-import { isRecord, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { WireItem } from './responses-wire.ts';
 
 /** Fields in which the types of built-in tools have their input or their output. */
@@ -57,6 +57,6 @@ function valueOf(fields: JsonObject, names: readonly string[]): JsonValue | unde
 function errorOf(error: JsonValue | undefined): string | undefined {
   if (error == null || error === '') return undefined;
   if (typeof error === 'string') return error;
-  const message = isRecord(error) ? error['message'] : undefined;
+  const message = isObjectOrArray(error) ? error['message'] : undefined;
   return typeof message === 'string' ? message : JSON.stringify(error);
 }

@@ -1,5 +1,5 @@
 import { memoize, argumentsOf } from '../formatter.ts';
-import { isRecord } from '../../message/json.ts';
+import { isObjectOrArray } from '../../message/json.ts';
 import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import { textSum } from '../../message/text.ts';
 
@@ -24,7 +24,7 @@ export function previousResponse(
     const message = messages[index]!;
     const id = message.metadata?.['id'];
     const link = message.metadata?.['responses'];
-    if (typeof id !== 'string' || !isRecord(link) || link['input'] !== sums[index]) continue;
+    if (typeof id !== 'string' || !isObjectOrArray(link) || link['input'] !== sums[index]) continue;
     const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
     const sum = replySum(text, toolUsesOf(message).map(argumentsOf));
     if (link['reply'] === sum) return { id, message, next: index + 1 };

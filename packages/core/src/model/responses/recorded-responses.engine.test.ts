@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/json.ts';
+import { isObjectOrArray } from '../../message/json.ts';
 import { joinDeltas } from '../deltas.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { EventReply } from '../http/event-reply.ts';
@@ -76,8 +76,8 @@ function callsOf(deltas: readonly ModelDelta[]): Golden['calls'] {
 function otherItemsOf(deltas: readonly ModelDelta[]): readonly string[] {
   const types = deltas.flatMap((delta) => {
     const kept = delta.type === 'thinking' && delta.providerMetadata?.['responses'];
-    const item = isRecord(kept) ? kept['item'] : undefined;
-    return isRecord(item) && item['type'] !== 'reasoning' ? [String(item['type'])] : [];
+    const item = isObjectOrArray(kept) ? kept['item'] : undefined;
+    return isObjectOrArray(item) && item['type'] !== 'reasoning' ? [String(item['type'])] : [];
   });
   return [...new Set(types)].sort();
 }

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isRecord, setFields } from '../../message/json.ts';
+import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import type { ModelDelta, Usage } from '../chat-model.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
@@ -72,7 +72,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   decode(chunk: unknown, sink: ModelDelta[]): void {
-    if (!isRecord(chunk)) return;
+    if (!isObjectOrArray(chunk)) return;
     const event: WireEvent = chunk;
     const { sequence_number: sequence } = event;
     if (this.#seen && sequence != null && sequence <= this.#seen) return;
@@ -234,7 +234,7 @@ function deltaOf({ delta }: WireEvent): string {
 }
 
 function toUsage(usage: WireResponseUsage): Usage {
-  return setFields({
+  return omitUndefined({
     inputTokens: usage.input_tokens ?? 0,
     outputTokens: usage.output_tokens ?? 0,
     reasoningTokens: usage.output_tokens_details?.reasoning_tokens ?? undefined,

@@ -1,5 +1,5 @@
 import { jsonWithLists, memoize, type WireObject } from '../formatter.ts';
-import { isRecord, type JsonObject } from '../../message/json.ts';
+import { isObjectOrArray, type JsonObject } from '../../message/json.ts';
 import { isNewestReplyEdited } from '../../message/metadata.ts';
 import { contentText } from '../../message/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
@@ -140,7 +140,7 @@ function withOptions(own: WireRequest, options: JsonObject): WireObject {
     ...own,
     ...options,
     ...(Array.isArray(include) && { include: [...new Set([...(own.include ?? []), ...include])] }),
-    ...(isRecord(text) && { text: { ...own.text, ...text } }),
+    ...(isObjectOrArray(text) && { text: { ...own.text, ...text } }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { isRecord, isSameJson, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, isSameJson, type JsonValue } from '../../message/json.ts';
 import { JsonReader } from './json-reader.ts';
 import { wrappedName } from '../../schema/output-format.ts';
 import { AnswerSource } from '../../middleware/output/answer-source.ts';
@@ -57,7 +57,7 @@ export class ObjectReader extends AnswerSource {
   #read(): JsonValue | undefined {
     const value = this.#json?.value;
     if (!this.isCall) return value;
-    if (!isRecord(value)) return undefined;
+    if (!isObjectOrArray(value)) return undefined;
     const [name] = Object.keys(value);
     if (name === wrappedName) return value[wrappedName] as JsonValue;
     return name === undefined && !this.isComplete ? undefined : (value as JsonValue);

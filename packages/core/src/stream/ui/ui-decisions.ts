@@ -1,5 +1,5 @@
 import type { Decision } from '../../event/pending-call.ts';
-import { isRecord, jsonForm, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, jsonForm, type JsonValue } from '../../message/json.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -13,9 +13,9 @@ type Part = Readonly<Record<string, unknown>>;
  * Progress of a tool (`preliminary`) is not a result.
  */
 export function fromUiDecisions(message: unknown): readonly Decision[] {
-  const { role, parts } = isRecord(message) ? message : {};
+  const { role, parts } = isObjectOrArray(message) ? message : {};
   if (role !== 'assistant' || !Array.isArray(parts)) return [];
-  return parts.flatMap((part: unknown) => (isRecord(part) ? (toDecision(part) ?? []) : []));
+  return parts.flatMap((part: unknown) => (isObjectOrArray(part) ? (toDecision(part) ?? []) : []));
 }
 
 function toDecision(part: Part): Decision | undefined {
@@ -23,7 +23,8 @@ function toDecision(part: Part): Decision | undefined {
   const name = toolNameOf(part);
   if (typeof name !== 'string' || typeof toolCallId !== 'string') return undefined;
   const call = { toolUseId: toolCallId, name };
-  if (state === 'approval-responded') return answerTo(call, isRecord(approval) ? approval : {});
+  if (state === 'approval-responded')
+    return answerTo(call, isObjectOrArray(approval) ? approval : {});
   if (state === 'output-available' && preliminary !== true) {
     return {
       ...call,

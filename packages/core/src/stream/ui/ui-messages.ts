@@ -17,7 +17,7 @@ import {
   hostedToolOf,
   type HostedTool,
 } from '../../message/provider-metadata.ts';
-import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { inlineSource, mediaKind } from '../../message/media.ts';
 import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
 import {
@@ -150,7 +150,7 @@ function isCallOf(part: UiPart, one: UiPart): boolean {
 function addReplyMetadata(answer: UiMessage, message: Msg): void {
   const { usage, imported } = metadataOf(message);
   if (imported) answer.metadata = { ...answer.metadata, imported };
-  if (!isRecord(usage)) return;
+  if (!isObjectOrArray(usage)) return;
   const sum = (answer.metadata?.['usage'] ?? noUsage) as Usage;
   answer.metadata = { ...answer.metadata, usage: { ...addUsage(sum, usage as unknown as Usage) } };
 }
@@ -161,7 +161,7 @@ function addReplyMetadata(answer: UiMessage, message: Msg): void {
  * because a client must not write them.
  */
 export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
-  const { id, role, parts } = isRecord(message) ? message : {};
+  const { id, role, parts } = isObjectOrArray(message) ? message : {};
   if (role !== 'user') throw invalid('The message is not a user message');
   if (!Array.isArray(parts)) throw invalid('The message has no parts');
   const content = parts.map((part, index) => fromPart(part, index));
@@ -174,7 +174,7 @@ export function fromUiMessage(message: unknown, context: MessageContext = {}): M
 }
 
 function fromPart(part: unknown, index: number): ContentBlock {
-  const { type, text, url, mediaType, filename } = isRecord(part) ? part : {};
+  const { type, text, url, mediaType, filename } = isObjectOrArray(part) ? part : {};
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'file' && typeof url === 'string' && typeof mediaType === 'string') {
     return {

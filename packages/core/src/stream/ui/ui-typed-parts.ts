@@ -1,4 +1,4 @@
-import { isRecord, parseJson, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, parseJson, type JsonValue } from '../../message/json.ts';
 import type { ToolProgress } from '../agent-tools.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -73,7 +73,7 @@ export function toTypedChunk(chunk: Fields): object {
 /** Replaces an output that is a value as JSON text by the value. */
 function withValue(fields: Fields): Fields {
   const { output, toolMetadata } = fields;
-  const isJson = isRecord(toolMetadata) && 'json' in toolMetadata;
+  const isJson = isObjectOrArray(toolMetadata) && 'json' in toolMetadata;
   return isJson && typeof output === 'string' ? { ...fields, output: parsed(output) } : fields;
 }
 

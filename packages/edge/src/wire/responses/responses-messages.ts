@@ -1,6 +1,6 @@
 import { createMessage } from '@isoloop/core';
 import type { ContentBlock, Msg, Role, ToolUse } from '@isoloop/core';
-import { inlineSource, isRecord, parseJson } from '@isoloop/core/adapter';
+import { inlineSource, isObjectOrArray, parseJson } from '@isoloop/core/adapter';
 import { invalidField } from '../../http/request-body.ts';
 import { isMediaAddress } from '../../turn/user-message.ts';
 
@@ -45,7 +45,7 @@ class InputReader {
   #reply: ContentBlock[] = [];
 
   read(item: unknown, param: string): void {
-    if (!isRecord(item)) throw invalidField(param, 'must be an object');
+    if (!isObjectOrArray(item)) throw invalidField(param, 'must be an object');
     const { type = 'message', role } = item;
     switch (type) {
       case 'message':
@@ -120,7 +120,7 @@ function fromContent(content: unknown, param: string, field = 'content'): readon
 }
 
 function fromPart(part: unknown, param: string): ContentBlock {
-  const { type, text, refusal } = isRecord(part) ? part : {};
+  const { type, text, refusal } = isObjectOrArray(part) ? part : {};
   switch (type) {
     case 'input_text':
     case 'output_text':

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { isRecord } from '@isoloop/core/adapter';
+import { isObjectOrArray } from '@isoloop/core/adapter';
 import { partialJson } from './partial-json.ts';
 import { isEqual } from './is-equal.ts';
 import {
@@ -287,7 +287,7 @@ function defined<T = UIMessagePart>(part: Fields): T {
 
 /** Merges metadata at every depth. A list replaces the earlier one. */
 function merged(before: unknown, added: unknown): unknown {
-  if (![before, added].every((each) => isRecord(each) && !Array.isArray(each))) return added;
+  if (![before, added].every((each) => isObjectOrArray(each) && !Array.isArray(each))) return added;
   const result: Record<string, unknown> = { ...(before as Fields) };
   for (const [name, value] of Object.entries(added as Fields)) {
     if (name !== '__proto__' && value !== undefined) result[name] = merged(result[name], value);

@@ -1,5 +1,5 @@
 import { misconfigured } from '../../../error/agent-error.ts';
-import { isRecord } from '../../../message/json.ts';
+import { isObjectOrArray } from '../../../message/json.ts';
 import { isGuardRejection, type Rejection, type Report } from '../rejection.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
 
@@ -99,7 +99,7 @@ function checkedIndex(index: number, length: number): number {
 
 function checkedReview(review: unknown, { retries }: ReviewContext): Review {
   if (isGuardRejection(review)) return review;
-  const { text, retry } = isRecord(review) ? review : {};
+  const { text, retry } = isObjectOrArray(review) ? review : {};
   if (typeof retry === 'string' && retries) throw misconfigured('A rule asked for a second retry.');
   if (typeof text === 'string' || typeof retry === 'string') return review as Review;
   throw misconfigured('A rule returned an invalid review.');
