@@ -4,7 +4,7 @@ export type {
   InputGuard,
   InputGuardOptions,
 } from './middleware/guard/input/guard-input.ts';
-export { memoryCounters, storedCounters } from './middleware/guard/input/counter-store.ts';
+export { inMemoryCounters, storedCounters } from './middleware/guard/input/counter-store.ts';
 export type {
   WindowTotal,
   CounterStore,

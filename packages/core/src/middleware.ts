@@ -83,7 +83,7 @@ export type {
 } from './middleware/resilience/circuit-breaker.ts';
 export { modelTimeout, type ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
 export { classifyModelErrors } from './middleware/resilience/classify-model-errors.ts';
-export { replyCache, memoryReplies, storedReplies } from './middleware/resilience/reply-cache.ts';
+export { replyCache, inMemoryReplies, storedReplies } from './middleware/resilience/reply-cache.ts';
 export type {
   CachedReply,
   CacheLookup,

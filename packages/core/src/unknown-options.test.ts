@@ -115,7 +115,7 @@ const entries: Readonly<Record<string, Entry>> = {
   './guards': {
     exports: guards,
     calls: {
-      memoryCounters: (wrong) => guards.memoryCounters(wrong),
+      inMemoryCounters: (wrong) => guards.inMemoryCounters(wrong),
       storedCounters: (wrong) => guards.storedCounters(store, wrong),
       injectionGuard: (wrong) => guards.injectionGuard(wrong),
       guardInput: (wrong) => guards.guardInput('g', (input) => input, wrong),
@@ -167,7 +167,7 @@ const entries: Readonly<Record<string, Entry>> = {
         middleware.handOff(
           given({ to: [{ name: 'b', description: '', systemPrompt: '' }] }, wrong),
         ),
-      memoryReplies: (wrong) => middleware.memoryReplies(wrong),
+      inMemoryReplies: (wrong) => middleware.inMemoryReplies(wrong),
       modelRequestLimit: (wrong) => middleware.modelRequestLimit(given({ run: 1 }, wrong)),
       modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),
       operatorMessage: (wrong) => middleware.operatorMessage('', given({ name: 'Ann' }, wrong)),

@@ -20,7 +20,7 @@ import {
   type CachedReply,
   type ReplyCacheOptions,
   type ReplyCacheStore,
-  memoryReplies,
+  inMemoryReplies,
   replyCache,
   storedReplies,
 } from './reply-cache.ts';
@@ -383,7 +383,7 @@ test('a cached reply is used until it expires by the given clock', async () => {
 });
 
 test('above `maxEntries`, the entry that was not used for the longest time is removed', async () => {
-  const { say } = setUp(['a1', 'b1', 'c1', 'b2'], { store: memoryReplies({ maxEntries: 2 }) });
+  const { say } = setUp(['a1', 'b1', 'c1', 'b2'], { store: inMemoryReplies({ maxEntries: 2 }) });
   expect([
     await say(ask('a')),
     await say(ask('b')),
@@ -395,7 +395,7 @@ test('above `maxEntries`, the entry that was not used for the longest time is re
 });
 
 test('nothing is cached with `maxEntries: 0` or `ttlMs: 0`', async () => {
-  for (const options of [{ store: memoryReplies({ maxEntries: 0 }) }, { ttlMs: 0 }]) {
+  for (const options of [{ store: inMemoryReplies({ maxEntries: 0 }) }, { ttlMs: 0 }]) {
     const { say } = setUp(['one', 'two'], options);
     await say(ask());
     expect(await say(ask())).toBe('two');
@@ -536,9 +536,9 @@ test.each([
 });
 
 test.each([
-  () => memoryReplies({ maxEntries: -1 }),
+  () => inMemoryReplies({ maxEntries: -1 }),
   () => storedReplies({} as never),
   () => storedReplies(new MemoryStore(), { prefix: 1 as never }),
-])('memoryReplies() and storedReplies() reject invalid options', (make) => {
+])('inMemoryReplies() and storedReplies() reject invalid options', (make) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

@@ -79,7 +79,7 @@ export function replyCache(options: ReplyCacheOptions = {}): ModelMiddleware {
   const where = 'replyCache()';
   const fields = 'store:object|? ttlMs,maxTemperature:count|? toolCalls:boolean|?';
   checkOptions(where, options, `${fields} scope,onLookup,onError,now:function|?`);
-  const { store = memoryReplies() } = options;
+  const { store = inMemoryReplies() } = options;
   checkFields(`${where}: store`, store, 'get:function set:function');
   return {
     name: 'replyCache',
@@ -246,8 +246,8 @@ export interface ReplyCacheStore {
  * Stores replies in this process. If there are more than `maxEntries` replies (default 1000), the
  * least recently used reply is removed. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function memoryReplies(options: { readonly maxEntries?: number } = {}): ReplyCacheStore {
-  checkOptions('memoryReplies()', options, 'maxEntries:count|?');
+export function inMemoryReplies(options: { readonly maxEntries?: number } = {}): ReplyCacheStore {
+  checkOptions('inMemoryReplies()', options, 'maxEntries:count|?');
   const { maxEntries = 1000 } = options;
   const replies = new RecentMap<string, CachedReply>(maxEntries);
   return {

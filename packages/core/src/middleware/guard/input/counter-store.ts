@@ -34,8 +34,8 @@ export interface CounterStore {
  * Keeps the counts of `rateLimit()` and `spendCap()` in this process. If there are more than
  * `maxKeys` counters (default 10,000), the counter with the oldest window is removed.
  */
-export function memoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
-  checkOptions('memoryCounters()', options, 'maxKeys:count|?');
+export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
+  checkOptions('inMemoryCounters()', options, 'maxKeys:count|?');
   const { maxKeys = 10_000 } = options;
   const counts = new Map<string, WindowTotal>();
   return {

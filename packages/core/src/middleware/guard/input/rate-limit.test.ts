@@ -7,7 +7,7 @@ import { ReActAgent } from '../../../preset/react-agent.ts';
 import { userMessage } from '../../../message/msg.ts';
 import { MemoryStore } from '../../../memory/store/memory-store.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
-import { memoryCounters, storedCounters, type CounterStore } from './counter-store.ts';
+import { inMemoryCounters, storedCounters, type CounterStore } from './counter-store.ts';
 import { rateLimit, type RateLimitOptions, spendCap } from './user-limits.ts';
 
 const input = [userMessage('Hi')];
@@ -28,7 +28,7 @@ function limited(options: RateLimitOptions = {}) {
 }
 
 const stores: readonly [string, () => CounterStore][] = [
-  ['memory', () => memoryCounters()],
+  ['memory', () => inMemoryCounters()],
   ['a key-value store', () => storedCounters(new MemoryStore())],
 ];
 
@@ -91,8 +91,8 @@ test('a store that fails, an invalid count and an invalid key reject the call', 
   expect(onError).toHaveBeenCalledTimes(guards.length);
 });
 
-test('memoryCounters() keeps at most `maxKeys` counters and removes the oldest', async () => {
-  const store = memoryCounters({ maxKeys: 2 });
+test('inMemoryCounters() keeps at most `maxKeys` counters and removes the oldest', async () => {
+  const store = inMemoryCounters({ maxKeys: 2 });
   const total = async (key: string, amount: number) =>
     (await store.add(key, amount, { ms: 10, now: 0 })).total;
   await total('a', 1);
@@ -103,7 +103,7 @@ test('memoryCounters() keeps at most `maxKeys` counters and removes the oldest',
 });
 
 test('a counter whose window starts again becomes the newest counter', async () => {
-  const store = memoryCounters({ maxKeys: 2 });
+  const store = inMemoryCounters({ maxKeys: 2 });
   const total = async (key: string, amount: number, now: number) =>
     (await store.add(key, amount, { ms: 10, now })).total;
   await total('a', 1, 0);
@@ -224,7 +224,7 @@ test.each<[string, () => unknown]>([
   ['spendCap(): limit', () => spendCap({} as never)],
   ['spendCap(): price', () => spendCap({ limit: 1, price: 5 as never })],
   ['The store of storedCounters(): get', () => storedCounters({} as never)],
-  ['memoryCounters(): maxKeys', () => memoryCounters({ maxKeys: 'x' as never })],
+  ['inMemoryCounters(): maxKeys', () => inMemoryCounters({ maxKeys: 'x' as never })],
 ])('a CONFIGURATION error names the invalid option: %s', (message, make) => {
   expect(make).toThrow(
     expect.objectContaining({

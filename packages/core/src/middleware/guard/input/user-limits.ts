@@ -15,7 +15,7 @@ import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import { estimateUsage, deltasText } from '../estimate-usage.ts';
 import { reporter, type Rejection } from '../rejection.ts';
-import { memoryCounters, type CounterStore } from './counter-store.ts';
+import { inMemoryCounters, type CounterStore } from './counter-store.ts';
 
 /** Whom a guard counts for, and where it keeps its counts. */
 export interface CounterOptions extends InputGuardOptions {
@@ -24,7 +24,7 @@ export interface CounterOptions extends InputGuardOptions {
    * for `anonymous`, and `spendCap()` fails.
    */
   readonly key?: (context: RunContext) => string;
-  /** Store of the counts. Default: a new `memoryCounters()` for this guard. */
+  /** Store of the counts. Default: a new `inMemoryCounters()` for this guard. */
   readonly store?: CounterStore;
   /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
@@ -175,7 +175,7 @@ interface UserCount {
  * The key of the count is `prefix` and the user. Rejects for an invalid key or total.
  */
 function userCounter(options: CounterOptions) {
-  const { key = userOf, store = memoryCounters(), now = Date.now } = options;
+  const { key = userOf, store = inMemoryCounters(), now = Date.now } = options;
   return async (
     context: RunContext,
     prefix: string,
