@@ -61,7 +61,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   weightedHistory: contexts.weightedHistory(),
   longTermMemory: longTermMemory({ memory, mode: 'both' }),
   retrieval: retrieval({ retriever: memory }),
-  guardInput: guards.guardInput('guard', (input) => input),
+  inputGuard: guards.inputGuard('guard', (input) => input),
   rateLimit: guards.rateLimit(),
   lengthGuard: guards.lengthGuard(),
   injectionGuard: guards.injectionGuard(),

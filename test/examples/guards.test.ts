@@ -14,7 +14,7 @@ import { piiRule, outputGuards, lengthRule, regexRule } from '@isoloop/core/guar
 // #endregion
 // #region own-rules
 import { textOf } from '@isoloop/core';
-import { guardInput, type OutputRule } from '@isoloop/core/guards';
+import { inputGuard, type OutputRule } from '@isoloop/core/guards';
 // #endregion
 // #region error-message
 import { errorMessage } from '@isoloop/core/middleware';
@@ -121,7 +121,7 @@ test('custom input guards and output rules check input and output', async () => 
   const moderate = async (text: string): Promise<boolean> => !text.includes('!');
 
   // #region own-rules
-  const quiet = guardInput('quiet', (input) =>
+  const quiet = inputGuard('quiet', (input) =>
     input.some((message) => textOf(message).includes('!'))
       ? { category: 'INVALID_INPUT', message: 'No shouting.' }
       : input,

@@ -1,9 +1,9 @@
-export { guardInput } from './middleware/guard/input/guard-input.ts';
+export { inputGuard } from './middleware/guard/input/input-guard.ts';
 export type {
   InputCheck,
   InputGuard,
   InputGuardOptions,
-} from './middleware/guard/input/guard-input.ts';
+} from './middleware/guard/input/input-guard.ts';
 export { inMemoryCounters, storedCounters } from './middleware/guard/input/counter-store.ts';
 export type {
   WindowTotal,

@@ -29,7 +29,7 @@ export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { allowTools } from './tool/set/tool-set.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
 export { nestedHooks, nestedWraps } from './agent/nested.ts';
-export { presetOf } from './agent/use-list.ts';
+export { definePreset } from './agent/use-list.ts';
 export type { AgentDefaults } from './agent/kernel-options.ts';
 export type { Stopped } from './wait/halt.ts';
 export type { ControlOf, EventControls, Hook, HookHandler } from './event/hook.ts';

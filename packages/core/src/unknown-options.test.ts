@@ -118,7 +118,7 @@ const entries: Readonly<Record<string, Entry>> = {
       inMemoryCounters: (wrong) => guards.inMemoryCounters(wrong),
       storedCounters: (wrong) => guards.storedCounters(store, wrong),
       injectionGuard: (wrong) => guards.injectionGuard(wrong),
-      guardInput: (wrong) => guards.guardInput('g', (input) => input, wrong),
+      inputGuard: (wrong) => guards.inputGuard('g', (input) => input, wrong),
       lengthGuard: (wrong) => guards.lengthGuard(wrong),
       classifierGuard: (wrong) => guards.classifierGuard(() => 'ok' as Wrong, wrong),
       permissionGuard: (wrong) => guards.permissionGuard(() => true, wrong),
@@ -193,7 +193,7 @@ const entries: Readonly<Record<string, Entry>> = {
       'errorHints errorResult ' +
       'isEnding isNewAnswer isNext hasResult classifyModelErrors nestedHooks ' +
       'nestedWraps operator ' +
-      'boundedModel perRun runInfo presetOf todosOf showToolMedia withExecute withStream wrapModel',
+      'boundedModel perRun runInfo definePreset todosOf showToolMedia withExecute withStream wrapModel',
   },
   './observe': {
     exports: observe,

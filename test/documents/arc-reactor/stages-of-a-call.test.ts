@@ -1,5 +1,5 @@
 import { ReActAgent, textOf, userMessage, type Middleware } from '@isoloop/core';
-import { guardInput, piiGuard } from '@isoloop/core/guards';
+import { inputGuard, piiGuard } from '@isoloop/core/guards';
 import { arcReactor } from '@isoloop/core/presets';
 import { retrieval } from '@isoloop/core/recall';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -10,7 +10,7 @@ import { calls, linesOf, make, named, resultsIn, returned } from './test-support
 
 describe('the stages of a call', () => {
   const spies = (log: string[], ...guards: readonly Middleware[]): Middleware[] => [
-    guardInput('spy', (input) => (log.push('guard'), input)),
+    inputGuard('spy', (input) => (log.push('guard'), input)),
     ...guards,
     { on: { 'run-end': () => void log.push('end'), 'pre-call': () => void log.push('hook') } },
     retrieval({
@@ -53,7 +53,7 @@ describe('the stages of a call', () => {
     const { agent, model } = make([], {
       use: spies(
         log,
-        guardInput('shut', () => ({ category: 'OFF_TOPIC' })),
+        inputGuard('shut', () => ({ category: 'OFF_TOPIC' })),
       ),
     });
     const { reason, error } = await agent.call('Tea?');

@@ -1,6 +1,6 @@
 import { AgentError, ReActAgent, textOf, tool, type JsonValue, type Tool } from '@isoloop/core';
 import {
-  guardInput,
+  inputGuard,
   outputGuards,
   lengthRule,
   regexRule,
@@ -76,7 +76,7 @@ describe('what remains different', () => {
   test('a blank input fails before the guards', async () => {
     const checked: string[] = [];
     const { agent } = make([], {
-      use: [guardInput('spy', (input) => (checked.push('input'), input))],
+      use: [inputGuard('spy', (input) => (checked.push('input'), input))],
     });
     const { reason, error } = await agent.call(' \n\t', returned);
     expect([reason, error?.code, checked]).toEqual(['error', 'INVALID_INPUT', []]);

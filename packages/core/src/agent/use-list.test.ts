@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { partsOf, presetOf, withDefaults } from './use-list.ts';
+import { partsOf, definePreset, withDefaults } from './use-list.ts';
 import { kernelDefaults } from './kernel-options.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
@@ -29,10 +29,11 @@ test('an entry with only a name removes the preset’s part of that name', () =>
 });
 
 test('a later part replaces a part of a spread preset, also a part of another preset', () => {
-  const preset = (): readonly Middleware[] => presetOf([part('retry', 'preset'), part('x', 'x')]);
+  const preset = (): readonly Middleware[] =>
+    definePreset([part('retry', 'preset'), part('x', 'x')]);
   expect(marks(partsOf([...preset(), part('retry', 'own')]))).toEqual(['own', 'x']);
   expect(marks(partsOf([...preset(), [part('retry', 'nested')]]))).toEqual(['nested', 'x']);
-  const other = presetOf([part('retry', 'other')]);
+  const other = definePreset([part('retry', 'other')]);
   expect(marks(partsOf([...preset(), ...other]))).toEqual(['other', 'x']);
   expect(marks(partsOf([[...preset()], ...other, part('retry', 'own')]))).toEqual(['own', 'x']);
   expect(marks(partsOf([...preset(), { name: 'retry' }]))).toEqual(['none', 'x']);
@@ -45,7 +46,7 @@ test.each<[string, UseList]>([
   ['in the list, after a preset', [[part('limit', 'preset')], ...own]],
   ['in one nested list', [own]],
   ['before a nested preset', [part('limit', 'own'), [part('limit', 'preset')]]],
-  ['before a spread preset', [part('limit', 'own'), ...presetOf([part('limit', 'preset')])]],
+  ['before a spread preset', [part('limit', 'own'), ...definePreset([part('limit', 'preset')])]],
 ])('two parts of one name are rejected: %s', (_where, use) => {
   const message = 'Two parts are named "limit". Rename one.';
   expect(() => partsOf(use)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));

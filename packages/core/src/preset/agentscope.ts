@@ -1,6 +1,6 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
-import { presetOf } from '../agent/use-list.ts';
+import { definePreset } from '../agent/use-list.ts';
 import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
 import { AgentError, messageOf, checkOptions } from '../error/agent-error.ts';
 import { errorResult } from '../tool/tool-call.ts';
@@ -20,7 +20,7 @@ import { errorResult } from '../tool/tool-call.ts';
  */
 export function agentscope(options: Readonly<Record<string, never>> = {}): readonly Middleware[] {
   checkOptions('agentscope()', options, '');
-  return presetOf([
+  return definePreset([
     {
       name: 'agentscope',
       defaults: {

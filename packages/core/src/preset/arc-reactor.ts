@@ -9,7 +9,7 @@ import { checkOptions } from '../error/agent-error.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import type { Middleware } from '../agent/middleware.ts';
-import { presetOf } from '../agent/use-list.ts';
+import { definePreset } from '../agent/use-list.ts';
 import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { finalWithoutTools } from './final-without-tools.ts';
@@ -33,7 +33,7 @@ import { finalWithoutTools } from './final-without-tools.ts';
  */
 export function arcReactor(options: Readonly<Record<string, never>> = {}): readonly Middleware[] {
   checkOptions('arcReactor()', options, '');
-  return presetOf([
+  return definePreset([
     {
       name: 'arcReactor',
       defaults: {

@@ -21,7 +21,7 @@ import {
   type TextToolCallsOptions,
 } from '../middleware/text-protocol/text-tool-calls.ts';
 import type { Middleware } from '../agent/middleware.ts';
-import { presetOf } from '../agent/use-list.ts';
+import { definePreset } from '../agent/use-list.ts';
 import { answerFromObservations } from '../middleware/answer/answer-from-observations.ts';
 import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
@@ -126,7 +126,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   } = options;
   // Two tries in total and no jitter, as in OxyGent.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
-  return presetOf([
+  return definePreset([
     {
       name: 'oxygent',
       defaults: {

@@ -8,7 +8,7 @@ import type {
   KernelLimits,
   KernelOptions,
 } from '../agent/kernel-options.ts';
-import { presetOf } from '../agent/use-list.ts';
+import { definePreset } from '../agent/use-list.ts';
 import type { Middleware, UseList } from '../agent/middleware.ts';
 import { AgentError, invalidInput, missingPart } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
@@ -98,7 +98,13 @@ const servingParts: Readonly<Record<string, string>> = {
  * `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
-  return presetOf([basicApprovals(), steering(), directAnswers(), answerAtLimit(), runLimits()]);
+  return definePreset([
+    basicApprovals(),
+    steering(),
+    directAnswers(),
+    answerAtLimit(),
+    runLimits(),
+  ]);
 }
 
 /**

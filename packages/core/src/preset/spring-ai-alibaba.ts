@@ -9,7 +9,7 @@ import type {
 import { userText } from '../message/msg.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
-import { presetOf } from '../agent/use-list.ts';
+import { definePreset } from '../agent/use-list.ts';
 import type { StateSource } from '../middleware/state/state-keys.ts';
 
 /** Hooks, state and prompt variables for `springAiAlibaba()`, and how its tools run. */
@@ -68,7 +68,7 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
     return { input: userText(call.input), ...kept, ...(await given) };
   };
   const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
-  return presetOf([
+  return definePreset([
     { name: 'springAiAlibaba', defaults: { limits, pauseWhenIdle: true, deferRound } },
     ...(deferRound ? [approvals()] : []),
     positionHooks(hooks),

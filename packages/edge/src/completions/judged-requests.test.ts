@@ -1,5 +1,5 @@
 import type { Middleware, Msg } from '@isoloop/core';
-import { guardInput, injectionGuard, lengthGuard, piiGuard } from '@isoloop/core/guards';
+import { inputGuard, injectionGuard, lengthGuard, piiGuard } from '@isoloop/core/guards';
 import type { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { testEndpoint } from '../../test-support/endpoint.ts';
@@ -152,7 +152,7 @@ test.each(cases)('lengthGuard() counts $name', async ({ path, body }) => {
 test('the declarations and instructions of a stored session are judged, and its history is not judged again', async () => {
   const looks: (readonly string[])[] = [];
   const use = [
-    guardInput('look', (input) => {
+    inputGuard('look', (input) => {
       looks.push(input.map(({ role }) => role));
       return input;
     }),
@@ -192,7 +192,7 @@ test.each([
     (input: readonly Msg[]) => input.map((each) => ({ ...each, id: `new-${each.id}` })),
   ],
 ])('a guard that %s of the history fails the request', async (_, judge) => {
-  const target = testEndpoint(['Yes.'], { use: [guardInput('guard', judge)] });
+  const target = testEndpoint(['Yes.'], { use: [inputGuard('guard', judge)] });
   const messages = [user('My secret.'), { role: 'assistant', content: 'Ok.' }, last];
   const response = await target.post('/v1/chat/completions', { model: 'offline', messages });
   await target.settled();

@@ -1,6 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
-import { guardInput } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/core/guards';
 import { afterEach, expect, test, vi } from 'vitest';
 import { testEndpoint, bindings } from '../../test-support/endpoint.ts';
 import { jwt } from '../jwt.ts';
@@ -113,7 +113,7 @@ test('the log hides the key of the model proxy, a matched bearer token and the s
 test('warnings of core show no key in the Worker', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const failure = new Error('Incorrect API key provided: k9x2f7q');
-  const failing = guardInput('failing', () => {
+  const failing = inputGuard('failing', () => {
     throw failure;
   });
   const target = testEndpoint([{ text: 'Hello' }], { use: [failing] });

@@ -1,6 +1,6 @@
 import { AgentError, agentTool, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
-import { guardInput } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/core/guards';
 import { closeOpenCalls } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
@@ -321,7 +321,7 @@ test.for(places)(
 );
 
 test.for(places)('%s: a message that a guard rejects leaves the approval open', async (place) => {
-  const guard = guardInput('guard', (input) => {
+  const guard = inputGuard('guard', (input) => {
     if (JSON.stringify(input).includes('rude')) throw new AgentError('GUARD_REJECTED', 'No.');
     return input;
   });

@@ -1,6 +1,6 @@
 import { AgentError, tool } from '@isoloop/core';
 import { hasApprovalResponse, keepDataParts } from '@isoloop/core/ai-sdk';
-import { guardInput } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/core/guards';
 import { approvals } from '@isoloop/core/middleware';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import {
@@ -59,7 +59,7 @@ test.for(places)(
   '%s: an edit or another answer that a guard refuses leaves the conversation as it was',
   async (place) => {
     let isClosed = false;
-    const guard = guardInput('guard', (input) => {
+    const guard = inputGuard('guard', (input) => {
       if (isClosed) throw new AgentError('GUARD_REJECTED', 'Too many requests.');
       return input;
     });

@@ -13,7 +13,7 @@ import {
   tool,
   userMessage,
 } from '@isoloop/core';
-import { guardInput } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/core/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { expect, test, vi } from 'vitest';
@@ -724,7 +724,7 @@ test('the session also closes the agent of a rejected request', async () => {
 });
 
 test('a message that a guard rejects does not become a title', async () => {
-  const guard = guardInput('guard', (input) => {
+  const guard = inputGuard('guard', (input) => {
     if (textOfMessage(input[0]!).includes('secret')) throw new AgentError('GUARD_REJECTED', 'No.');
     return input;
   });

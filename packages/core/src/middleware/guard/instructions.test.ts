@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent, createMessage, textOf, tool, type Msg } from '@isoloop/core';
-import { guardInput } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/core/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 
 const place = tool({ name: 'place', description: 'Where', input: { type: 'object' } });
@@ -32,7 +32,7 @@ test('guards judge instructions with the input, and may change them', async () =
       content: [{ type: 'text', text: `${textOf(each)}!` }],
     }));
   };
-  const agent = new ReActAgent({ name: 'a', model, use: [guardInput('guard', guard)] });
+  const agent = new ReActAgent({ name: 'a', model, use: [inputGuard('guard', guard)] });
   await agent.call('Hello', { instructions });
   expect(seen).toEqual([['Be brief.', 'Hello']]);
   expect(said(model.requests[0]!.messages)).toEqual(['Be brief.!', 'Hello!']);

@@ -5,7 +5,7 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { guardInput } from '../guard/input/guard-input.ts';
+import { inputGuard } from '../guard/input/input-guard.ts';
 import { structured } from '../output/output-modes.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -220,7 +220,7 @@ test('if an abort comes before the timeout, the call ends as aborted', async () 
 test('a guard that exceeds the timeout fails the call, and nothing is stored', async () => {
   let begun!: () => void;
   const guarding = new Promise<void>((resolve) => (begun = resolve));
-  const guard = guardInput(
+  const guard = inputGuard(
     'guard',
     (given, { signal }) =>
       new Promise((resolve) => {

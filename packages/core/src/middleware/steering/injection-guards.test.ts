@@ -3,7 +3,7 @@ import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { approvals } from '../approval/approvals.ts';
-import { guardInput } from '../guard/input/guard-input.ts';
+import { inputGuard } from '../guard/input/input-guard.ts';
 import { rateLimit } from '../guard/input/user-limits.ts';
 import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
@@ -26,7 +26,7 @@ const rejection = new AgentError('GUARD_REJECTED', 'Not here.', {
 
 /** Creates a guard that rejects `bad`, shortens `long …`, and awaits `judge` before it decides. */
 function guardWith(judge: (text: string) => Promise<void> | void = () => {}): Middleware {
-  return guardInput('guard', async (input) => {
+  return inputGuard('guard', async (input) => {
     for (const message of input) await judge(textOf(message));
     if (input.some((message) => textOf(message).startsWith('bad'))) throw rejection;
     return input.map((message) =>

@@ -1,7 +1,7 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { AgentError, textOf, tool } from '@isoloop/core';
 import type { AgentOptions, Msg } from '@isoloop/core';
-import { guardInput } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/core/guards';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { generateText } from 'ai';
 import type OpenAI from 'openai';
@@ -149,7 +149,7 @@ for (const place of places) {
   test.each(ways)(
     `${place}: turns that a guard rejected are left out of the chain, with %s`,
     async (way) => {
-      const guard = guardInput('guard', (input) => {
+      const guard = inputGuard('guard', (input) => {
         if (!input.some((message) => textOf(message) === 'bad')) return input;
         throw new AgentError('GUARD_REJECTED', 'No.');
       });
@@ -227,7 +227,7 @@ test('a developer message in a later request reaches the model', async () => {
 
 test('the guards of the agent judge instructions', async () => {
   const seen: string[] = [];
-  const guard = guardInput('guard', (input) => {
+  const guard = inputGuard('guard', (input) => {
     seen.push(...input.map(textOf));
     return input.map((message) => ({
       ...message,
@@ -280,7 +280,7 @@ test("AI SDK's model continues a chain, with instructions and citations", async 
 });
 
 test('the guards judge the new messages of a request without a session', async () => {
-  const guard = guardInput('guard', (input) => {
+  const guard = inputGuard('guard', (input) => {
     if (input.some((message) => textOf(message) === 'bad'))
       throw new AgentError('GUARD_REJECTED', 'No.');
     return input;

@@ -1,11 +1,11 @@
 import { assistantMessage, ReActAgent } from '@isoloop/core';
-import { guardInput } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/core/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { checkJudged } from './judge-messages.ts';
 
 test('a guard that never answers ends the import, so that the session takes turns again', async () => {
-  const use = [guardInput('never', () => new Promise(() => {}))];
+  const use = [inputGuard('never', () => new Promise(() => {}))];
   const agent = (): ReActAgent =>
     new ReActAgent({ name: 'assistant', model: new ScriptedModel([]), use });
   const setup = { env: {}, user: 'ann', sessionId: 's' };

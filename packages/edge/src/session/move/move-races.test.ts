@@ -1,5 +1,5 @@
 import { assistantMessage, userMessage } from '@isoloop/core';
-import { guardInput } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/core/guards';
 import { expect, test, vi } from 'vitest';
 import { copyOf, placeOf, textsOf } from '../../../test-support/moves.ts';
 import { ask, codeOf, open } from '../../../test-support/session-client.ts';
@@ -10,7 +10,7 @@ import { ask, codeOf, open } from '../../../test-support/session-client.ts';
  */
 function slowGuard() {
   const state = { isAsked: false, isJudged: false };
-  const guard = guardInput('slow', async (input) => {
+  const guard = inputGuard('slow', async (input) => {
     if (input.some(({ role }) => role === 'assistant')) {
       state.isAsked = true;
       await vi.waitUntil(() => state.isJudged, { timeout: 10_000 });
@@ -45,7 +45,7 @@ test('a turn that begins while a copy is taken in is refused, and the copy is st
 });
 
 test('a copy that the guards refuse leaves the session ready for turns', async () => {
-  const refuse = guardInput('refuse', (input) =>
+  const refuse = inputGuard('refuse', (input) =>
     input.some(({ role }) => role === 'assistant')
       ? { category: 'INVALID_INPUT', message: 'No.' }
       : input,

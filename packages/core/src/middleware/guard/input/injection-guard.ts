@@ -3,11 +3,11 @@ import { injectionPatterns } from './injection-patterns.ts';
 import type { Msg } from '../../../message/msg.ts';
 import type { Rejection } from '../rejection.ts';
 import {
-  inputGuard,
+  inputGuardOf,
   inputGuardFields,
   type InputGuard,
   type InputGuardOptions,
-} from './guard-input.ts';
+} from './input-guard.ts';
 import { textWithUrls } from '../message-texts.ts';
 import {
   hasTags,
@@ -55,7 +55,7 @@ export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard 
       ? { category: 'PROMPT_INJECTION' }
       : input;
   };
-  return inputGuard(name, check, options);
+  return inputGuardOf(name, check, options);
 }
 
 function toPattern(given: RegExp | InjectionPattern): InjectionPattern {

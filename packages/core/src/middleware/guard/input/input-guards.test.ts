@@ -6,20 +6,20 @@ import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { piiGuard } from '../pii/pii-guard.ts';
 import type { GuardOptions } from '../rejection.ts';
 import { classifierGuard, permissionGuard, lengthGuard } from './input-guards.ts';
-import { guardInput, type InputGuard } from './guard-input.ts';
+import { inputGuard, type InputGuard } from './input-guard.ts';
 
 const input = [userMessage('my secret is hunter2')];
 const silent = { onError: () => {} };
-const pass = guardInput('pass', (given) => given);
+const pass = inputGuard('pass', (given) => given);
 
 test('each guard gets the messages that the previous guard returned, and the first rejection ends the check', async () => {
   const seen: string[] = [];
   const say = (name: string): InputGuard =>
-    guardInput(name, (given) => {
+    inputGuard(name, (given) => {
       seen.push(`${name}: ${textOf(given[0]!)}`);
       return [userMessage(`${textOf(given[0]!)} ${name}`)];
     });
-  const no = guardInput('no', () => ({
+  const no = inputGuard('no', () => ({
     category: 'OFF_TOPIC',
     details: { topic: 3, stage: 'forged' },
   }));
@@ -30,7 +30,7 @@ test('each guard gets the messages that the previous guard returned, and the fir
     details: { category: 'OFF_TOPIC', stage: 'no', topic: 3 },
   });
   expect(seen).toEqual(['a: x', 'b: x a']);
-  expect(await checkInput([pass, guardInput('too', (given) => given)], input)).toEqual(input);
+  expect(await checkInput([pass, inputGuard('too', (given) => given)], input)).toEqual(input);
 });
 
 const rubbish: readonly unknown[] = [
@@ -51,7 +51,7 @@ test.each(rubbish.map((value) => [value]))(
   'a guard that returns %o rejects the input, and the user sees nothing of that value',
   async (value) => {
     const onError = vi.fn();
-    const bad = guardInput('bad', () => value as readonly Msg[], { onError });
+    const bad = inputGuard('bad', () => value as readonly Msg[], { onError });
     const error = await rejectionOf(checkInput([bad, pass], input));
     expect(error).toMatchObject({
       message: 'Security check failed',
@@ -66,14 +66,14 @@ test('a guard that throws rejects the input, even if `onError` throws too', asyn
   const bad = (): never => {
     throw new TypeError('hunter2');
   };
-  const late = guardInput('bad', async () => bad(), silent);
+  const late = inputGuard('bad', async () => bad(), silent);
   expect(await rejectionOf(checkInput([late], input))).toMatchObject({
     message: 'Security check failed',
   });
   const onError = (): void => {
     throw new Error('listener');
   };
-  expect(await rejectionOf(checkInput([guardInput('bad', bad, { onError })], input))).toMatchObject(
+  expect(await rejectionOf(checkInput([inputGuard('bad', bad, { onError })], input))).toMatchObject(
     { details: { category: 'SYSTEM_ERROR' } },
   );
 });
@@ -81,7 +81,7 @@ test('a guard that throws rejects the input, even if `onError` throws too', asyn
 test('rejection messages use the locale or the custom texts', async () => {
   const words = async (options: GuardOptions, message?: string): Promise<string> => {
     const rejection = { category: 'UNAUTHORIZED', ...(message && { message }) } as const;
-    const guard = guardInput('no', () => rejection, options);
+    const guard = inputGuard('no', () => rejection, options);
     return (await rejectionOf(checkInput([guard], input))).message;
   };
   expect(await words({ locale: 'ko' })).toBe('이 작업을 할 권한이 없습니다.');
@@ -116,7 +116,7 @@ test('an abort ends the wait for a guard that never answers', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([]),
-    use: [guardInput('hang', hang, { onError })],
+    use: [inputGuard('hang', hang, { onError })],
   });
   expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({
     reason: 'aborted',
@@ -203,8 +203,8 @@ test('piiGuard() masks personal data in the input before it is stored, also in t
 });
 
 test.each<[string, () => unknown]>([
-  ['guardInput(): check', () => guardInput('x', 'y' as never)],
-  ['guardInput(): locale', () => guardInput('x', (given) => given, { locale: 5 as never })],
+  ['inputGuard(): check', () => inputGuard('x', 'y' as never)],
+  ['inputGuard(): locale', () => inputGuard('x', (given) => given, { locale: 5 as never })],
   ['lengthGuard(): name', () => lengthGuard({ name: 5 as never })],
   ['lengthGuard(): max', () => lengthGuard({ max: -1 })],
   ['lengthGuard(): min 6', () => lengthGuard({ min: 6, max: 5 })],

@@ -6,11 +6,11 @@ import type { Msg } from '../../../message/msg.ts';
 import { textWithUrls, textsOf } from '../message-texts.ts';
 import { isGuardRejection, type Rejection } from '../rejection.ts';
 import {
-  inputGuard,
+  inputGuardOf,
   inputGuardFields,
   type InputGuard,
   type InputGuardOptions,
-} from './guard-input.ts';
+} from './input-guard.ts';
 
 /** Function that classifies a text. It returns `pass` or the reason for a rejection. */
 export type Classifier = (
@@ -39,7 +39,7 @@ export function classifierGuard(
     if (isGuardRejection(rejection)) return rejection;
     throw misconfigured('A classifier returned neither "pass" nor a category.');
   };
-  return inputGuard(name, check, options);
+  return inputGuardOf(name, check, options);
 }
 
 /**
@@ -59,7 +59,7 @@ export function permissionGuard(
     if (allowed === false) return { category: 'UNAUTHORIZED' } as const;
     throw misconfigured('A permission check returned neither true nor false.');
   };
-  return inputGuard(name, check, options);
+  return inputGuardOf(name, check, options);
 }
 
 /** The longest input that `lengthGuard()` lets pass. */
@@ -89,5 +89,5 @@ export function lengthGuard(options: LengthGuardOptions = {}): InputGuard {
     if (length <= max && (length >= min || hasMedia || !input.length)) return input;
     return { category: 'INVALID_INPUT', details: { length, min, max } };
   };
-  return inputGuard(name, check, options);
+  return inputGuardOf(name, check, options);
 }

@@ -15,7 +15,7 @@ import { waitingTools } from '../../../../test-support/waiting-tools.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
 import { piiGuard } from '../pii/pii-guard.ts';
-import { guardInput } from './guard-input.ts';
+import { inputGuard } from './input-guard.ts';
 import { injectionGuard } from './injection-guard.ts';
 import { lengthGuard, classifierGuard } from './input-guards.ts';
 
@@ -69,7 +69,7 @@ test.each(removing)(
   'a guard that %s of edited arguments fails the call, and no tool runs',
   async (_, guard) => {
     const { agent, ran, model } = paying([
-      guardInput('no secrets', (input) =>
+      inputGuard('no secrets', (input) =>
         JSON.stringify(input).includes('secret') ? guard(input) : input,
       ),
     ]);
@@ -172,7 +172,7 @@ test.each<readonly [string, (text: string) => Decision]>([
 test('a decision without a text starts no guard', async () => {
   const looks: (readonly Msg[])[] = [];
   const { agent, ran } = paying([
-    guardInput('look', (input) => {
+    inputGuard('look', (input) => {
       looks.push(input);
       return input;
     }),

@@ -2,11 +2,11 @@ import type { RunContext, Middleware } from '../../../agent/middleware.ts';
 import { keyPrefix } from '../../../memory/store/storage-keys.ts';
 import type { Msg } from '../../../message/msg.ts';
 import {
-  inputGuard,
+  inputGuardOf,
   type InputGuard,
   inputGuardFields,
   type InputGuardOptions,
-} from './guard-input.ts';
+} from './input-guard.ts';
 import { perRun } from '../../../agent/per-run.ts';
 import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import { addUsage, type ModelRequest, type Usage } from '../../../model/chat-model.ts';
@@ -61,7 +61,7 @@ export function rateLimit(options: RateLimitOptions = {}): InputGuard {
     }
     return input;
   };
-  return inputGuard(name, check, options);
+  return inputGuardOf(name, check, options);
 }
 
 /** How much `spendCap()` lets a user spend, in which time, and how it is counted. */
@@ -125,7 +125,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
       throw misconfigured('The price of a call must be a number of 0 or more.');
   };
   return {
-    ...inputGuard(name, check, options),
+    ...inputGuardOf(name, check, options),
     wrapRun: (next) => async (input, context) => {
       // Before the agent call spends anything.
       if (!options.key && context.userId === undefined) throw misconfigured(needsUser);

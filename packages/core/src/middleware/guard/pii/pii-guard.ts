@@ -2,7 +2,7 @@ import type { Middleware } from '../../../agent/middleware.ts';
 import { checkOptions } from '../../../error/agent-error.ts';
 import type { EventOf } from '../../../event/agent-event.ts';
 import { toolMessage, toolResultsOf, type ToolResult, type Msg } from '../../../message/msg.ts';
-import { inputGuard } from '../input/guard-input.ts';
+import { inputGuardOf } from '../input/input-guard.ts';
 import { mapTexts, textsOf } from '../message-texts.ts';
 import { isGuardRejection, reporter, type Rejection, type Report } from '../rejection.ts';
 import { replaceFindings } from '../output/output-rule.ts';
@@ -53,7 +53,7 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   };
   return {
     ...(output && outputGuardsOf([rule], options)),
-    ...(input && inputGuard('piiGuard', check, options)),
+    ...(input && inputGuardOf('piiGuard', check, options)),
     name: 'piiGuard',
     onError: 'fail',
     // Runs before hooks that read results or store them elsewhere.

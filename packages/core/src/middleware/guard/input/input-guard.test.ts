@@ -8,7 +8,7 @@ import { ReActAgent, type AgentOptions } from '../../../preset/react-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
 import type { Claim } from '../claims.ts';
-import { guardInput } from './guard-input.ts';
+import { inputGuard } from './input-guard.ts';
 
 const said = (messages: readonly Msg[]): readonly string[] =>
   messages.map((message) => {
@@ -22,7 +22,7 @@ function marking(name: string, looks: (readonly string[])[]) {
     if (block.type === 'text') return { ...block, text: `${block.text} ${name}` };
     return block.type === 'tool_result' ? { ...block, output: `${block.output} ${name}` } : block;
   };
-  return guardInput(name, (input) => {
+  return inputGuard(name, (input) => {
     looks.push([name, ...said(input)]);
     return input.map((message) => ({ ...message, content: message.content.map(marked) }));
   });
@@ -129,7 +129,7 @@ test('claims do not count as a new message, so decisions beside them are ignored
 
 test('an interrupt does not abort a guard, and the input is stored', async () => {
   const aborted: boolean[] = [];
-  const guard = guardInput('guard', async (input, { signal }) => {
+  const guard = inputGuard('guard', async (input, { signal }) => {
     agent.interrupt('Stop.');
     await Promise.resolve();
     aborted.push(signal.aborted);
@@ -144,14 +144,14 @@ test('an interrupt does not abort a guard, and the input is stored', async () =>
 test('after an abort, the next guard does not judge', async () => {
   const controller = new AbortController();
   const looks: (readonly string[])[] = [];
-  const aborting = guardInput('first', (input) => (controller.abort(), input));
+  const aborting = inputGuard('first', (input) => (controller.abort(), input));
   const { agent } = setUp([], [aborting, marking('second', looks)]);
   const result = await agent.call('Hi', { signal: controller.signal });
   expect([result.reason, looks]).toEqual(['aborted', []]);
 });
 
 test('a guard that throws `GUARD_REJECTED` rejects the call with its message', async () => {
-  const guard = guardInput('guard', () => {
+  const guard = inputGuard('guard', () => {
     throw new AgentError('GUARD_REJECTED', 'Not here.', { details: { topic: 3 } });
   });
   const { agent } = setUp([], [guard]);
@@ -162,7 +162,7 @@ test('a guard that throws `GUARD_REJECTED` rejects the call with its message', a
   });
 });
 
-test('guardInput() refuses a wrong argument', () => {
-  expect(() => guardInput('guard', 'no' as never)).toThrow('guardInput(): check must be');
-  expect(() => guardInput(5 as never, (input) => input)).toThrow('guardInput(): name must be');
+test('inputGuard() refuses a wrong argument', () => {
+  expect(() => inputGuard('guard', 'no' as never)).toThrow('inputGuard(): check must be');
+  expect(() => inputGuard(5 as never, (input) => input)).toThrow('inputGuard(): name must be');
 });

@@ -47,24 +47,24 @@ export type InputGuard = Middleware & Required<Pick<Middleware, 'name' | 'wrapIn
  * `GuardPipeline`). `check` may also throw an `AgentError` with the code `GUARD_REJECTED`.
  *
  * @example
- * const noCode = guardInput('noCode', (input) =>
+ * const noCode = inputGuard('noCode', (input) =>
  *   input.some((message) => textOf(message).includes('```'))
  *     ? { category: 'INVALID_INPUT', message: 'Code is not allowed here.' }
  *     : input,
  * );
  */
-export function guardInput(
+export function inputGuard(
   name: string,
   check: InputCheck,
   options: GuardOptions = {},
 ): InputGuard {
-  checkFields('guardInput()', { name, check }, 'name:string check:function');
-  checkOptions('guardInput()', options, guardFields);
-  return inputGuard(name, check, options);
+  checkFields('inputGuard()', { name, check }, 'name:string check:function');
+  checkOptions('inputGuard()', options, guardFields);
+  return inputGuardOf(name, check, options);
 }
 
-/** Works as `guardInput`, without a check of its arguments. */
-export function inputGuard(name: string, check: InputCheck, options: GuardOptions): InputGuard {
+/** Works as `inputGuard`, without a check of its arguments. */
+export function inputGuardOf(name: string, check: InputCheck, options: GuardOptions): InputGuard {
   const report = reporter(options);
   const allowed = async (input: readonly Msg[], context: RunContext): Promise<readonly Msg[]> => {
     const { signal } = context;
