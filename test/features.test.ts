@@ -12,7 +12,7 @@ import { structured } from '@isoloop/core/output';
 import * as presets from '@isoloop/core/presets';
 import { promptVariables } from '@isoloop/core/prompt';
 import { longTermMemory, retrieval } from '@isoloop/core/recall';
-import { replace, stateKeys } from '@isoloop/core/state';
+import { replaceKey, stateKeys } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { selectTools, toolSearch } from '@isoloop/core/tools';
@@ -76,7 +76,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   modelTimeout: middleware.modelTimeout({ totalMs: 1 }),
   classifyModelErrors: middleware.classifyModelErrors(),
   replyCache: middleware.replyCache(),
-  reflexion: middleware.reflexion(),
+  checkAnswers: middleware.checkAnswers(),
   errorHints: middleware.errorHints(),
   toolRetry: middleware.toolRetry(),
   rewordToolErrors: middleware.rewordToolErrors(),
@@ -90,7 +90,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   selectTools: selectTools(),
   toolSearch: toolSearch(),
   promptVariables: promptVariables({ variables: {} }),
-  stateKeys: stateKeys({ count: replace(0) }),
+  stateKeys: stateKeys({ count: replaceKey(0) }),
   textToolCalls: textToolCalls(),
   positionHooks: presets.positionHooks([{ name: 'hook', beforeModel: () => {} }]),
   friendlyErrors: presets.friendlyErrors(),

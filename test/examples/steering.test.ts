@@ -17,7 +17,7 @@ import { modelRequestLimit, toolCallLimit } from '@isoloop/core/middleware';
 // #region state-keys
 import { tool, userMessage } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
-import { append, merge, replace, stateKeys } from '@isoloop/core/state';
+import { appendKey, mergeKey, replaceKey, stateKeys } from '@isoloop/core/state';
 import * as z from 'zod';
 // #endregion
 // #region spring-ai-alibaba
@@ -164,10 +164,10 @@ test('stateKeys() keeps values of a session', async () => {
   // #region state-keys
   const state = stateKeys(
     {
-      items: append<string>(), // appends to a list
-      shop: replace<string>(), // keeps the last value
-      counts: merge<Record<string, number>>(), // merges fields
-      answer: replace<string>(),
+      items: appendKey<string>(), // appends to a list
+      shop: replaceKey<string>(), // keeps the last value
+      counts: mergeKey<Record<string, number>>(), // merges fields
+      answer: replaceKey<string>(),
     },
     { outputKey: 'answer' }, // stores each call's answer; `inputKey` stores its input
   );

@@ -83,7 +83,7 @@ test('textToolCalls() calls tools through text', async () => {
         };
       return otherwise(reply);
     },
-    reflect: async (reply) => (reply.includes('TBD') ? 'Leave nothing open.' : undefined),
+    check: async (reply) => (reply.includes('TBD') ? 'Leave nothing open.' : undefined),
     parallel: false, // one tool call per reply
     prompt: ({ toolsText }) =>
       `Du hast Werkzeuge. Antworte mit "ADD a b", um eines zu rufen.\n\n${toolsText}`,

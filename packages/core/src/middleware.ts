@@ -90,7 +90,7 @@ export type {
   ReplyCacheOptions,
   ReplyCacheStore,
 } from './middleware/resilience/reply-cache.ts';
-export { reflexion, type ReflexionOptions } from './middleware/text-protocol/corrections.ts';
+export { checkAnswers, type CheckAnswersOptions } from './middleware/text-protocol/corrections.ts';
 
 // Tool calls and their results.
 export { closeOpenCalls } from './middleware/approval/close-open-calls.ts';

@@ -172,7 +172,7 @@ const entries: Readonly<Record<string, Entry>> = {
       modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),
       operatorMessage: (wrong) => middleware.operatorMessage('', given({ name: 'Ann' }, wrong)),
       closeOpenCalls: (wrong) => middleware.closeOpenCalls(wrong),
-      reflexion: (wrong) => middleware.reflexion(wrong),
+      checkAnswers: (wrong) => middleware.checkAnswers(wrong),
       replyCache: (wrong) => middleware.replyCache(wrong),
       retry: (wrong) => middleware.retry(wrong),
       runLimits: (wrong) => middleware.runLimits(wrong),
@@ -252,7 +252,7 @@ const entries: Readonly<Record<string, Entry>> = {
     exports: states,
     calls: { stateKeys: (wrong) => states.stateKeys({}, wrong) },
     others:
-      'append listCheckpoints loadState merge repairSession replace returnToCheckpoint saveState',
+      'appendKey listCheckpoints loadState mergeKey repairSession replaceKey returnToCheckpoint saveState',
   },
   './stream': {
     exports: streams,

@@ -2,7 +2,7 @@ import { jsonMode } from '@isoloop/core/output';
 import { describe, expect, test, vi } from 'vitest';
 import { echoes, observed, read, said, setUp } from './test-support.ts';
 
-describe('reflexion', () => {
+describe('checkAnswers', () => {
   const strict = (reply: string) => {
     if (reply.length < 10) return 'Please provide a more detailed explanation.';
     if (reply.toLowerCase().includes("i don't know")) return 'Try to use available tools.';

@@ -1,6 +1,6 @@
 import { assistantMessage, systemMessage, userMessage, type Middleware } from '@isoloop/core';
 import { fallback, retry, withStream } from '@isoloop/core/middleware';
-import { replace, stateKeys } from '@isoloop/core/state';
+import { replaceKey, stateKeys } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import { alibaba, lines, noting, notingHook, sent } from './test-support.ts';
@@ -17,7 +17,7 @@ const notingModel = (log: string[], name: string): Middleware => ({
 
 describe('the model node', () => {
   test('the template gets the input, state and variables once, and values are not rendered again', async () => {
-    const state = stateKeys({ city: replace('首尔'), empty: replace<string>() });
+    const state = stateKeys({ city: replaceKey('首尔'), empty: replaceKey<string>() });
     const { model, agent } = alibaba(['ok'], {
       systemPrompt: '{city} {day} {input} {empty} {unknown} {"a": 1}',
       preset: { state, variables: { day: '{city}' } },
@@ -32,7 +32,7 @@ describe('the model node', () => {
   });
 
   test('a variable has precedence over a value of the state, and that over the input', async () => {
-    const state = stateKeys({ input: replace('from state'), city: replace('from state') });
+    const state = stateKeys({ input: replaceKey('from state'), city: replaceKey('from state') });
     const { model, agent } = alibaba(['ok'], {
       systemPrompt: '{input}, {city}',
       preset: { state, variables: () => ({ city: 'from variables' }) },
@@ -162,7 +162,7 @@ describe('the model node', () => {
 
   test('the answer of a call is a value in the template of the next call, inserted as it is', async () => {
     const state = stateKeys(
-      { answer: replace<string>(), shop: replace({ 名: ['서울'] }) },
+      { answer: replaceKey<string>(), shop: replaceKey({ 名: ['서울'] }) },
       { outputKey: 'answer' },
     );
     const { model, agent } = alibaba(['答 {input}', 'ok'], {

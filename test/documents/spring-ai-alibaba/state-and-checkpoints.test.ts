@@ -3,11 +3,11 @@ import { approvals, modelRequestLimit } from '@isoloop/core/middleware';
 import type { PositionHook } from '@isoloop/core/presets';
 import { structured } from '@isoloop/core/output';
 import {
-  append,
+  appendKey,
   listCheckpoints,
   loadState,
-  merge,
-  replace,
+  mergeKey,
+  replaceKey,
   returnToCheckpoint,
   saveState,
   stateKeys,
@@ -19,9 +19,9 @@ import { alibaba, calls, lines, noting, notingHook, sent } from './test-support.
 describe('state and checkpoints', () => {
   test('hooks at all positions and parallel tools update one state by its strategies', async () => {
     const state = stateKeys({
-      last: replace<string>(),
-      trail: append<string>(),
-      counts: merge<Record<string, number>>(),
+      last: replaceKey<string>(),
+      trail: appendKey<string>(),
+      counts: mergeKey<Record<string, number>>(),
     });
     const write = (name: string) => (event: { readonly runId: string }) =>
       state.of(event).write({ last: name, trail: name, counts: { [name]: 1 } });
@@ -64,7 +64,7 @@ describe('state and checkpoints', () => {
 
   test('the output key holds the answer after the hooks, a typed value, and nothing of a suspended call', async () => {
     const state = stateKeys(
-      { question: replace<string>(), answer: replace<unknown>() },
+      { question: replaceKey<string>(), answer: replaceKey<unknown>() },
       { inputKey: 'question', outputKey: 'answer' },
     );
     const shout: PositionHook = {
@@ -98,7 +98,7 @@ describe('state and checkpoints', () => {
 
   test('two threads of one store stay apart, and two agents on one thread share it', async () => {
     const store = new MemoryStore();
-    const state = stateKeys({ names: append<string>() });
+    const state = stateKeys({ names: appendKey<string>() });
     const open = (thread: string, replies: readonly ScriptedReply[]) =>
       alibaba(replies, {
         sessionId: thread,
@@ -125,7 +125,7 @@ describe('state and checkpoints', () => {
 
   test('there is a checkpoint after each node, and a return to one before the tools runs them again', async () => {
     const log: string[] = [];
-    const state = stateKeys({ trail: append<string>() });
+    const state = stateKeys({ trail: appendKey<string>() });
     const { model, agent } = alibaba([calls('look'), 'one', 'two'], {
       memory: new SessionMemory(new MemoryStore(), 's'),
       tools: [
@@ -155,7 +155,7 @@ describe('state and checkpoints', () => {
 
   test('a saved state carries an open approval and the values to another agent', async () => {
     const log: string[] = [];
-    const state = stateKeys({ city: replace<string>() });
+    const state = stateKeys({ city: replaceKey<string>() });
     const open = (replies: readonly ScriptedReply[]) =>
       alibaba(replies, {
         systemPrompt: '{city}',
@@ -178,8 +178,8 @@ describe('state and checkpoints', () => {
   });
 
   test('the state of the preset and further stateKeys() work in one agent', async () => {
-    const state = stateKeys({ city: replace('首尔') });
-    const more = stateKeys({ count: replace(0) });
+    const state = stateKeys({ city: replaceKey('首尔') });
+    const more = stateKeys({ count: replaceKey(0) });
     const { model, agent } = alibaba(['ok'], {
       systemPrompt: '{city} {count}',
       preset: {

@@ -10,7 +10,7 @@ import { tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { append, replace } from '../state/state-key.ts';
+import { appendKey, replaceKey } from '../state/state-key.ts';
 import { stateKeys } from '../middleware/state/state-keys.ts';
 
 /** Opens the agent of the stored session `s`, as a new process would. */
@@ -19,7 +19,10 @@ function open(
   replies: readonly ScriptedReply[],
   durability: 'step' | 'turn' = 'step',
 ) {
-  const keys = stateKeys({ notes: append<string>(), title: replace('') }, { outputKey: 'title' });
+  const keys = stateKeys(
+    { notes: appendKey<string>(), title: replaceKey('') },
+    { outputKey: 'title' },
+  );
   const ran: string[] = [];
   const pay = tool({
     name: 'pay',

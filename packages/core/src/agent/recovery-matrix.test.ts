@@ -89,7 +89,7 @@ const tools = (process: MortalProcess) => [
   }),
 ];
 
-const reflect = (reply: string): string | undefined =>
+const check = (reply: string): string | undefined =>
   reply === 'Well?' ? 'That is no answer.' : undefined;
 
 const city = z.object({ city: z.string() });
@@ -145,7 +145,7 @@ const scenarios: readonly Scenario[] = [
   },
   {
     name: 'text protocol',
-    options: (process) => ({ tools: tools(process), use: [textToolCalls({ reflect })] }),
+    options: (process) => ({ tools: tools(process), use: [textToolCalls({ check })] }),
     reply: (messages) =>
       ['{"tool_name":"never","arguments":{}}', 'Well?', 'All done.'][
         messages.filter(({ role }) => role === 'user').length - 1

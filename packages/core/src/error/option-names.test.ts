@@ -7,7 +7,7 @@ import { oxygent } from '../preset/oxygent.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { systemPrompt } from '../middleware/prompt/system-prompt.ts';
 import { fromAiSdk } from '../model/ai-sdk/ai-sdk-model.ts';
-import { replace } from '../state/state-key.ts';
+import { replaceKey } from '../state/state-key.ts';
 import { stateKeys } from '../middleware/state/state-keys.ts';
 import { keywordMemory } from '../search/keyword-memory.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
@@ -21,7 +21,7 @@ const hooks: Make = (given) => springAiAlibaba({ hooks: given });
 const protocol: Make = (given) => oxygent({ protocol: given });
 const memory = keywordMemory({ store: new MemoryStore() });
 const speakers: Make = (given) => multiAgent(new ScriptedModel([]), given);
-const keys: Make = (given) => stateKeys({ own: replace('') }, given);
+const keys: Make = (given) => stateKeys({ own: replaceKey('') }, given);
 
 // A function that passes options on to another function reports errors under its own name.
 test.each<[make: Make, options: unknown, message: string]>([
@@ -41,7 +41,7 @@ test.each<[make: Make, options: unknown, message: string]>([
   [oxygent, { memoryMax: 'x' }, 'oxygent(): memoryMax must be'],
   [oxygent, { friendlyErrorText: 5 }, 'oxygent(): friendlyErrorText must be'],
   [protocol, { parse: 5 }, 'oxygent(): protocol: parse must be'],
-  [protocol, { reflect: 5 }, 'oxygent(): protocol: reflect must be'],
+  [protocol, { check: 5 }, 'oxygent(): protocol: check must be'],
   [protocol, { prompt: 5 }, 'oxygent(): protocol: prompt must be'],
   [protocol, { parallel: 5 }, 'oxygent(): protocol: parallel must be'],
   [hooks, [1], 'springAiAlibaba(): each of hooks must be'],

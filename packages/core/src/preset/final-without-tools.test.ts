@@ -97,9 +97,9 @@ test('a malformed tool call is corrected as long as there are tools', async () =
   expect(model.requests).toHaveLength(2);
 });
 
-test('`reflect` still checks an answer after the tools were removed', async () => {
-  const reflect = (reply: string) => (reply === 'Maybe.' ? 'Say yes or no.' : undefined);
-  const use = [arcReactor(), textToolCalls({ reflect })];
+test('`check` still checks an answer after the tools were removed', async () => {
+  const check = (reply: string) => (reply === 'Maybe.' ? 'Say yes or no.' : undefined);
+  const use = [arcReactor(), textToolCalls({ check })];
   const { agent, model } = setUp(use, [...calls(10), 'Maybe.', 'Yes.']);
   expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'Yes.' });
   expect(model.requests).toHaveLength(12);

@@ -719,7 +719,7 @@ test('oxygent() works with a custom protocol and with native tool calls', async 
       : { type: 'answer' as const, text: reply };
   };
   const own = setUp(['LOOK LOOK', 'no', 'Yes.'], {
-    protocol: { parse, parallel: true, reflect: (reply) => (reply === 'no' ? 'Again.' : null) },
+    protocol: { parse, parallel: true, check: (reply) => (reply === 'no' ? 'Again.' : null) },
   });
   expect(await own.agent.call('Look')).toMatchObject({ text: 'Yes.', iterations: 3 });
   expect((await own.agent.messages()).flatMap(toolResultsOf)).toHaveLength(2);
@@ -756,10 +756,10 @@ const finished: CheckAnswer = (reply) =>
 
 test.for<[how: string, given: OxygentOptions]>([
   ['of the preset', { reflect: finished }],
-  ['of the protocol', { protocol: { reflect: finished } }],
-  ['of both', { reflect: () => 'No.', protocol: { reflect: finished } }],
+  ['of the protocol', { protocol: { check: finished } }],
+  ['of both', { reflect: () => 'No.', protocol: { check: finished } }],
   ['with a custom parser', { reflect: finished, protocol: { parse: parseAnswer } }],
-  ['with the default parser', { protocol: { parse: parseToolCalls, reflect: finished } }],
+  ['with the default parser', { protocol: { parse: parseToolCalls, check: finished } }],
   ['with the model’s own calls', { reflect: finished, protocol: false }],
 ])('a check of answers %s also corrects empty answers', async ([, given]) => {
   const { agent, model } = setUp(['', 'TBD', 'Done.'], given);

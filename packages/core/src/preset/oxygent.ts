@@ -32,7 +32,7 @@ import {
   promptVariables,
   type PromptVariablesOptions,
 } from '../middleware/prompt/prompt-variables.ts';
-import { reflexion } from '../middleware/text-protocol/corrections.ts';
+import { checkAnswers } from '../middleware/text-protocol/corrections.ts';
 import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
 
 /** Memory, protocol and prompt of `oxygent()`. */
@@ -70,7 +70,7 @@ export interface OxygentOptions extends Pick<
    */
   readonly protocol?: TextToolCallsOptions | false;
   /**
-   * Checks each answer. A returned text is sent to the model as a correction. `protocol.reflect`
+   * Checks each answer. A returned text is sent to the model as a correction. `protocol.check`
    * has precedence over this option. Empty answers are corrected in any case (OxyGent:
    * `func_reflexion`).
    */
@@ -170,11 +170,11 @@ function checkOxygent(options: OxygentOptions): void {
 }
 
 /** Returns the middleware for tool calls and for the correction of answers. */
-function protocolParts({ protocol = {}, reflect: checked }: OxygentOptions): readonly Middleware[] {
-  const { reflect = checked } = protocol || {};
-  const checking = reflect && { reflect };
+function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Middleware[] {
+  const { check = reflect } = protocol || {};
+  const checking = check && { check };
   return protocol === false
-    ? [reflexion(checking), showToolMedia()]
+    ? [checkAnswers(checking), showToolMedia()]
     : [textToolCalls({ ...protocol, ...checking, parse: parserOf(protocol) })];
 }
 

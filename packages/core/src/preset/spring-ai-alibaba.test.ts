@@ -6,7 +6,7 @@ import { textOf } from '../message/msg.ts';
 import { modelRequestLimit } from '../middleware/limits/call-limits.ts';
 import { ReActAgent } from './react-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
-import { replace } from '../state/state-key.ts';
+import { replaceKey } from '../state/state-key.ts';
 import { stateKeys } from '../middleware/state/state-keys.ts';
 
 /** Creates a tool and a function that returns how many of its calls ran at the same time. */
@@ -108,7 +108,7 @@ test('the `hooks` of springAiAlibaba() run in order before the model and in reve
 });
 
 test('the system prompt is a template for the input, the session’s values and variables, and is rendered once', async () => {
-  const state = stateKeys({ city: replace('Bern'), who: replace('nobody') });
+  const state = stateKeys({ city: replaceKey('Bern'), who: replaceKey('nobody') });
   const prompt = 'A {who} in {city} asks: {input} {"a": {none}}';
   const prompts = async (options: SpringAiAlibabaOptions): Promise<string[]> => {
     const model = new ScriptedModel(['One.', 'Two.']);

@@ -18,9 +18,9 @@ export interface StateKey<Value, Update> {
 }
 
 /** Creates a state key whose updates replace the value (Spring AI Alibaba: `REPLACE`). */
-export function replace<T>(initial: T): StateKey<T, T>;
-export function replace<T>(): StateKey<T | undefined, T>;
-export function replace<T>(initial?: T): StateKey<T | undefined, T> {
+export function replaceKey<T>(initial: T): StateKey<T, T>;
+export function replaceKey<T>(): StateKey<T | undefined, T>;
+export function replaceKey<T>(initial?: T): StateKey<T | undefined, T> {
   return { initial, is: () => true, reduce: (_value, update) => update };
 }
 
@@ -28,7 +28,7 @@ export function replace<T>(initial?: T): StateKey<T | undefined, T> {
  * Creates a state key for a list. An update adds one item or an array of items (Spring AI Alibaba:
  * `APPEND`).
  */
-export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T | readonly T[]> {
+export function appendKey<T>(initial: readonly T[] = []): StateKey<readonly T[], T | readonly T[]> {
   return {
     initial,
     is: (value) => Array.isArray(value),
@@ -41,18 +41,18 @@ export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T 
  * `MERGE`). An update that is not an object is refused. Throws `CONFIGURATION` if `initial` is not
  * an object.
  */
-export function merge<T extends object>(initial: T): StateKey<T, Partial<T>>;
-export function merge<T extends object>(): StateKey<Partial<T>, Partial<T>>;
-export function merge<T extends object>(
+export function mergeKey<T extends object>(initial: T): StateKey<T, Partial<T>>;
+export function mergeKey<T extends object>(): StateKey<Partial<T>, Partial<T>>;
+export function mergeKey<T extends object>(
   initial: Partial<T> = {},
 ): StateKey<Partial<T>, Partial<T>> {
-  if (!isRecord(initial)) throw misconfigured('merge(): initial must be an object.');
+  if (!isRecord(initial)) throw misconfigured('mergeKey(): initial must be an object.');
   return {
     initial,
     is: isRecord,
     reduce(value, update) {
       if (isRecord(update)) return { ...value, ...update };
-      throw invalidInput('merge() takes an object with fields.');
+      throw invalidInput('mergeKey() takes an object with fields.');
     },
   };
 }

@@ -9,7 +9,7 @@ import { countMessage } from '../../tokens/count-message.ts';
 import { contextToken, provide } from '../../tool/context-token.ts';
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { replace } from '../../state/state-key.ts';
+import { replaceKey } from '../../state/state-key.ts';
 import { stateKeys } from '../state/state-keys.ts';
 import { todoList } from '../results/todo-list.ts';
 
@@ -168,7 +168,7 @@ test('prompts of other middleware are not rendered, in any order, even if the ag
 });
 
 test('a `variables` function gets the guarded input, the last user message of a resumed run, and the session’s values', async () => {
-  const state = stateKeys({ city: replace('Bern') });
+  const state = stateKeys({ city: replaceKey('Bern') });
   const ask = tool({ name: 'ask', description: '', input: { type: 'object' } });
   const variables = promptVariables({
     variables: (call) => ({ said: userText(call.input), city: state.of(call).read('city') }),

@@ -14,7 +14,7 @@ import { tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
 import { approvals } from '../approval/approvals.ts';
 import { listCheckpoints, returnToCheckpoint } from './checkpoints.ts';
-import { replace } from '../../state/state-key.ts';
+import { replaceKey } from '../../state/state-key.ts';
 import { stateKeys } from './state-keys.ts';
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
@@ -149,7 +149,7 @@ test('another process lists the same checkpoints and can return to them', async 
 });
 
 test('the session’s values and active tool groups return too', async () => {
-  const values = stateKeys({ city: replace('Bern') });
+  const values = stateKeys({ city: replaceKey('Bern') });
   const groups = [{ name: 'more', description: '', active: false }];
   const { agent } = setUp(['One.', 'Two.'], { use: [values], tools: new Toolkit([], { groups }) });
   await agent.call('a');

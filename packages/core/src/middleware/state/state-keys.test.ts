@@ -11,17 +11,17 @@ import { modelRequestLimit } from '../limits/call-limits.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { append, merge, replace } from '../../state/state-key.ts';
+import { appendKey, mergeKey, replaceKey } from '../../state/state-key.ts';
 import { stateKeys } from './state-keys.ts';
 
 const keys = () =>
   stateKeys(
     {
-      notes: append<string>(),
-      city: replace<string>(),
-      facts: merge<{ a: number; b: number }>(),
-      question: replace(''),
-      answer: append<unknown>(),
+      notes: appendKey<string>(),
+      city: replaceKey<string>(),
+      facts: mergeKey<{ a: number; b: number }>(),
+      question: replaceKey(''),
+      answer: appendKey<unknown>(),
     },
     { inputKey: 'question', outputKey: 'answer' },
   );
@@ -175,7 +175,7 @@ test.each(['step', 'turn'] as const)(
     const store = new MemoryStore();
     const make = () =>
       stateKeys(
-        { title: replace('none'), list: append<string>(), last: replace<string>() },
+        { title: replaceKey('none'), list: appendKey<string>(), last: replaceKey<string>() },
         { outputKey: 'last' },
       );
     const open = (state: ReturnType<typeof make>, ...more: readonly Middleware[]) =>
@@ -274,7 +274,7 @@ test.for<[what: string, act: (session: ReturnType<State['of']>) => void]>([
 });
 
 test.each([['text'], [['a']], [7], [null]])(
-  'merge() refuses the update %j, which is not an object with fields',
+  'mergeKey() refuses the update %j, which is not an object with fields',
   (update) => {
     const state = keys();
     const session = state.of(setUp([], state));
@@ -283,21 +283,21 @@ test.each([['text'], [['a']], [7], [null]])(
       expect.objectContaining({
         code: 'INVALID_INPUT',
         message:
-          'The state key "facts" cannot take an update: merge() takes an object with fields.',
+          'The state key "facts" cannot take an update: mergeKey() takes an object with fields.',
       }),
     );
     expect(session.all()).toMatchObject({ facts: { a: 1 } });
     expect(session.read('city')).toBeUndefined();
     const configuration = expect.objectContaining({ code: 'CONFIGURATION' });
-    expect(() => merge(update as never)).toThrow(configuration);
+    expect(() => mergeKey(update as never)).toThrow(configuration);
   },
 );
 
 test('stateKeys() rejects invalid keys, and of() rejects an agent without this state', async () => {
   const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
   expect(() => stateKeys({ a: {} as never })).toThrow(code);
-  expect(() => stateKeys({ 'isoloop:x': replace(1) })).toThrow(code);
-  expect(() => stateKeys({ a: replace(1) }, { inputKey: 'b' as never })).toThrow(code);
+  expect(() => stateKeys({ 'isoloop:x': replaceKey(1) })).toThrow(code);
+  expect(() => stateKeys({ a: replaceKey(1) }, { inputKey: 'b' as never })).toThrow(code);
   const other = keys();
   const agent = setUp([notes('a'), 'Done.'], other, {
     use: [],

@@ -9,7 +9,7 @@ import { SessionMemory } from '../../memory/session-memory.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { loadState, saveState } from './agent-state.ts';
-import { append, merge, replace, type StateKey } from '../../state/state-key.ts';
+import { appendKey, mergeKey, replaceKey, type StateKey } from '../../state/state-key.ts';
 import { stateKeys } from './state-keys.ts';
 
 const sum: StateKey<number, number> = {
@@ -18,9 +18,9 @@ const sum: StateKey<number, number> = {
   reduce: (value, update) => value + update,
 };
 const state = stateKeys({
-  cart: append<string>(),
-  facts: merge<{ a: number; b: number; c: number }>(),
-  city: replace('nowhere'),
+  cart: appendKey<string>(),
+  facts: mergeKey<{ a: number; b: number; c: number }>(),
+  city: replaceKey('nowhere'),
   total: sum,
 });
 

@@ -9,7 +9,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import type { CheckAnswer } from './parsed-reply.ts';
 import { textToolCalls } from './text-tool-calls.ts';
 import { tool } from '../../tool/tool.ts';
-import { reflexion } from './corrections.ts';
+import { checkAnswers } from './corrections.ts';
 import { retry } from '../resilience/retry.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
@@ -19,7 +19,7 @@ const finished: CheckAnswer = (reply) =>
 
 function setUp(
   replies: readonly ScriptedReply[],
-  reflect?: CheckAnswer,
+  check?: CheckAnswer,
   { use = [], ...options }: Partial<AgentOptions> = {},
 ) {
   const model = new ScriptedModel(replies);
@@ -28,7 +28,7 @@ function setUp(
     model,
     tools: [look],
     ...options,
-    use: [...use, reflexion(reflect && { reflect })],
+    use: [...use, checkAnswers(check && { check })],
   });
   return { agent, model };
 }
@@ -36,7 +36,7 @@ function setUp(
 const told = (messages: readonly Msg[]) =>
   messages.map((message) => `${message.role}: ${textOf(message)}`);
 
-test('reflexion() checks answers of a model with native tool calls, but does not check replies with tool calls', async () => {
+test('checkAnswers() checks answers of a model with native tool calls, but does not check replies with tool calls', async () => {
   const { agent, model } = setUp([looks, 'TBD', 'Seen.'], finished);
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('go')) events.push(event);
@@ -127,7 +127,7 @@ test('if retry() repeats the model request, the check gets only the new reply', 
   const agent = new ReActAgent({
     name: 'a',
     model,
-    use: [reflexion({ reflect: finished }), again],
+    use: [checkAnswers({ check: finished }), again],
   });
   expect(await agent.call('go')).toMatchObject({ text: 'Fine.', iterations: 1 });
 });
@@ -141,7 +141,7 @@ test('a check that fails ends the call, and a check that waits does not block an
   const wrong = setUp(['one'], (() => 7) as never);
   await expect(wrong.agent.call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: expect.stringContaining('reflect must return a correction as text'),
+    message: expect.stringContaining('check must return a correction as text'),
   });
   const { agent } = setUp(['one'], () => (agent.interrupt(), new Promise<never>(() => {})));
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted' });
@@ -158,10 +158,13 @@ test('a direct answer of a tool is not checked, because no model can correct it'
 });
 
 test.each([
-  ['reflexion()', reflexion({ reflect: (reply) => (reply === 'Hm' ? 'Say more.' : undefined) })],
+  [
+    'checkAnswers()',
+    checkAnswers({ check: (reply) => (reply === 'Hm' ? 'Say more.' : undefined) }),
+  ],
   [
     'textToolCalls()',
-    textToolCalls({ reflect: (reply) => (reply === 'Hm' ? 'Say more.' : undefined) }),
+    textToolCalls({ check: (reply) => (reply === 'Hm' ? 'Say more.' : undefined) }),
   ],
 ])('the correction of a check is not changed by another check in %s', async (_which, outer) => {
   const { agent, model } = setUp(['TBD', 'Hm', 'Nothing is open.'], finished, {
@@ -186,12 +189,12 @@ test.each(['native', 'text'] as const)(
         ? { text: 'Here.', toolCalls: [{ name: 'generate_response', input: { n } }] }
         : `Here. {"tool_name":"generate_response","arguments":{"n":${n}}}`;
     const seen: string[] = [];
-    const reflect: CheckAnswer = (reply, { replyIs }) => {
+    const check: CheckAnswer = (reply, { replyIs }) => {
       seen.push(`${replyIs} ${reply}`);
       return reply.includes('1') ? 'n must not be 1.' : undefined;
     };
     const model = new ScriptedModel([value(1), value(2)]);
-    const use = [kind === 'native' ? reflexion({ reflect }) : textToolCalls({ reflect })];
+    const use = [kind === 'native' ? checkAnswers({ check }) : textToolCalls({ check })];
     const agent = new ReActAgent({ name: 'a', model, tools: [look], use });
     const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
     const result = await agent.call('go', { output: structured(schema) });
@@ -224,9 +227,9 @@ test('the request for a structured value at the limit of iterations is not check
   expect((await agent.call('go', { output })).output).toEqual({ n: 1 });
 });
 
-test('reflexion() rejects invalid options', () => {
-  for (const options of [null, { reflect: 'x' }])
-    expect(() => reflexion(options as never)).toThrow(
+test('checkAnswers() rejects invalid options', () => {
+  for (const options of [null, { check: 'x' }])
+    expect(() => checkAnswers(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),
     );
 });

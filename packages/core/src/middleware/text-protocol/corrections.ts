@@ -9,19 +9,19 @@ import { writtenText } from '../../message/text-history.ts';
 import { abortable } from '../../wait/wait.ts';
 import { replyContext, type CheckAnswer } from './parsed-reply.ts';
 
-/** Your check of answers for `reflexion()`. */
-export interface ReflexionOptions {
+/** Your check of answers for `checkAnswers()`. */
+export interface CheckAnswersOptions {
   /**
    * Checks each answer. A returned text is sent to the model as a correction. Empty answers are
    * corrected in any case. Default: only empty answers are corrected.
    */
-  readonly reflect?: CheckAnswer;
+  readonly check?: CheckAnswer;
 }
 
 /**
  * Checks the answers of a model with native tool calling, and asks the model to correct bad answers
  * (OxyGent: `func_reflexion`). Put this middleware in an agent's `use` list. With `textToolCalls`,
- * use the option `reflect` of `textToolCalls` instead.
+ * use the option `check` of `textToolCalls` instead.
  *
  * Readers get the text before it is checked; a `step-reset` takes refused text back. A refused
  * answer costs an iteration. The session log stores the refused answer and the correction as two
@@ -29,9 +29,9 @@ export interface ReflexionOptions {
  * no tool call beside it runs. Other replies with tool calls and summaries are not checked.
  * Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function reflexion(options: ReflexionOptions = {}): Middleware {
-  checkOptions('reflexion()', options, 'reflect:function|?');
-  return { name: 'reflexion', wrapReply: corrections(options) };
+export function checkAnswers(options: CheckAnswersOptions = {}): Middleware {
+  checkOptions('checkAnswers()', options, 'check:function|?');
+  return { name: 'checkAnswers', wrapReply: corrections(options) };
 }
 
 /** Returns a correction for an answer without text other than white space. */
@@ -40,7 +40,7 @@ export function refuseEmptyAnswers(reply: string): string | undefined {
 }
 
 /** How answers are checked. */
-interface Checks extends ReflexionOptions {
+interface Checks extends CheckAnswersOptions {
   /** Whether a reply may make several tool calls. Default: true. */
   readonly parallel?: boolean;
 }
@@ -76,13 +76,13 @@ export function withoutMark(reply: Msg): Msg {
 }
 
 /**
- * Checks the answer in a reply. An empty answer is never accepted; `reflect` may return its own
+ * Checks the answer in a reply. An empty answer is never accepted; `check` may return its own
  * correction for it. Returns `undefined` if nothing is wrong.
  */
 async function problemIn(
   { message, request, isFinal }: Reply,
   signal: AbortSignal,
-  { reflect, parallel = true }: Checks,
+  { check, parallel = true }: Checks,
 ): Promise<InvalidReply | undefined> {
   const { finishReason = 'stop', invalidReply } = metadataOf(message);
   // If no model wrote the message, no model can correct it.
@@ -97,10 +97,10 @@ async function problemIn(
     signal,
     ...(value !== undefined && { replyIs: 'value' }),
   });
-  const given: unknown = (await reflect?.(text, context)) ?? '';
+  const given: unknown = (await check?.(text, context)) ?? '';
   if (typeof given !== 'string')
     throw misconfigured(
-      `reflect must return a correction as text, or nothing; got a ${typeof given}.`,
+      `check must return a correction as text, or nothing; got a ${typeof given}.`,
     );
   const correction = given || refuseEmptyAnswers(text);
   return correction ? { text: writtenText(message) ?? text, message: correction } : undefined;

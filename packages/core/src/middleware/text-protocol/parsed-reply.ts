@@ -27,7 +27,7 @@ export type ParsedReply =
   /** `message`: tells the model why it has to reply again. */
   | { readonly type: 'invalid'; readonly message: string };
 
-/** What `parse` and `reflect` know about a reply beside its text. */
+/** What `parse` and `check` know about a reply beside its text. */
 export interface ReplyContext {
   /** Messages of the request in the agent's form: tool calls and results are blocks. */
   readonly messages: readonly Msg[];

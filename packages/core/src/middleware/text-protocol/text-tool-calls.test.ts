@@ -365,10 +365,10 @@ test('an empty reply is invalid', async () => {
   ]);
 });
 
-test('`parse` and `reflect` options do not disable the check for empty replies, and `reflect` may word its correction', async () => {
+test('`parse` and `check` options do not disable the check for empty replies, and `check` may word its correction', async () => {
   const parses = [undefined, (reply: string) => ({ type: 'answer', text: reply }) as const];
   for (const parse of parses) {
-    const protocol = { reflect: () => undefined, ...(parse && { parse }) };
+    const protocol = { check: () => undefined, ...(parse && { parse }) };
     const { agent, model } = setUp([' \n', 'one'], { protocol });
     expect(await agent.call('go')).toMatchObject({ text: 'one', iterations: 2 });
     expect(told(model.requests[1]!.messages.slice(1))).toEqual([
@@ -377,19 +377,19 @@ test('`parse` and `reflect` options do not disable the check for empty replies, 
     ]);
   }
   const own = setUp(['', 'eins'], {
-    protocol: { reflect: (reply) => (reply ? null : 'Bitte antworte.') },
+    protocol: { check: (reply) => (reply ? null : 'Bitte antworte.') },
   });
   await own.agent.call('go');
   expect(told(own.model.requests[1]!.messages.slice(-1))).toEqual(['user: Bitte antworte.']);
 });
 
-test('`reflect` may send an answer back, and gets the state of the call', async () => {
+test('`check` may send an answer back, and gets the state of the call', async () => {
   const seen: unknown[] = [];
   const { agent, model } = setUp(
     [sum, { thinking: 'Hm. ', text: '<think>So.</think>Three' }, 'Three, as 1 + 2.'],
     {
       protocol: {
-        reflect: async (reply, { thinking, tools, messages, finishReason, signal }) => {
+        check: async (reply, { thinking, tools, messages, finishReason, signal }) => {
           seen.push([
             reply,
             thinking,
@@ -418,7 +418,7 @@ test('`reflect` may send an answer back, and gets the state of the call', async 
   ]);
 });
 
-test('`reflect` does not apply to a summary of the history', async () => {
+test('`check` does not apply to a summary of the history', async () => {
   const failures: unknown[] = [];
   const onError = (error: unknown): void => void failures.push(error);
   const context = summarizeHistory({
@@ -429,14 +429,14 @@ test('`reflect` does not apply to a summary of the history', async () => {
     onError,
   });
   const seen: string[] = [];
-  const reflect = (reply: string) => (
+  const check = (reply: string) => (
     seen.push(reply),
     reply === 'TBD' ? 'Leave nothing open.' : null
   );
   const { agent, model } = setUp(['one', 'TBD', 'two'], {
     use: [context],
     tools: [],
-    protocol: { reflect },
+    protocol: { check },
   });
   await agent.call('word '.repeat(160));
   expect(await agent.call('second')).toMatchObject({ text: 'two' });
@@ -471,7 +471,7 @@ test.each([
   [{ parse: () => ({ type: 'call' }) as never }, "type must be 'answer' or 'calls' or 'invalid'"],
   [{ parse: () => ({ type: 'answer' }) as never }, 'text must be a string'],
   [{ parse: () => ({ type: 'calls', calls: [{}] }) as never }, 'name must be a string'],
-  [{ reflect: () => 7 as never }, 'reflect must return a correction as text'],
+  [{ check: () => 7 as never }, 'check must return a correction as text'],
   [
     { parse: () => ({ type: 'calls', calls: [{ name: 'x', arguments: 1n }] }) as never },
     'cannot be written as JSON',
@@ -501,16 +501,16 @@ test('if a custom parser returns an empty list of calls, the reply is an answer'
 });
 
 test('textToolCalls() rejects invalid options', () => {
-  for (const options of [{ parse: 1 }, { reflect: 'x' }, { parallel: 1 }, { prompt: '' }]) {
+  for (const options of [{ parse: 1 }, { check: 'x' }, { parallel: 1 }, { prompt: '' }]) {
     expect(() => textToolCalls(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),
     );
   }
 });
 
-test('an error of `parse` or `reflect` fails the call, and the tokens of the reply are counted', async () => {
+test('an error of `parse` or `check` fails the call, and the tokens of the reply are counted', async () => {
   for (const protocol of [
-    { reflect: () => Promise.reject(new Error('down')) },
+    { check: () => Promise.reject(new Error('down')) },
     { parse: () => Promise.reject(new Error('down')) },
   ]) {
     const { agent } = setUp(['one'], { protocol });
@@ -523,9 +523,9 @@ test('an error of `parse` or `reflect` fails the call, and the tokens of the rep
   }
 });
 
-test('an interrupt ends the wait for `reflect`', async () => {
+test('an interrupt ends the wait for `check`', async () => {
   const { agent } = setUp(['one', 'two'], {
-    protocol: { reflect: () => (agent.interrupt(), new Promise<never>(() => {})) },
+    protocol: { check: () => (agent.interrupt(), new Promise<never>(() => {})) },
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted' });
 });
@@ -599,7 +599,7 @@ test('`prompt` replaces the prompt, and placeholders in its text are kept as the
 test('a request without tools has no prompt for calls, and its reply is text', async () => {
   const { agent, model } = setUp([sum, `<think>x</think>So: {"tool_name": "add"}`], {
     limits: { iterations: 1 },
-    protocol: { reflect: () => 'No.' },
+    protocol: { check: () => 'No.' },
   });
   const events = await eventsOf(agent);
   expect(events.at(-1)).toMatchObject({
@@ -669,8 +669,8 @@ test('an image alone is an answer, not an empty reply', async () => {
   });
 });
 
-test('an empty result of `reflect` accepts the answer', async () => {
-  const { agent } = setUp(['one'], { protocol: { reflect: () => '' } });
+test('an empty result of `check` accepts the answer', async () => {
+  const { agent } = setUp(['one'], { protocol: { check: () => '' } });
   expect(await agent.call('go')).toMatchObject({ text: 'one', iterations: 1 });
 });
 

@@ -29,7 +29,7 @@ export interface TextToolCallsOptions {
    * Function that checks each answer. If it returns a text, the model gets that text as a
    * correction. The model always gets a correction for an empty answer. Default: no further check.
    */
-  readonly reflect?: CheckAnswer;
+  readonly check?: CheckAnswer;
   /** Whether a reply may make several tool calls, which run in parallel. Default: true. */
   readonly parallel?: boolean;
   /**
@@ -40,7 +40,7 @@ export interface TextToolCallsOptions {
 }
 
 /** Options and their kinds, for `checkFields`. */
-export const protocolFields = 'parse,reflect,prompt:function|? parallel:boolean|?';
+export const protocolFields = 'parse,check,prompt:function|? parallel:boolean|?';
 
 /**
  * Creates middleware with which a model without native tool calling can use tools: the model writes

@@ -7,7 +7,7 @@ import { assistantMessage, systemMessage, userMessage, textOf } from '../../mess
 import { answerFromObservations } from '../../middleware/answer/answer-from-observations.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 import { errorHints } from '../../middleware/resilience/error-hints.ts';
-import { reflexion } from '../../middleware/text-protocol/corrections.ts';
+import { checkAnswers } from '../../middleware/text-protocol/corrections.ts';
 import { reuseResults } from '../../middleware/results/reuse-results.ts';
 import { jsonMode, structured } from '../../middleware/output/output-modes.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
@@ -81,7 +81,7 @@ const cases: Readonly<Record<string, Case>> = {
   'the correction of a refused answer': {
     replies: ['no', 'yes'],
     agent: {
-      use: [reflexion({ reflect: (answer) => (answer === 'no' ? 'Think again.' : undefined) })],
+      use: [checkAnswers({ check: (answer) => (answer === 'no' ? 'Think again.' : undefined) })],
     },
     own: /^Think again\.$/,
   },
