@@ -180,7 +180,7 @@ const withoutForm: readonly (readonly [what: string, value: () => unknown, words
     'a getter that throws a suspension',
     () => ({
       get a() {
-        throw { suspended: 'x' };
+        throw { suspended: true };
       },
     }),
     'has no JSON form',

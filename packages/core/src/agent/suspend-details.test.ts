@@ -13,14 +13,14 @@ const details = { question: 'Which size?', sizes: ['S', 'M'] };
 /** Creates processes that share one store. The tool of each process asks a question first. */
 function newSession() {
   const store = new MemoryStore();
-  const seen: Pick<ToolContext, 'decision' | 'pending'>[] = [];
+  const seen: Pick<ToolContext, 'decision' | 'waitedFor'>[] = [];
   const asking = {
     ...tool({
       name: 'order',
       description: '',
       input: {},
-      execute(_input, { decision, pending, suspend }) {
-        seen.push({ decision, pending });
+      execute(_input, { decision, waitedFor, suspend }) {
+        seen.push({ decision, waitedFor });
         if (decision?.type !== 'result') return suspend('Which size?', details);
         return `ordered ${outputText(decision.output)}`;
       },
@@ -63,8 +63,8 @@ test('a tool gets what it waited for together with the decision, also in a later
   const later = newProcess();
   expect(await later.call([answer])).toMatchObject({ reason: 'stop' });
   expect(seen).toEqual([
-    { decision: undefined, pending: undefined },
-    { decision: answer, pending },
+    { decision: undefined, waitedFor: undefined },
+    { decision: answer, waitedFor: pending },
   ]);
   expect(await outputsOf(later)).toEqual(['ordered M']);
 });
@@ -80,7 +80,7 @@ test.each(['the same process', 'a later process'])(
     remove();
     const next = where === 'the same process' ? first : newProcess();
     await next.call();
-    expect(seen.at(-1)).toEqual({ decision: answer, pending });
+    expect(seen.at(-1)).toEqual({ decision: answer, waitedFor: pending });
     expect(await outputsOf(next)).toEqual(['ordered M']);
   },
 );

@@ -17,7 +17,7 @@ export interface CallState {
   /** The decision or result that the tool call waits for. */
   pending?: PendingCall;
   /** What the tool call waited for before `decision`. */
-  waited?: PendingCall | undefined;
+  waitedFor?: PendingCall | undefined;
 }
 
 /** State that an agent keeps between its calls, in addition to its memory and its tools. */

@@ -29,10 +29,10 @@ export async function callServerTool(
   context: ToolContext,
 ): Promise<ToolOutput> {
   const { maxOutputChars = 50_000 } = server.options;
-  const { decision, pending } = context;
-  const asked = questionDetails(pending);
+  const { decision, waitedFor } = context;
+  const asked = questionDetails(waitedFor);
   // Something other than the server suspended the tool call.
-  if (pending?.kind === 'suspended' && !asked && /result|reject/.test(decision?.type ?? ''))
+  if (waitedFor?.kind === 'suspended' && !asked && /result|reject/.test(decision?.type ?? ''))
     return outputOf(decision!);
   let answered = call;
   if (decision && asked) answered = await withAnswers(call, asked, decision, context);
@@ -73,7 +73,7 @@ async function withAnswers(
   context: ToolContext,
 ): Promise<McpCall> {
   const inputResponses = await toAnswers(questions, decision).catch((error: unknown) =>
-    context.suspend(`${messageOf(error)}\n${questionText(questions)}`, context.pending?.details),
+    context.suspend(`${messageOf(error)}\n${questionText(questions)}`, context.waitedFor?.details),
   );
   if (next === 'retry') return { ...call, inputResponses, ...omitUndefined({ requestState }) };
   if (Object.values(inputResponses).some(({ action }) => action !== 'accept'))

@@ -56,7 +56,7 @@ export interface ExecuteOptions {
 export async function runCall(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome> {
   const { tool, toolUse, input } = call;
   const { signal } = options.run;
-  if (options.isExternal) return { suspended: '', kind: 'external' };
+  if (options.isExternal) return { suspended: true, kind: 'external' };
   const mayStart = await options.begin(toolUse);
   if (!mayStart) return notStarted;
   const toError = (ms: number): AgentError =>
@@ -78,7 +78,7 @@ export async function runCall(call: ToolCall, options: ExecuteOptions): Promise<
 }
 
 function toolContext(
-  { tool, toolUse, decision, pending }: ToolCall,
+  { tool, toolUse, decision, waitedFor }: ToolCall,
   { run, messages, emit, forward }: ExecuteOptions,
   signal: AbortSignal,
 ): ToolContext {
@@ -91,13 +91,13 @@ function toolContext(
     messages,
     idempotencyKey: `${run.sessionId}:${toolUse.id}`,
     decision,
-    pending,
+    waitedFor,
     emit,
     forward,
     interrupt,
     get: (token) => valueFor(token, values),
-    suspend(reason = '', details) {
-      throw jsonForm({ suspended: String(reason), details }, tool.name);
+    suspend(reason, details) {
+      throw jsonForm({ suspended: true, reason: reason && String(reason), details }, tool.name);
     },
   };
 }

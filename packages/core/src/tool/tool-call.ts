@@ -23,7 +23,7 @@ export interface ToolCall extends ReadyCall {
   /** A person's decision about the tool call. */
   readonly decision: Decision | undefined;
   /** What the tool call waited for before `decision`. */
-  readonly pending: PendingCall | undefined;
+  readonly waitedFor: PendingCall | undefined;
   /**
    * Checks another form of the tool call, such as one with edited arguments. Returns it ready to
    * run, or the problem as text for the model.
@@ -99,8 +99,9 @@ export type ToolOutcome = ToolResult | Suspension | NotStarted;
 
 /** Outcome of a tool call that waits for somebody. */
 export interface Suspension {
-  /** Reason for the wait. Empty if there is none. */
-  readonly suspended: string;
+  readonly suspended: true;
+  /** Reason for the wait, for the person who decides. */
+  readonly reason?: string;
   /** What the tool call waits for. Default: `suspended`, because the tool asked to wait. */
   readonly kind?: PendingCall['kind'];
   /** Whether the tool is a child agent that waits only for approvals. */
@@ -123,11 +124,11 @@ export function hasResult(outcome: ToolOutcome): outcome is ToolResult {
 
 /** Returns whether a value, which a tool or a wrapper made, is a suspension. */
 export function isSuspension(value: unknown): value is Suspension {
-  return typeof fieldOf(value, 'suspended') === 'string';
+  return fieldOf(value, 'suspended') === true;
 }
 
 export function isNotStarted(value: unknown): value is NotStarted {
-  return typeof fieldOf(value, 'notStarted') === 'boolean';
+  return fieldOf(value, 'notStarted') === true;
 }
 
 export function toolResult(
@@ -170,7 +171,7 @@ export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResu
 export function mayHaveStarted(state: CallState | undefined): boolean {
   if (!state || state.started) return true;
   // A decision does not tell what the tool did before it.
-  const { kind = 'approval' } = state.pending ?? state.waited ?? {};
+  const { kind = 'approval' } = state.pending ?? state.waitedFor ?? {};
   return kind !== 'approval';
 }
 

@@ -60,7 +60,7 @@ export interface ToolContext<Data = unknown> extends RunInfo {
    */
   readonly decision?: Decision | undefined;
   /** What this tool call waited for before `decision`. */
-  readonly pending?: PendingCall | undefined;
+  readonly waitedFor?: PendingCall | undefined;
 }
 
 /**

@@ -233,6 +233,20 @@ test('a page tool reads the context tokens of its page, and can suspend its call
   expect(results(await agent.messages())).toEqual(['p1']);
 });
 
+test('a page tool can suspend its call without a reason', async () => {
+  const waits = tool({
+    name: 'odd',
+    description: 'x',
+    input: { type: 'object' },
+    execute: (_input, { suspend }) => suspend(),
+  });
+  const agent = startWorker().connect({ replies: calls('odd') }, { page: [pageTools([waits])] });
+  expect(await agent.call('go')).toMatchObject({ reason: 'suspended' });
+  const [pending] = await agent.pending();
+  expect(pending).toMatchObject({ name: 'odd', kind: 'suspended' });
+  expect(pending!.reason).toBeUndefined();
+});
+
 test('the first page with a tool runs it, and after that page has left the next one; without a page the call is suspended', async () => {
   const { connect } = startWorker();
   const named = (text: string) => [pageTools([odd(() => text)])];

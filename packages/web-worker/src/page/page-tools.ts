@@ -45,7 +45,12 @@ export type ToolQuestion = { readonly name: string; readonly input: unknown } & 
 /**
  * Message from page to worker: the output of a tool, or the reason why the tool call is suspended.
  */
-export type ToolAnswer = { readonly output: unknown } | { readonly suspended: string };
+export type ToolAnswer = { readonly output: unknown } | Suspended;
+
+interface Suspended {
+  readonly suspended: true;
+  readonly reason: string | undefined;
+}
 
 /** Message from page to worker while a tool runs. */
 export type ToolProgress =
@@ -102,8 +107,8 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
         const output = await tool.execute!(await checked(tool, input), toolContext);
         return { output: outputOf(name, output) } satisfies ToolAnswer;
       } catch (error) {
-        const { suspended } = Object(error) as { readonly suspended?: unknown };
-        if (typeof suspended === 'string') return { suspended } satisfies ToolAnswer;
+        const { suspended, reason } = Object(error) as Partial<Suspended>;
+        if (suspended === true) return { suspended, reason } satisfies ToolAnswer;
         throw error;
       }
     },
@@ -134,8 +139,8 @@ function contextOf(
       tell({ interrupt: request });
       return true;
     },
-    suspend(suspended) {
-      throw { suspended };
+    suspend(reason) {
+      throw { suspended: true, reason };
     },
   };
 }

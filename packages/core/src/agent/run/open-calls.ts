@@ -64,10 +64,16 @@ export function markReady(run: Run, { state }: OpenCall, toolUse: ToolUse): void
 
 /** Keeps what a tool call waits for. The end of the run writes it to the log. */
 export function suspendCall(run: Run, toolUse: ToolUse, outcome: Suspension): void {
-  const { suspended, kind = 'suspended', ...about } = outcome;
+  const { suspended: _suspended, kind = 'suspended', reason = '', ...about } = outcome;
   const { id: toolUseId, name, input } = toolUse;
-  const reason = suspended || undefined;
-  const pending: PendingCall = omitUndefined({ toolUseId, name, input, kind, reason, ...about });
+  const pending: PendingCall = omitUndefined({
+    toolUseId,
+    name,
+    input,
+    kind,
+    reason: reason || undefined,
+    ...about,
+  });
   keepState(run, toolUseId);
   applyNotes(run, [{ kind: 'suspended', calls: [{ pending, toolUse }] }]);
 }

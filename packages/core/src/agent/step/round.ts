@@ -131,7 +131,7 @@ function outcomeOfStarted(
   if (state.decision || !checked.tool.execute) return undefined;
   const resume = resumeOfStarted(checked.tool);
   if (resume === 'run') return undefined;
-  return resume === 'close' ? interruptedResult(toolUse) : { suspended: '', kind: 'replay' };
+  return resume === 'close' ? interruptedResult(toolUse) : { suspended: true, kind: 'replay' };
 }
 
 /**
@@ -214,7 +214,7 @@ async function runTool(
     ...ready,
     state,
     decision: state.decision,
-    pending: state.pending ?? state.waited,
+    waitedFor: state.pending ?? state.waitedFor,
     prepare: (toolUse) => prepare(run, toolUse),
   };
   const isExternal = !ready.tool.execute;

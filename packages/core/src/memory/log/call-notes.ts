@@ -22,17 +22,20 @@ export function applyNote(calls: Map<string, CallState>, note: RunNote): void {
   };
   switch (note.kind) {
     case 'call-started':
-      update(note.toolUseId, ({ pending: _pending, waited: _waited, decision, ...state }) => ({
-        ...state,
-        ...(decision && { approved: true }),
-        ...(note.toolUse && { toolUse: note.toolUse }),
-        started: true,
-      }));
+      update(
+        note.toolUseId,
+        ({ pending: _pending, waitedFor: _waitedFor, decision, ...state }) => ({
+          ...state,
+          ...(decision && { approved: true }),
+          ...(note.toolUse && { toolUse: note.toolUse }),
+          started: true,
+        }),
+      );
       break;
     case 'decision':
-      update(note.decision.toolUseId, ({ pending, waited, ...state }) => ({
+      update(note.decision.toolUseId, ({ pending, waitedFor, ...state }) => ({
         ...state,
-        waited: pending ?? waited,
+        waitedFor: pending ?? waitedFor,
         decision: note.decision,
       }));
       break;
@@ -76,7 +79,7 @@ export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly R
  */
 export function notesOf(
   toolUseId: string,
-  { started, toolUse, approved, decision, waited, pending = waited }: CallState,
+  { started, toolUse, approved, decision, waitedFor, pending = waitedFor }: CallState,
 ): readonly RunNote[] {
   const notes: RunNote[] = [];
   const yes: Decision = { toolUseId, type: 'approve' };

@@ -243,9 +243,9 @@ async function runChild(
 
 /** Returns the suspension of the parent's tool call, which waits for the same as the child. */
 function suspension({ name }: ChildAgent, pending: readonly PendingCall[]): Suspension {
-  const suspended = `${name} waits: ${pending.map(toText).join('; ') || 'paused'}`;
+  const reason = `${name} waits: ${pending.map(toText).join('; ') || 'paused'}`;
   const forApproval = pending.length > 0 && pending.every(waitsForApproval);
-  return { suspended, ...(forApproval && { forApproval }) };
+  return { suspended: true, reason, ...(forApproval && { forApproval }) };
 }
 
 function answerOf(id: string, text: string): string {

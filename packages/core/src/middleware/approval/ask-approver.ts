@@ -45,7 +45,7 @@ export function askApprover(
     wrapTool: (next) => async (call, context, steps) => {
       const outcome = await next(call);
       if (!isSuspension(outcome) || outcome.kind !== 'approval') return outcome;
-      const { suspended: reason } = outcome;
+      const { reason } = outcome;
       let { toolUse } = call;
       const { id: toolUseId, name, input } = toolUse;
       const why = reason ? { reason } : {};

@@ -75,7 +75,8 @@ async function runUnlessNeeded(
     return errorResult(call.toolUse, messageOf(error));
   }
   if (!reason || isApproved()) return next(call);
-  return { suspended: reason === true ? '' : reason, kind: 'approval' };
+  const suspension = { suspended: true, kind: 'approval' } as const;
+  return reason === true ? suspension : { ...suspension, reason };
 }
 
 /** Adds decisions about the open tool calls to an input with new messages. */
@@ -166,11 +167,11 @@ async function applyDecision(call: OpenCall, run: DecidedRun): Promise<OpenCall>
  * agent has pending tool calls.
  */
 function isForTool({ toolUse, state }: OpenCall, { tools }: RunContext): boolean {
-  const waited = state.pending ?? state.waited;
-  if (waited?.kind !== 'suspended') return false;
+  const waitedFor = state.pending ?? state.waitedFor;
+  if (waitedFor?.kind !== 'suspended') return false;
   const tool = toolOf(tools, toolUse.name);
   // The answer to a tool that is gone now is not the tool's result.
-  return Boolean(tool ? tool.takesDecisions : waited.details);
+  return Boolean(tool ? tool.takesDecisions : waitedFor.details);
 }
 
 /**
@@ -209,8 +210,8 @@ export async function editCall(
   if (!state?.toolUse) return edited;
   await steps.emit('pre-acting', { toolUse: { ...edited, input: shown } }, { to: 'readers' });
   // The log has the form that the hooks have seen. The edited form takes its place.
-  const { pending: before, waited = before } = state;
-  const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waited, input };
+  const { pending: before, waitedFor = before } = state;
+  const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waitedFor, input };
   await steps.note([
     { kind: 'suspended', calls: [{ pending, toolUse: edited }] },
     { kind: 'decision', decision },

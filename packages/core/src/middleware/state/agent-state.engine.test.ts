@@ -147,7 +147,7 @@ test('saved and loaded states share no objects', async () => {
 });
 
 const good = {
-  version: 2,
+  version: 3,
   messages: [],
   activeGroups: null,
   interrupted: false,
@@ -158,7 +158,7 @@ const good = {
 
 test.for([
   ['nothing', undefined, 'must be an object'],
-  ['a later version', { ...good, version: 3 }, 'version is 3'],
+  ['a later version', { ...good, version: 4 }, 'version is 4'],
   ['no version', { ...good, version: undefined }, 'version is undefined'],
   ['a damaged message', { ...good, messages: [{ id: 'm', role: 'robot' }] }, 'role'],
   ['messages that are not an array', { ...good, messages: 'x' }, 'array'],
@@ -199,6 +199,7 @@ test('loadState() rejects a damaged state of a tool call', async () => {
     { approved: 1 },
     { pending: {} },
     { pending: 'x' },
+    { waitedFor: { toolUseId: 'other', kind: 'approval' } },
     { pending: { toolUseId: 'c' } },
     { pending: { toolUseId: 'other', kind: 'approval' } },
     { toolUse: 'x' },

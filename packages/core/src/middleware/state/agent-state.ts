@@ -9,7 +9,7 @@ import { parseMessages } from '../../message/validate-message.ts';
 import type { AgentStatus, CallState } from '../../event/agent-status.ts';
 import type { Agent } from '../../agent/agent.ts';
 
-const version = 2;
+const version = 3;
 
 /**
  * The whole state of an agent as plain JSON (AgentScope: memory, toolkit, interrupt flag),
@@ -186,7 +186,7 @@ function attempt<T>(work: () => T, why?: string): T {
 
 function isCallState(value: unknown, id: string): value is CallState {
   if (!isObjectOrArray(value)) return false;
-  const { toolUse, approved, started, decision, pending } = value;
+  const { toolUse, approved, started, decision, pending, waitedFor } = value;
   const isFit = (part: unknown, idKey: string, textKey: string): boolean =>
     part === undefined ||
     (isObjectOrArray(part) && part[idKey] === id && typeof part[textKey] === 'string');
@@ -194,7 +194,7 @@ function isCallState(value: unknown, id: string): value is CallState {
     [approved, started].every((flag) => flag === undefined || typeof flag === 'boolean') &&
     isFit(toolUse, 'id', 'name') &&
     isFit(decision, 'toolUseId', 'type') &&
-    isFit(pending, 'toolUseId', 'kind')
+    [pending, waitedFor].every((call) => isFit(call, 'toolUseId', 'kind'))
   );
 }
 

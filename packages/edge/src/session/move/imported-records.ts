@@ -123,7 +123,7 @@ function waitingOf(use: ToolUse, open: OpenCall): Waiting | undefined {
   const { state } = open;
   const own = ownState(use.id, open);
   if (own?.started || (state.started && !state.pending)) return undefined;
-  const { toolUse, waited, pending = waited } = own ?? {};
+  const { toolUse, waitedFor, pending = waitedFor } = own ?? {};
   if (pending) return { pending, ...(toolUse && { toolUse }) };
   return claimedWait(use, { ...open, state: own ?? state });
 }

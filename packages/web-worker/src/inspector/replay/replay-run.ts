@@ -96,7 +96,7 @@ function endOf({ ending }: ReplayScript): Ending {
   return { kind: 'custom', reason, message: ending };
 }
 
-const notInLog: ToolOutcome = { suspended: 'The log has no result of this call.' };
+const notInLog: ToolOutcome = { suspended: true, reason: 'The log has no result of this call.' };
 
 /** Side requests, such as for a summary, fail in a replay: the log does not have their replies. */
 const silentModel: ChatModel = {

@@ -137,7 +137,7 @@ export class RemoteTools implements ToolSet {
           runId,
         );
         if (!answer) return context.suspend(pageGoneReason);
-        if ('suspended' in answer) return context.suspend(answer.suspended);
+        if ('suspended' in answer) return context.suspend(answer.reason);
         return answer.output as JsonValue;
       },
     };
