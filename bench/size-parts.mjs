@@ -43,7 +43,7 @@ const parts = {
     'model/http/http-model.js': ['httpFields'],
     'model/chat-model.js': ['generateFields'],
   },
-  'checks of the input': { 'event/call-input.js': true },
+  'checks of the input': { 'event/agent-input.js': true },
   'checks of decisions': { 'event/pending-call.js': ['checkDecision'] },
   'checks of what hooks return': { 'event/check-event.js': true },
   'hooks and their controls': {

@@ -1,12 +1,12 @@
 import { ReActAgent as PlainAgent } from '@isoloop/core';
-import type { AgentOptions, GivenTools } from '@isoloop/core';
+import type { AgentOptions, ToolSource } from '@isoloop/core';
 import { withReport } from './report-events.ts';
 
 export * from '@isoloop/core';
 
 /** The agent of the live examples: the page shows its events. */
-export class ReActAgent<const G extends GivenTools = GivenTools> extends PlainAgent<G> {
-  constructor(options: AgentOptions<G>) {
+export class ReActAgent<const S extends ToolSource = ToolSource> extends PlainAgent<S> {
+  constructor(options: AgentOptions<S>) {
     super(withReport(options));
   }
 }

@@ -1,13 +1,13 @@
 import { Agent as PlainAgent } from '@isoloop/core/kernel';
 import type { KernelOptions } from '@isoloop/core/kernel';
-import type { GivenTools } from '@isoloop/core';
+import type { ToolSource } from '@isoloop/core';
 import { withReport } from './report-events.ts';
 
 export * from '@isoloop/core/kernel';
 
 /** The kernel's agent of the live examples: the page shows its events. */
-export class Agent<const G extends GivenTools = GivenTools> extends PlainAgent<G> {
-  constructor(options: KernelOptions<G>) {
+export class Agent<const S extends ToolSource = ToolSource> extends PlainAgent<S> {
+  constructor(options: KernelOptions<S>) {
     super(withReport(options));
   }
 }

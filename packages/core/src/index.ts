@@ -10,7 +10,7 @@ export type { Awaitable, HookControl, Hooks } from './event/hook.ts';
 export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { AgentLimits } from './preset/react-agent.ts';
-export type { AgentInput, PlainMessage } from './event/call-input.ts';
+export type { AgentInput, PlainMessage } from './event/agent-input.ts';
 export { summarize, type OnLimit } from './middleware/answer/answer-at-limit.ts';
 export type { AgentHook, Middleware, UseList } from './agent/middleware.ts';
 export type { RunContext } from './agent/run-context.ts';
@@ -68,6 +68,6 @@ export type {
   ToolContext,
   ToolOptions,
   ToolOutput,
-  GivenTools,
+  ToolSource,
   TypedTool,
 } from './tool/tool.ts';

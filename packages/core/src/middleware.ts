@@ -7,7 +7,7 @@ export type { Answer, CustomReason, Ending, LimitReason, Next } from './agent/ne
 export type { Steps } from './agent/steps.ts';
 export type { Edit } from './agent/run/session.ts';
 export type { Revised } from './agent/step/jump.ts';
-export type { ModelReply, ToEvent } from './agent/step/read-reply.ts';
+export type { AskResult, ToEvent } from './agent/step/read-reply.ts';
 export type { InboxHandler, NewCall } from './agent/run/inbox.ts';
 export type { CheckedRequest } from './event/interrupt-request.ts';
 export type {
@@ -20,7 +20,7 @@ export type {
   SettledInput,
   Wrap,
 } from './agent/middleware.ts';
-export { checkNewIds, type CallInput } from './event/call-input.ts';
+export { checkNewIds, type ParsedInput } from './event/agent-input.ts';
 export { withExecute, hasResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
 export type { Prepared, ReadyCall, Suspension, ToolCall, ToolOutcome } from './tool/tool-call.ts';
 export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';

@@ -3,7 +3,7 @@ export { parseToolCalls, type ParseContext } from './middleware/text-protocol/pa
 export { trustedCalls } from './middleware/text-protocol/parsed-reply.ts';
 export type {
   ParsedReply,
-  ParseReply,
+  ReplyParser,
   CheckAnswer,
   ReplyContext,
   TextCall,

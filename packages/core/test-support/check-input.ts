@@ -2,7 +2,7 @@ import type { Middleware } from '../src/agent/middleware.ts';
 import type { RunContext } from '../src/agent/run-context.ts';
 import type { Steps } from '../src/agent/steps.ts';
 import { AgentError, type AgentErrorData } from '../src/error/agent-error.ts';
-import type { CallInput } from '../src/event/call-input.ts';
+import type { ParsedInput } from '../src/event/agent-input.ts';
 import type { Msg } from '../src/message/msg.ts';
 
 /** Passes messages through guards of the input, without an agent. */
@@ -14,7 +14,7 @@ export async function checkInput(
   const { signal } = new AbortController();
   const context = { runId: 'r', sessionId: 's', agentPath: ['a'], userId, signal, messages: [] };
   const about = context as unknown as RunContext;
-  const last = async (input: CallInput): Promise<CallInput> => input;
+  const last = async (input: ParsedInput): Promise<ParsedInput> => input;
   const check = guards.reduceRight<typeof last>((next, { wrapInput }) => {
     const checked = wrapInput!(next);
     return async (input) => checked(input, about, {} as Steps);

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { CallInput } from '../event/call-input.ts';
+import type { ParsedInput } from '../event/agent-input.ts';
 import { textOf, toolUsesOf } from '../message/msg.ts';
 import { omitUndefined } from '../message/json.ts';
 import { loop } from './loop.ts';
@@ -49,7 +49,7 @@ async function runToResult(run: Run, given: RunInput): Promise<AgentResult> {
     return endWith(run, await finish(run, await endStopped(run)));
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
   // If a wrapper changes the input, `wrapInput` has to see the change.
-  const inner = async (input: CallInput): Promise<AgentResult> =>
+  const inner = async (input: ParsedInput): Promise<AgentResult> =>
     endWith(run, await loop(run, input === given.input ? given : { input }));
   const result = await runWrapped(run, 'wrapRun', given.input, inner, recover);
   // A wrapper may have answered without `next`.
@@ -58,7 +58,7 @@ async function runToResult(run: Run, given: RunInput): Promise<AgentResult> {
 }
 
 /** Returns the id of the run that the agent call resumes, if any. */
-async function resumedRun(run: Run, input: CallInput): Promise<string | undefined> {
+async function resumedRun(run: Run, input: ParsedInput): Promise<string | undefined> {
   if (!input.messages.every(({ role }) => role === 'tool')) return undefined;
   const { status } = run;
   // Another process may have begun the run, so the state comes from the log. If this read fails,

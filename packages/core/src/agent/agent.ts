@@ -7,12 +7,12 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
-import { checkRounds, checkNewIds, toCallInput, toMessages } from '../event/call-input.ts';
-import type { AgentInput, CallInput } from '../event/call-input.ts';
+import { checkRounds, checkNewIds, parseInput, toMessages } from '../event/agent-input.ts';
+import type { AgentInput, ParsedInput } from '../event/agent-input.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
 import { toolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
-import type { GivenTools, ToolsOf } from '../tool/tool.ts';
+import type { ToolSource, ToolsOf } from '../tool/tool.ts';
 import { CallLine } from './call-line.ts';
 import {
   checkedParts,
@@ -35,18 +35,18 @@ import { partsOf } from './use-list.ts';
 
 /**
  * The kernel: an agent that reasons, acts and observes until it has an answer, without features. One
- * instance has one conversation. `ReActAgent` adds the usual features. TypeScript infers `G`, the
+ * instance has one conversation. `ReActAgent` adds the usual features. TypeScript infers `S`, the
  * type of the tools.
  *
  * @example
  * const agent = new Agent({ name: 'assistant', model: openai({ model: 'gpt-5-mini', apiKey }) });
  * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
  */
-export class Agent<const G extends GivenTools = GivenTools> {
+export class Agent<const S extends ToolSource = ToolSource> {
   /** The options that this class takes. */
   protected static readonly optionFields: OptionFields = kernelFields;
   /** Type marker, never set. */
-  declare readonly of?: () => { readonly tools: ToolsOf<G> };
+  declare readonly of?: () => { readonly tools: ToolsOf<S> };
   readonly name: string;
   readonly sessionId: string;
   readonly memory: Memory;
@@ -62,7 +62,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
   /** The options of the agent, completed with the defaults of its middleware. */
   protected readonly options: AgentSettings;
   /** The options as the constructor got them. */
-  readonly #given: KernelOptions<G>;
+  readonly #given: KernelOptions<S>;
   readonly #setup: RunSetup;
   readonly #fields: OptionFields;
   /** Hooks that were added later. */
@@ -70,7 +70,7 @@ export class Agent<const G extends GivenTools = GivenTools> {
   readonly #line: CallLine;
 
   /** Throws `CONFIGURATION` for an option of the wrong type. */
-  constructor(given: KernelOptions<G>) {
+  constructor(given: KernelOptions<S>) {
     const fields = new.target.optionFields;
     checkFields(`The options of ${fields.of}`, given, 'use:array|?');
     const { use = [], tools = [] } = given;
@@ -219,9 +219,9 @@ export class Agent<const G extends GivenTools = GivenTools> {
   }
 
   /** Refuses the run if the input is invalid, or throws the error. */
-  #checkedInput(given: AgentInput | undefined, run: Run): CallInput {
+  #checkedInput(given: AgentInput | undefined, run: Run): ParsedInput {
     try {
-      const input = toCallInput(given, this.options);
+      const input = parseInput(given, this.options);
       checkRounds(input.messages);
       if (input.decisions.length) requirePart(run.setup.use, decisionsRequire, 'A decision');
       return input;

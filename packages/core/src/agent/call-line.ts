@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { CallInput } from '../event/call-input.ts';
+import type { ParsedInput } from '../event/agent-input.ts';
 import type { RunDriver } from '../event/readers/run-driver.ts';
 import { abortable } from '../wait/wait.ts';
 import { runAgentCall } from './agent-call.ts';
@@ -12,7 +12,7 @@ import { admitInput, type RunInput } from './step/settle.ts';
 export interface BegunCall extends RunInput {
   readonly run: Run;
   readonly driver: RunDriver;
-  admitted?: Promise<CallInput>;
+  admitted?: Promise<ParsedInput>;
 }
 
 /** The calls of one agent: one runs, and later ones are refused or wait for their turn. */
@@ -87,7 +87,7 @@ export class CallLine {
     try {
       if (running?.run.stage === 'running') {
         const { result } = running.driver;
-        const admit = (): Promise<CallInput> => (call.admitted ??= admitInput(run, input));
+        const admit = (): Promise<ParsedInput> => (call.admitted ??= admitInput(run, input));
         const offer = { input, options, signal, result, admit };
         const joined = await running.run.inbox.join(offer, earlier);
         if (joined) return joined;

@@ -2,7 +2,7 @@ import type { Memory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import { defaultReplyLength } from '../model/reply-length.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
-import type { GivenTools } from '../tool/tool.ts';
+import type { ToolSource } from '../tool/tool.ts';
 import type { UseList } from './middleware.ts';
 
 /** Where an agent call has to stop, and how much of a reply or a tool result it takes. */
@@ -116,15 +116,15 @@ export const kernelDefaults: Omit<AgentSettings, 'name' | 'model'> = {
 
 /**
  * What an `Agent` is made of: its model and tools, its memory and limits, and middleware in `use`.
- * `G`: type of the tools.
+ * `S`: type of the tools.
  */
-export interface KernelOptions<G extends GivenTools = GivenTools> extends Partial<KernelDefaults> {
+export interface KernelOptions<S extends ToolSource = ToolSource> extends Partial<KernelDefaults> {
   readonly name: string;
   /** System prompt: the first message of every model request. A blank prompt is not sent. */
   readonly systemPrompt?: string;
   readonly model: ChatModel;
   /** An array of tools, or a `Toolkit`. The agent uses its own copy of a toolkit (`fork()`). */
-  readonly tools?: G | GivenTools;
+  readonly tools?: S | ToolSource;
   /** Values that tools look up by `ContextToken`. Values of an agent call override them. */
   readonly toolContext?: Iterable<ContextEntry>;
   /** Default: a new `InMemoryMemory`. */

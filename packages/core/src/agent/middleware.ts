@@ -6,7 +6,7 @@ import type { ToolResult, ToolUse, Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import type { ToolCall, ToolOutcome } from '../tool/tool-call.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { CallInput } from '../event/call-input.ts';
+import type { ParsedInput } from '../event/agent-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
 import type { LimitReason, Next, CustomReason } from './next.ts';
 import type { RunContext } from './run-context.ts';
@@ -61,16 +61,16 @@ export interface RequestDraft {
 /**
  * The input of an agent call after `wrapInput` and the `pre-call` hooks, as `wrapSettle` gets it.
  */
-export interface SettledInput extends CallInput {
+export interface SettledInput extends ParsedInput {
   /** What the hooks asked for. */
   readonly jump?: Jump | undefined;
 }
 
 /** A reply of the model, or a message that takes its place, as `wrapReply` gets it. */
-export type Reply = ModelAnswer | InsteadOfReply;
+export type Reply = ReplyOfModel | SubstituteReply;
 
 /** A reply of the model. */
-interface ModelAnswer {
+interface ReplyOfModel {
   readonly message: Msg;
   /** The request that the model answered. */
   readonly request: ModelRequest;
@@ -83,7 +83,7 @@ interface ModelAnswer {
 }
 
 /** A message that no model wrote, such as the result of a tool. */
-interface InsteadOfReply {
+interface SubstituteReply {
   readonly message: Msg;
   /** Reason with which the agent call ends. */
   readonly reason: CustomReason;
@@ -146,13 +146,13 @@ export interface Middleware extends AgentHook {
    * Wraps every agent call, unless it was refused or aborted before its turn. `run-start` comes
    * before the outermost wrapper. `error` and `run-end` come after it and contain its result.
    */
-  readonly wrapRun?: Wrap<CallInput, AgentResult>;
+  readonly wrapRun?: Wrap<ParsedInput, AgentResult>;
   /**
    * Wraps what admits an input, before anything is stored. Injected messages pass it, too. Throw
    * `GUARD_REJECTED` to end the agent call with reason `rejected`. Users read the error's `message`.
    * An interrupt waits for these wrappers.
    */
-  readonly wrapInput?: Wrap<CallInput, CallInput>;
+  readonly wrapInput?: Wrap<ParsedInput, ParsedInput>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
   readonly wrapSettle?: Wrap<SettledInput, Next>;
   /**

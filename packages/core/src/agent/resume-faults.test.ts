@@ -9,7 +9,7 @@ import { historyFaults, requestFaults } from '../../test-support/history-faults.
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolOptions } from '../tool/tool.ts';
-import type { AgentInput } from '../event/call-input.ts';
+import type { AgentInput } from '../event/agent-input.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { ReActAgent } from '../preset/react-agent.ts';

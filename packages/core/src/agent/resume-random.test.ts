@@ -12,7 +12,7 @@ import { randomOf } from '../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { AgentInput } from '../event/call-input.ts';
+import type { AgentInput } from '../event/agent-input.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 

@@ -5,11 +5,11 @@ import type { RunNote } from '../memory/log/log-record.ts';
 import type { ToolResult, ToolUse, Msg, Role, MessageContent } from '../message/msg.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
-import type { CallInput } from '../event/call-input.ts';
+import type { ParsedInput } from '../event/agent-input.ts';
 import type { InboxHandler } from './run/inbox.ts';
 import { endStopped } from './step/finish.ts';
 import type { Ending, Next, CustomReason } from './next.ts';
-import { readReply, type ModelReply, type ToEvent } from './step/read-reply.ts';
+import { readReply, type AskResult, type ToEvent } from './step/read-reply.ts';
 import { closeCall } from './step/close-calls.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
@@ -48,11 +48,11 @@ export interface Steps {
    * stored. `toEvent` returns the event for each piece of the reply. The request passes the
    * `wrapModel` of all middleware, so ask `next` instead in a `wrapModel`.
    */
-  ask(request: ModelRequest, toEvent: ToEvent): Promise<ModelReply>;
+  ask(request: ModelRequest, toEvent: ToEvent): Promise<AskResult>;
   /** Passes a message that no model wrote through `wrapReply`, as if it were a reply. */
   reply(message: Msg, reason: CustomReason): Promise<Next>;
   /** Passes more input through `wrapInput`. */
-  admit(input: CallInput): Promise<CallInput>;
+  admit(input: ParsedInput): Promise<ParsedInput>;
   /** Adds notes about tool calls to the log. With `now`, stores them before the promise resolves. */
   note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
   /** Ends an open tool call with this result, after the `post-acting` hooks. */

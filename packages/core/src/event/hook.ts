@@ -1,5 +1,5 @@
 import type { StopEvent, StopReason } from './agent-result.ts';
-import type { AgentInput } from './call-input.ts';
+import type { AgentInput } from './agent-input.ts';
 import type { Msg } from '../message/msg.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 

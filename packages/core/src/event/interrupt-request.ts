@@ -1,6 +1,6 @@
 import { invalidInput, checkOptions } from '../error/agent-error.ts';
 import type { MessageContext, Msg } from '../message/msg.ts';
-import { toMessages } from './call-input.ts';
+import { toMessages } from './agent-input.ts';
 
 /**
  * Request of `interrupt()` to the running agent call. `stop` (default) ends the call with `message`

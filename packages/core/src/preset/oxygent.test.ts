@@ -14,7 +14,7 @@ import type { Middleware } from '../agent/middleware.ts';
 import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
 import type {
   ParsedReply,
-  ParseReply,
+  ReplyParser,
   CheckAnswer,
 } from '../middleware/text-protocol/parsed-reply.ts';
 import { ReActAgent, type CallOptions } from './react-agent.ts';
@@ -399,7 +399,7 @@ test.for<[said: string, text: string, iterations: number]>([
 ])(
   'a custom parser can pass the reply %s to OxyGent’s parser',
   async ([said, text, iterations]) => {
-    const parse: ParseReply = async (reply, _context, fallback) =>
+    const parse: ReplyParser = async (reply, _context, fallback) =>
       reply.startsWith('ACTION: ')
         ? { type: 'calls', calls: [{ name: reply.slice(8) }] }
         : fallback(reply);
@@ -413,7 +413,7 @@ test.for<[said: string, text: string, iterations: number]>([
 );
 
 test('the fallback parser respects `parallel: false` and a requested structured value', async () => {
-  const parse: ParseReply = (reply, _context, fallback) => fallback(reply);
+  const parse: ReplyParser = (reply, _context, fallback) => fallback(reply);
   const single = setUp([`[${one}, ${one}]`, 'Done.'], { protocol: { parse, parallel: false } });
   expect(await single.agent.call('Look')).toMatchObject({ toolsUsed: [], text: 'Done.' });
   const value = setUp(['{"n": 2}'], { protocol: { parse } });

@@ -12,7 +12,7 @@ import { parseOxygent } from '../middleware/text-protocol/parse-oxygent.ts';
 import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
 import {
   trustedCalls,
-  type ParseReply,
+  type ReplyParser,
   type CheckAnswer,
 } from '../middleware/text-protocol/parsed-reply.ts';
 import {
@@ -201,7 +201,7 @@ function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
 }
 
 /** Returns the parser of replies. A custom parser gets OxyGent's parser as its last argument. */
-function parserOf({ parse = parseOxygent }: TextToolCallsOptions): ParseReply {
+function parserOf({ parse = parseOxygent }: TextToolCallsOptions): ReplyParser {
   // The protocol recognizes the default parser by identity and then withholds less text.
   if (parse === parseToolCalls) return parse;
   return (reply, context) => parse(reply, context, (text) => parseOxygent(text, context));

@@ -1,5 +1,5 @@
 import { Agent } from '../agent/agent.ts';
-import type { AgentInput } from '../event/call-input.ts';
+import type { AgentInput } from '../event/agent-input.ts';
 import { kernelFields, requirePart, type OptionFields } from '../agent/check-options.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
 import type {
@@ -28,7 +28,7 @@ import { answerAtLimit, answerAtLimitFields } from '../middleware/answer/answer-
 import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
 import { retrievalFields } from '../middleware/recall/retrieval.ts';
-import type { GivenTools } from '../tool/tool.ts';
+import type { ToolSource } from '../tool/tool.ts';
 import { pauseNext, steering, steeringFields } from '../middleware/steering/steering.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
@@ -36,10 +36,10 @@ export type AgentLimits = KernelLimits & RunLimits;
 
 /**
  * What a `ReActAgent` is made of: its model and tools, its memory and limits, and middleware in
- * `use`. `G`: type of the tools.
+ * `use`. `S`: type of the tools.
  */
-export interface AgentOptions<G extends GivenTools = GivenTools>
-  extends Omit<KernelOptions<G>, 'whenBusy' | 'limits'>, Omit<FeatureOptions, 'limits'> {
+export interface AgentOptions<S extends ToolSource = ToolSource>
+  extends Omit<KernelOptions<S>, 'whenBusy' | 'limits'>, Omit<FeatureOptions, 'limits'> {
   /** Limits of an agent call. They override a preset's values, field by field. */
   readonly limits?: AgentLimits;
 }
@@ -110,7 +110,7 @@ export function standard(): readonly Middleware[] {
 /**
  * An agent that reasons, acts and observes until it has an answer. It is the kernel's `Agent` with
  * the middleware of `standard()`, which comes before that in `use`. One instance has one
- * conversation. TypeScript infers `G`, the type of the tools.
+ * conversation. TypeScript infers `S`, the type of the tools.
  *
  * @example
  * const agent = new ReActAgent({
@@ -121,14 +121,14 @@ export function standard(): readonly Middleware[] {
  * });
  * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
  */
-export class ReActAgent<const G extends GivenTools = GivenTools> extends Agent<G> {
+export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S> {
   protected static override readonly optionFields: OptionFields = fields;
 
   /** Throws `CONFIGURATION` for an option of the wrong type. */
-  constructor(given: AgentOptions<G>) {
+  constructor(given: AgentOptions<S>) {
     const { use = [] } = given ?? {};
     const all = Array.isArray(use) ? [standard(), ...use] : use;
-    super((given && { ...given, use: all }) as KernelOptions<G>);
+    super((given && { ...given, use: all }) as KernelOptions<S>);
     checkServed(this.use, { ...given, ...given.limits });
     if (given.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
     // The part of `standard()` defers no rounds.

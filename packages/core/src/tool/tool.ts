@@ -330,12 +330,12 @@ export interface TypedTool<
 }
 
 /** What an agent accepts as its tools. */
-export type GivenTools = readonly Tool[] | ToolSet;
+export type ToolSource = readonly Tool[] | ToolSet;
 
 /** Type of the tools in an array or a tool set. */
-export type ToolsOf<G extends GivenTools> = G extends readonly (infer T extends Tool)[]
+export type ToolsOf<S extends ToolSource> = S extends readonly (infer T extends Tool)[]
   ? T
-  : G extends ToolSet<infer T>
+  : S extends ToolSet<infer T>
     ? T
     : never;
 

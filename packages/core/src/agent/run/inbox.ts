@@ -1,19 +1,19 @@
 import type { AgentResult } from '../../event/agent-result.ts';
-import type { CallInput } from '../../event/call-input.ts';
+import type { ParsedInput } from '../../event/agent-input.ts';
 import type { CheckedRequest } from '../../event/interrupt-request.ts';
 import { abortable } from '../../wait/wait.ts';
 import type { KernelCallOptions } from '../kernel-options.ts';
 
 /** An agent call that begins while another one runs. */
 export interface NewCall {
-  readonly input: CallInput;
+  readonly input: ParsedInput;
   readonly options: KernelCallOptions;
   /** Signal that aborts with the new call. */
   readonly signal: AbortSignal;
   /** Result of the running call. */
   readonly result: Promise<AgentResult>;
   /** Passes the input through `wrapInput`, once. */
-  readonly admit: () => Promise<CallInput>;
+  readonly admit: () => Promise<ParsedInput>;
 }
 
 /** What middleware does with what others ask of a running agent call. */

@@ -1,5 +1,5 @@
 import type { EventData, EventOf } from '../../event/agent-event.ts';
-import { toCallInput } from '../../event/call-input.ts';
+import { parseInput } from '../../event/agent-input.ts';
 import type { Jump, JumpReason, ModifiableEvent } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
@@ -40,7 +40,7 @@ export async function jump(
   const place = why === 'stopped-by-hook' ? { stoppedAt: at } : {};
   const end: EndBase<JumpReason> = { reason: why, ...place };
   if (to === 'stop') return { ...end, kind: 'unanswered', message };
-  const messages = [...toCallInput(given, run.options).messages];
+  const messages = [...parseInput(given, run.options).messages];
   const last = to === 'end' ? messages.pop() : undefined;
   const isNew = message?.content.length && !run.conversation.has(message.id);
   await append(run, isNew ? [message, ...messages] : messages);

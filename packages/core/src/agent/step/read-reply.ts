@@ -8,10 +8,10 @@ import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts'
 import type { Run } from '../run/run.ts';
 
 /**
- * A reply of the model. `incomplete`: an interrupt or abort ended the reply; `message` is the part
- * that readers have, if any.
+ * Result of `steps.ask()`: a reply of the model. `incomplete`: an interrupt or abort ended the reply;
+ * `message` is the part that readers have, if any.
  */
-export type ModelReply =
+export type AskResult =
   | { readonly type: 'complete'; readonly message: Msg }
   | { readonly type: 'incomplete'; readonly message?: Msg | undefined };
 
@@ -26,7 +26,7 @@ export async function readReply(
   run: Run,
   request: ModelRequest,
   toEvent?: ToEvent,
-): Promise<ModelReply> {
+): Promise<AskResult> {
   const { generateId, limits } = run.options;
   const { replyLength } = limits;
   const messageId = generateId();
@@ -35,7 +35,7 @@ export async function readReply(
     toolUseId: (given) => run.conversation.toolUseId(given, generateId),
   });
   let isShown = false;
-  const incomplete = (): ModelReply => {
+  const incomplete = (): AskResult => {
     return { type: 'incomplete', message: isShown ? partOf(run, reply, messageId) : undefined };
   };
   try {

@@ -1,6 +1,6 @@
 import { isQuestion } from '../../message/turns.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { checkNewIds, type CallInput } from '../../event/call-input.ts';
+import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -14,8 +14,8 @@ import { runWrapped } from '../run/wrapped-step.ts';
 
 /** The input of a run. `admitted`: what `wrapInput` made of it, if that began before its turn. */
 export interface RunInput {
-  readonly input: CallInput;
-  readonly admitted?: Promise<CallInput> | undefined;
+  readonly input: ParsedInput;
+  readonly admitted?: Promise<ParsedInput> | undefined;
 }
 
 /** Admits the input, adds it to the log and says what comes first. */
@@ -29,7 +29,7 @@ export async function settle(run: Run, given: RunInput): Promise<Next> {
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
-export function admitInput(run: Run, given: CallInput): Promise<CallInput> {
+export function admitInput(run: Run, given: ParsedInput): Promise<ParsedInput> {
   return runWrapped(run, 'wrapInput', given, async (input) => input);
 }
 

@@ -7,7 +7,7 @@ import { openCalls } from '../../message/tool-pairs.ts';
 import { objectInput, type Validation } from '../../schema/schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../../tool/tool.ts';
 import { agentToolName } from '../../tool/name-pattern.ts';
-import type { AgentInput } from '../../event/call-input.ts';
+import type { AgentInput } from '../../event/agent-input.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
 import { provide, parentRuns, runsAboveChild } from '../../tool/context-token.ts';

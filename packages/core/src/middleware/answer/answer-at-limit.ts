@@ -1,6 +1,6 @@
 import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
-import type { ModelReply } from '../../agent/step/read-reply.ts';
+import type { AskResult } from '../../agent/step/read-reply.ts';
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import type { AgentErrorCode, AgentErrorData } from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
@@ -48,7 +48,7 @@ export interface LimitSteps extends Omit<Steps, 'ask'> {
   ask(
     messages: readonly Msg[],
     adapt?: (request: ModelRequest) => ModelRequest,
-  ): Promise<ModelReply>;
+  ): Promise<AskResult>;
 }
 
 /**

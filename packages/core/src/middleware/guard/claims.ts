@@ -1,4 +1,4 @@
-import type { CallInput } from '../../event/call-input.ts';
+import type { ParsedInput } from '../../event/agent-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { misconfigured, type AgentError } from '../../error/agent-error.ts';
@@ -98,9 +98,9 @@ export function checkClaims(claims: readonly Claim[]): Middleware {
  */
 export async function checkWithClaims(
   claims: readonly Claim[],
-  input: CallInput,
-  check: (all: CallInput) => Promise<CallInput>,
-): Promise<CallInput> {
+  input: ParsedInput,
+  check: (all: ParsedInput) => Promise<ParsedInput>,
+): Promise<ParsedInput> {
   const added = claims.map(({ message }) => message);
   const checked = await check({ ...input, messages: [...added, ...input.messages] });
   const byId = new Map(checked.messages.map((message) => [message.id, message]));

@@ -7,7 +7,7 @@ import { agentToolName } from '../../tool/name-pattern.ts';
 import type { HandOffOptions } from './hand-off.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import type { SchemaLike } from '../../schema/schema.ts';
-import type { GivenTools } from '../../tool/tool.ts';
+import type { ToolSource } from '../../tool/tool.ts';
 
 /** One agent of a team. The agent that has `handOff()` has no tools, prompt and model here. */
 export interface Member extends Omit<HandOffAgent, 'tools' | 'systemPrompt'> {
@@ -143,7 +143,7 @@ export interface HandOffAgent extends HandOffTarget {
   /** Default: the model of the agent that has `handOff()`. */
   readonly model?: ChatModel;
   /** Default: no tools. Tools of the middleware in `use` serve all agents. */
-  readonly tools?: GivenTools;
+  readonly tools?: ToolSource;
 }
 
 /** Fields of `HandOffTarget` for `checkOptions`. */

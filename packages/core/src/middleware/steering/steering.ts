@@ -5,7 +5,7 @@ import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.
 import { perRun } from '../../agent/per-run.ts';
 import type { NewCall } from '../../agent/run/inbox.ts';
 import { checkOptions } from '../../error/agent-error.ts';
-import { checkNewIds, type CallInput } from '../../event/call-input.ts';
+import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
 import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { abortable } from '../../wait/wait.ts';
@@ -163,7 +163,7 @@ interface Injection {
   /** The messages before the guards. */
   readonly given: readonly Msg[];
   /** Resolves with the messages after the guards. Rejects if a guard rejects them. */
-  readonly admitted: Promise<CallInput>;
+  readonly admitted: Promise<ParsedInput>;
   /**
    * The messages after the guards. `undefined` until the guards have decided. Empty if a guard
    * rejected the messages or their sender withdrew them.
@@ -193,7 +193,7 @@ class SteeredRun {
    * Adds messages. `admit` passes them through the guards. If the run ends before the model gets
    * them, they only become part of the log. Throws `INVALID_INPUT` if an id is not new.
    */
-  add(given: readonly Msg[], admit: () => Promise<CallInput>): Injection {
+  add(given: readonly Msg[], admit: () => Promise<ParsedInput>): Injection {
     const waiting = this.#injections.flatMap((earlier) => earlier.given);
     checkNewIds(given, [...this.context.messages, ...waiting]);
     const admitted = admit();

@@ -7,13 +7,13 @@ import { parseToolCalls } from './parse-tool-calls.ts';
 import {
   replyContext,
   type ParsedReply,
-  type ParseReply,
+  type ReplyParser,
   type ReplyContext,
 } from './parsed-reply.ts';
 import { TextReply } from './text-reply.ts';
 
 interface DecodeOptions {
-  readonly parse: ParseReply;
+  readonly parse: ReplyParser;
   readonly parallel: boolean;
   readonly signal: AbortSignal;
 }
@@ -72,7 +72,7 @@ type Meaning = ParsedReply & { readonly words?: string };
 async function meaningOf(
   reply: TextReply,
   context: ReplyContext,
-  parse: ParseReply,
+  parse: ReplyParser,
   isLast = false,
 ): Promise<Meaning> {
   const { text, words, callsNatively } = reply;
@@ -94,7 +94,7 @@ async function meaningOf(
 async function parsedReply(
   reply: TextReply,
   context: ReplyContext,
-  parse: ParseReply,
+  parse: ReplyParser,
 ): Promise<ParsedReply> {
   if (parse === parseToolCalls) return reply.parsed(context);
   const { text } = reply;

@@ -61,7 +61,7 @@ export function replyContext(
  * Parser of a reply's text, without the thinking. `fallback` is the parser that is used without a
  * `parse` option: `parseToolCalls`, or `parseOxygent` with the preset `oxygent()`.
  */
-export type ParseReply = (
+export type ReplyParser = (
   reply: string,
   context: ReplyContext,
   fallback: (reply: string) => ParsedReply,

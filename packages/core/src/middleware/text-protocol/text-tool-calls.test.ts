@@ -21,7 +21,7 @@ import { selectTools } from '../selection/select-tools.ts';
 import { tool } from '../../tool/tool.ts';
 import { parseOxygent } from './parse-oxygent.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
-import type { ParseReply } from './parsed-reply.ts';
+import type { ReplyParser } from './parsed-reply.ts';
 import { textToolCalls, type TextToolCallsOptions } from './text-tool-calls.ts';
 
 const ran: string[] = [];
@@ -489,7 +489,7 @@ test.each([
 );
 
 test('if a custom parser returns an empty list of calls, the reply is an answer', async () => {
-  const parse: ParseReply = (reply) => ({
+  const parse: ReplyParser = (reply) => ({
     type: 'calls',
     calls: [...reply.matchAll(/CALL (\w+)/g)].map(([, name]) => ({ name: name! })),
   });

@@ -11,7 +11,7 @@ import {
 import { corrections } from './corrections.ts';
 import { decodeReply } from './decode-reply.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
-import type { ParseReply, CheckAnswer } from './parsed-reply.ts';
+import type { ReplyParser, CheckAnswer } from './parsed-reply.ts';
 import { systemMessage, textOf } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
 import { textHistory } from '../../message/text-history.ts';
@@ -24,7 +24,7 @@ export interface TextToolCallsOptions {
    * or earlier tool calls. Any other parser reads each reply, and the whole text of a reply is
    * withheld until its end.
    */
-  readonly parse?: ParseReply;
+  readonly parse?: ReplyParser;
   /**
    * Function that checks each answer. If it returns a text, the model gets that text as a
    * correction. The model always gets a correction for an empty answer. Default: no further check.

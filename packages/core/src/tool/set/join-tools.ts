@@ -1,6 +1,6 @@
 import { misconfigured, checkFields } from '../../error/agent-error.ts';
 import { toolList, twoNamed, joinedTools, type ToolSet } from './tool-set.ts';
-import type { GivenTools, ToolsOf } from '../tool.ts';
+import type { ToolSource, ToolsOf } from '../tool.ts';
 
 /**
  * Joins several sources of tools in the given order. A source is an array of tools, a `Toolkit` or
@@ -9,9 +9,9 @@ import type { GivenTools, ToolsOf } from '../tool.ts';
  * `CONFIGURATION` if two tools have the same name from the start, or if more than one source has
  * tool groups.
  */
-export function joinTools<const G extends readonly GivenTools[]>(
-  ...sources: G
-): ToolSet<ToolsOf<G[number]>> {
+export function joinTools<const S extends readonly ToolSource[]>(
+  ...sources: S
+): ToolSet<ToolsOf<S[number]>> {
   for (const source of sources) checkFields('joinTools()', { source }, 'source:array|schemas()');
   const sets = sources.map((source) => (Symbol.iterator in source ? toolList(source) : source));
   const names = new Set<string>();
@@ -22,6 +22,6 @@ export function joinTools<const G extends readonly GivenTools[]>(
   if (sets.filter((set) => set.activeGroups).length > 1)
     throw misconfigured('Only one source of tools can have groups.');
   return sets.reduceRight((rest, set) => joinedTools(set, rest), toolList([])) as ToolSet<
-    ToolsOf<G[number]>
+    ToolsOf<S[number]>
   >;
 }

@@ -22,7 +22,7 @@ export interface PlainMessage {
 }
 
 /** Input of an agent call, split into messages and decisions. */
-export interface CallInput {
+export interface ParsedInput {
   readonly messages: readonly Msg[];
   readonly decisions: readonly Decision[];
   /**
@@ -36,10 +36,10 @@ export interface CallInput {
  * Splits the input into messages and decisions. Throws `INVALID_INPUT` for a blank text, for an
  * item that is neither a message nor a decision, or for two messages with the same id.
  */
-export function toCallInput(
+export function parseInput(
   input: AgentInput = [],
   { generateId, now }: Required<MessageContext>,
-): CallInput {
+): ParsedInput {
   if (typeof input === 'string' && !input.trim()) throw invalidInput('The input is empty.');
   const given: readonly unknown[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat();
@@ -76,7 +76,7 @@ export function toMessages(
   input: AgentInput | undefined,
   context: Required<MessageContext>,
 ): readonly Msg[] {
-  const { messages, decisions } = toCallInput(input, context);
+  const { messages, decisions } = parseInput(input, context);
   if (decisions.length) throw invalidInput('Only `call` and `stream` take decisions.');
   return messages;
 }
