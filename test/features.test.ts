@@ -20,7 +20,10 @@ import {
   addDecisions,
   basicApprovals,
 } from '../packages/core/src/middleware/approval/basic-approvals.ts';
-import { checkClaims, instructions } from '../packages/core/src/middleware/guard/claims.ts';
+import {
+  checkClientTexts,
+  instructions,
+} from '../packages/core/src/middleware/guard/client-texts.ts';
 import { root } from '../scripts/root.ts';
 
 const model = new ScriptedModel([]);
@@ -43,7 +46,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   runLimits: middleware.runLimits(),
   addDecisions: addDecisions([]),
   instructions: instructions([]),
-  checkClaims: checkClaims([]),
+  checkClientTexts: checkClientTexts([]),
   structured: structured({ type: 'object' })[0]!,
   approvals: middleware.approvals(),
   closeOpenCalls: middleware.closeOpenCalls(),

@@ -3,9 +3,13 @@ export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
 export { mayAskApproval } from './middleware/approval/approval-rules.ts';
 export type { AgentStatus, CallState } from './event/agent-status.ts';
-export { claimedJsonMode } from './middleware/output/output-modes.ts';
+export { clientJsonMode } from './middleware/output/output-modes.ts';
 export { checkDecision } from './event/pending-call.ts';
-export { jsonClaim, unfitClaim, type Claim } from './middleware/guard/claims.ts';
+export {
+  jsonClientText,
+  unfitClientText,
+  type ClientText,
+} from './middleware/guard/client-texts.ts';
 export { RunDriver, type RunDriverOptions } from './event/readers/run-driver.ts';
 export {
   eventLogLimit,

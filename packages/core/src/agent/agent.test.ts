@@ -667,7 +667,13 @@ test('an agent refuses options that only ReActAgent can serve', async () => {
     "Agent: whenBusy must be 'reject' or 'queue'; got a string.",
   );
   const { agent } = setUp([]);
-  const given = { decisions: [], instructions: [], claims: [], output: [], returnDirect: true };
+  const given = {
+    decisions: [],
+    instructions: [],
+    clientTexts: [],
+    output: [],
+    returnDirect: true,
+  };
   for (const [name, value] of Object.entries(given)) {
     await expect(agent.call('Hi', { [name]: value } as object)).rejects.toThrow(
       `call() has no option \`${name}\`.`,

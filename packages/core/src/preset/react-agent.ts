@@ -23,7 +23,11 @@ import {
 } from '../middleware/answer/direct-answers.ts';
 import { approvalsFields } from '../middleware/approval/approvals.ts';
 import { basicApprovals, addDecisions } from '../middleware/approval/basic-approvals.ts';
-import { type Claim, checkClaims, instructions } from '../middleware/guard/claims.ts';
+import {
+  type ClientText,
+  checkClientTexts,
+  instructions,
+} from '../middleware/guard/client-texts.ts';
 import { answerAtLimit, answerAtLimitFields } from '../middleware/answer/answer-at-limit.ts';
 import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
@@ -68,7 +72,7 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
    * More texts of a client that the model will read, such as the schemas of the client's tools. The
    * guards get them with the input. For hosts.
    */
-  readonly claims?: readonly Claim[];
+  readonly clientTexts?: readonly ClientText[];
   /** Output mode that gives the result a typed value. Example: `structured(schema)`. */
   readonly output?: NoSchema & OutputMode<T>;
 }
@@ -79,7 +83,8 @@ const fields: OptionFields = {
     `${kernelFields.agent} ${steeringFields} ${directAnswersFields} ${answerAtLimitFields} ` +
     `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}`,
   limits: `${kernelFields.limits} ${runLimitsFields}`,
-  call: `${kernelFields.call} claims,decisions,instructions:array|? output ` + directAnswersFields,
+  call:
+    `${kernelFields.call} clientTexts,decisions,instructions:array|? output ` + directAnswersFields,
 };
 
 /** The part of `standard()` that serves each option. */
@@ -152,13 +157,13 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
   /** Turns the options that the kernel does not have into middleware. */
   protected override kernelOptions(options: CallOptions): KernelCallOptions {
     checkServed(this.use, options);
-    const { claims, decisions, instructions: added, output, ...rest } = options;
-    // What a client sent comes first, so that all guards get it. Claims are no new messages.
+    const { clientTexts, decisions, instructions: added, output, ...rest } = options;
+    // What a client sent comes first, so that all guards get it. These texts are no new messages.
     const use: (Middleware | UseList)[] = [];
     decisions?.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
     if (decisions?.length) use.push(addDecisions(decisions));
     if (added?.length) use.push(instructions(checkedMessages(added)));
-    if (claims?.length) use.push(checkClaims(claims));
+    if (clientTexts?.length) use.push(checkClientTexts(clientTexts));
     if (rest.use) use.push(rest.use);
     if (Array.isArray(output)) use.push(output);
     else if (output !== undefined) throw invalidInput('call(): output must be structured(schema).');

@@ -1,6 +1,6 @@
 import { createMessage } from '@isoloop/core';
 import type { CallOptions, JsonObject, JsonValue, Msg, ReActAgent } from '@isoloop/core';
-import { jsonClaim, claimedJsonMode } from '@isoloop/core/adapter';
+import { jsonClientText, clientJsonMode } from '@isoloop/core/adapter';
 import { clientTools, readClientTools, refuseOwnNames } from '../turn/client-tools.ts';
 import type { ClientTools, OpenAiApi } from '../turn/client-tools.ts';
 import type { HandlerSettings } from '../handler-options.ts';
@@ -60,14 +60,14 @@ export function readCall(
   };
   const output = [
     ...(names.length ? [clientTools(() => declared.tools)] : []),
-    ...(format ? claimedJsonMode(() => declared.format?.schema) : []),
+    ...(format ? clientJsonMode(() => declared.format?.schema) : []),
   ];
   return {
     options: {
       ...readSettings(body, settings, own),
       ...(instructions.length && { instructions }),
       // The guards judge the declarations before the output mode begins, and may change them.
-      ...(output.length && { claims: [jsonClaim(declarations(body), take)], output }),
+      ...(output.length && { clientTexts: [jsonClientText(declarations(body), take)], output }),
     },
     wholeText: format !== undefined,
     isExternal: (name) => names.includes(name),

@@ -119,8 +119,8 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
  * Same as `jsonMode`, for a client's schema that the guards of an agent call check first. `read`
  * returns the schema, or `undefined` for any JSON. It is called once in each run, after the guards.
  */
-export function claimedJsonMode(read: () => SchemaLike | undefined): OutputMode {
-  return textMode(() => schemaOf('claimedJsonMode()', read()), jsonText, {});
+export function clientJsonMode(read: () => SchemaLike | undefined): OutputMode {
+  return textMode(() => schemaOf('clientJsonMode()', read()), jsonText, {});
 }
 
 /**

@@ -1,7 +1,7 @@
 import { InMemoryMemory } from '@isoloop/core';
 import type { AgentStream, Msg } from '@isoloop/core';
-import { unfitClaim } from '@isoloop/core/adapter';
-import type { Claim } from '@isoloop/core/adapter';
+import { unfitClientText } from '@isoloop/core/adapter';
+import type { ClientText } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { CompletionCall } from '../../completions/completion-call.ts';
 import {
@@ -67,10 +67,10 @@ export async function answerOnce(
   const input = start < all.length ? all.slice(start) : undefined;
   const history = all.slice(0, start);
   const memory = new InMemoryMemory(history);
-  const claims = history.map((message): Claim => ({
+  const clientTexts = history.map((message): ClientText => ({
     message,
     take(judged) {
-      if (!judged) throw unfitClaim();
+      if (!judged) throw unfitClientText();
       return judged === message ? undefined : memory.replace(judged);
     },
   }));
@@ -92,7 +92,7 @@ export async function answerOnce(
     onDisconnect(c, () => controller.abort());
     const run = agent.stream(input, {
       ...call.options,
-      claims: [...claims, ...(call.options.claims ?? [])],
+      clientTexts: [...clientTexts, ...(call.options.clientTexts ?? [])],
       signal: controller.signal,
     });
     if (!face.stream) return wholeAnswer(await run.result, face);

@@ -1,6 +1,6 @@
 import { AgentError, InMemoryMemory, userMessage } from '@isoloop/core';
 import type { AgentErrorData, Msg } from '@isoloop/core';
-import { unfitClaim, type Claim } from '@isoloop/core/adapter';
+import { unfitClientText, type ClientText } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { makeAgent } from '../../turn/session.ts';
 
@@ -22,10 +22,10 @@ export async function checkJudged(
 ): Promise<readonly Msg[]> {
   if (!messages.length) return messages;
   const judged = [...messages];
-  const claims = messages.map((message, at): Claim => ({
+  const clientTexts = messages.map((message, at): ClientText => ({
     message,
     take(next) {
-      if (!next) throw unfitClaim();
+      if (!next) throw unfitClientText();
       judged[at] = next;
     },
   }));
@@ -37,7 +37,7 @@ export async function checkJudged(
   const signal = AbortSignal.timeout(judgeMs);
   const input = userMessage('Imported conversation.');
   try {
-    const { error, reason } = await agent.call(input, { claims, signal });
+    const { error, reason } = await agent.call(input, { clientTexts, signal });
     if (reason === 'aborted')
       throw new AgentError('CALL_TIMEOUT', `The guards took longer than ${judgeMs} ms.`);
     if (error) throw AgentError.fromJSON({ name: 'AgentError', ...error } as AgentErrorData);

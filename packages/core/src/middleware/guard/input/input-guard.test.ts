@@ -7,7 +7,7 @@ import type { Msg } from '../../../message/msg.ts';
 import { ReActAgent, type AgentOptions } from '../../../preset/react-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
-import type { Claim } from '../claims.ts';
+import type { ClientText } from '../client-texts.ts';
 import { inputGuard } from './input-guard.ts';
 
 const said = (messages: readonly Msg[]): readonly string[] =>
@@ -80,10 +80,10 @@ test('a call that only approves is judged too, with an empty list', async () => 
   expect(looks).toEqual([['g', 'Go.'], ['g']]);
 });
 
-test('guards in the `use` of a call judge its instructions and claims, once', async () => {
+test('guards in the `use` of a call judge its instructions and `clientTexts`, once', async () => {
   const looks: (readonly string[])[] = [];
   const taken: (readonly string[])[] = [];
-  const claim: Claim = {
+  const text: ClientText = {
     message: userMessage('claim'),
     take: (judged) => void taken.push(said(judged ? [judged] : [])),
   };
@@ -97,7 +97,7 @@ test('guards in the `use` of a call judge its instructions and claims, once', as
   const { agent, model } = setUp(replies, [marking('own', looks)], { tools: [look] });
   await agent.call('Go.', {
     use: [marking('call', looks)],
-    claims: [claim],
+    clientTexts: [text],
     instructions: [createMessage('system', 'Be brief.')],
   });
   expect(looks).toEqual([
@@ -116,13 +116,13 @@ test('guards in the `use` of a call judge its instructions and claims, once', as
   ]);
 });
 
-test('claims do not count as a new message, so decisions beside them are ignored', async () => {
+test('`clientTexts` do not count as a new message, so decisions beside them are ignored', async () => {
   const { tools, ran } = waitingTools();
   const { agent } = setUp([asks, 'Done.'], [], { tools });
   await agent.call('Go.');
-  const claims = [{ message: userMessage('claim'), take: () => {} }];
+  const clientTexts = [{ message: userMessage('claim'), take: () => {} }];
   const decisions: readonly Decision[] = [{ toolUseId: 'pay', type: 'approve' }];
-  const result = await agent.call(undefined, { claims, decisions });
+  const result = await agent.call(undefined, { clientTexts, decisions });
   expect(result.pending.map(({ toolUseId }) => toolUseId)).toEqual(['outside', 'pay']);
   expect(ran).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { parseMessages } from '../../../message/validate-message.ts';
 import { abortable } from '../../../wait/wait.ts';
-import { decisionClaims, checkWithClaims } from '../claims.ts';
+import { clientTextsOf, checkWithClientTexts } from '../client-texts.ts';
 import {
   guardFields,
   isGuardRejection,
@@ -85,10 +85,10 @@ export function inputGuardOf(name: string, check: InputCheck, options: GuardOpti
     name,
     wrapInput: (next) => async (input, context) => {
       const decisions = [...input.decisions];
-      const claims = decisionClaims(decisions);
+      const clientTexts = clientTextsOf(decisions);
       // A decision during the run has nothing to check if it has no text.
-      if (input.from && !claims.length && !input.messages.length) return next(input);
-      const { messages } = await checkWithClaims(claims, input, async (all) => ({
+      if (input.from && !clientTexts.length && !input.messages.length) return next(input);
+      const { messages } = await checkWithClientTexts(clientTexts, input, async (all) => ({
         ...all,
         messages: await allowed(all.messages, context),
       }));

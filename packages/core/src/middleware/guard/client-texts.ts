@@ -8,7 +8,7 @@ import { mapStrings } from './message-texts.ts';
 import { asOwn } from '../../message/metadata.ts';
 
 /** Something that a client sent and the model will read, as a message for the guards. */
-export interface Claim {
+export interface ClientText {
   readonly message: Msg;
   /**
    * Gets the message after the guards: the same object if they did not change it, or `undefined` if
@@ -22,14 +22,14 @@ export interface Claim {
  * Returns the error for a guard that removed or joined parts of what a client sent, although the
  * request needs all of them.
  */
-export function unfitClaim(): AgentError {
+export function unfitClientText(): AgentError {
   return misconfigured(
     'A guard removed or joined parts of a decision, of the history or of declarations. It may only change their texts, and has to keep the ids of messages, or reject the input.',
   );
 }
 
-/** Returns a claim with all strings of a JSON value, such as the schema of a client's tool. */
-export function jsonClaim(value: JsonValue, take: (checked: JsonValue) => void): Claim {
+/** Returns a message with all strings of a JSON value, such as the schema of a client's tool. */
+export function jsonClientText(value: JsonValue, take: (checked: JsonValue) => void): ClientText {
   const texts: string[] = [];
   mapStrings(value, (text) => {
     texts.push(text);
@@ -43,31 +43,31 @@ export function jsonClaim(value: JsonValue, take: (checked: JsonValue) => void):
       if (checked === message) return;
       const left = checked?.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
       // The place of a text in the list says where it belongs in the value.
-      if (left?.length !== texts.length) throw unfitClaim();
+      if (left?.length !== texts.length) throw unfitClientText();
       take(mapStrings(value, () => left.shift()!));
     },
   };
 }
 
-/** Returns a claim for each decision with a text. A changed decision replaces the one in the list. */
-export function decisionClaims(decisions: Decision[]): readonly Claim[] {
+/** Returns the texts of decisions. A changed decision replaces the one in the list. */
+export function clientTextsOf(decisions: Decision[]): readonly ClientText[] {
   return decisions.flatMap((decision, index) => {
     const replace = (part: object): void => {
       decisions[index] = { ...decision, ...part } as Decision;
     };
-    const claim = claimOf(decision, replace);
-    return claim?.message.content.length ? claim : [];
+    const text = clientTextOf(decision, replace);
+    return text?.message.content.length ? text : [];
   });
 }
 
-function claimOf(decision: Decision, replace: (part: object) => void): Claim | undefined {
+function clientTextOf(decision: Decision, replace: (part: object) => void): ClientText | undefined {
   switch (decision.type) {
     case 'approve':
       return undefined;
     case 'edit':
-      return jsonClaim(decision.input, (input) => replace({ input }));
+      return jsonClientText(decision.input, (input) => replace({ input }));
     case 'reject':
-      return jsonClaim(decision.reason || null, (reason) => replace({ reason }));
+      return jsonClientText(decision.reason || null, (reason) => replace({ reason }));
     case 'result': {
       const { toolUseId, name = '', output, state = 'success' } = decision;
       if (!output.length) return undefined;
@@ -76,7 +76,7 @@ function claimOf(decision: Decision, replace: (part: object) => void): Claim | u
       ]);
       const take = (checked: Msg | undefined): void => {
         const [result] = checked ? toolResultsOf(checked) : [];
-        if (!result) throw unfitClaim();
+        if (!result) throw unfitClientText();
         replace({ output: result.output });
       };
       return { message, take };
@@ -84,27 +84,29 @@ function claimOf(decision: Decision, replace: (part: object) => void): Claim | u
   }
 }
 
-/** Lets the guards check claims together with the input of one agent call. */
-export function checkClaims(claims: readonly Claim[]): Middleware {
+/** Lets the guards check texts of a client together with the input of one agent call. */
+export function checkClientTexts(clientTexts: readonly ClientText[]): Middleware {
   return {
     wrapInput: (next) => (input) =>
-      input.from === undefined ? checkWithClaims(claims, input, (all) => next(all)) : next(input),
+      input.from === undefined
+        ? checkWithClientTexts(clientTexts, input, (all) => next(all))
+        : next(input),
   };
 }
 
 /**
- * Passes an input through `check` with the messages of claims before its own. Gives each claim its
- * checked message, and returns the checked input without these messages.
+ * Passes an input through `check` with the texts of a client before its own messages. Gives each
+ * text its checked message, and returns the checked input without these messages.
  */
-export async function checkWithClaims(
-  claims: readonly Claim[],
+export async function checkWithClientTexts(
+  clientTexts: readonly ClientText[],
   input: ParsedInput,
   check: (all: ParsedInput) => Promise<ParsedInput>,
 ): Promise<ParsedInput> {
-  const added = claims.map(({ message }) => message);
+  const added = clientTexts.map(({ message }) => message);
   const checked = await check({ ...input, messages: [...added, ...input.messages] });
   const byId = new Map(checked.messages.map((message) => [message.id, message]));
-  for (const { message, take } of claims) await take(byId.get(message.id));
+  for (const { message, take } of clientTexts) await take(byId.get(message.id));
   const ids = new Set(added.map(({ id }) => id));
   return { ...checked, messages: checked.messages.filter(({ id }) => !ids.has(id)) };
 }
@@ -117,7 +119,7 @@ export function instructions(messages: readonly Msg[]): Middleware {
   const checked: Msg[] = [];
   const take = (left: Msg | undefined): void => void (left && checked.push(asOwn(left)));
   return {
-    ...checkClaims(messages.map((message) => ({ message, take }))),
+    ...checkClientTexts(messages.map((message) => ({ message, take }))),
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
       steps.include(checked);
