@@ -5,7 +5,7 @@ import { Hono } from 'hono/tiny';
 import { access } from './http/access.ts';
 import { agentSession } from './session/agent-session.ts';
 import { chatRoute } from './routes/chat-route.ts';
-import { chatsRoute, deleteRoute } from './routes/chats-route.ts';
+import { chatsRoute, deleteRoute, renameRoute } from './routes/chats-route.ts';
 import { checkSettings } from './check-options.ts';
 import { crossOrigin } from './http/cross-origin.ts';
 import { byMethod, endpoint, type Route } from './http/endpoint.ts';
@@ -22,7 +22,6 @@ import type {
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
-import { renameRoute } from './routes/rename-route.ts';
 import { hideSecretsOf } from './http/hidden-secrets.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { ProcessSessions } from './session/host/process-sessions.ts';

@@ -50,12 +50,7 @@ export function crossOrigin(
       logged.add(origin);
       console.warn(error.message);
     }
-    const answer = errorResponse(error, {
-      requestId: c.get('requestId'),
-      face: c.get('face'),
-      status: 403,
-    });
-    return { headers: vary, answer };
+    return { headers: vary, answer: errorResponse(error, { ...c.var, status: 403 }) };
   };
 }
 

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { OriginCheck } from './cross-origin.ts';
-import { errorResponse, logError } from './error-response.ts';
+import { errorResponse } from './error-response.ts';
 import type { EdgeEnv, RequestVariables } from '../handler-options.ts';
 
 /** Function that answers the requests of a path. Errors that it throws become error responses. */
@@ -59,23 +59,17 @@ export function byMethod(routes: Readonly<Record<string, Route>>): Route {
   };
 }
 
-/** Calls the route. An error becomes a response, and is logged. */
+/** Calls the route. An error becomes a response. */
 async function answerOf(c: Context<EdgeEnv>, route: Route): Promise<Response> {
   try {
     return await route(c);
   } catch (error) {
-    const requestId = c.get('requestId');
-    logError(error, requestId);
-    return errorResponse(error, { requestId, face: c.get('face') });
+    return errorResponse(error, c.var);
   }
 }
 
-function wrongMethod(c: Context<EdgeEnv>, allowed: string): Response {
+function wrongMethod(c: Context<EdgeEnv>, allow: string): Response {
   const { path, method } = c.req;
-  return errorResponse(new AgentError('NOT_FOUND', `${path} takes ${allowed}, not ${method}.`), {
-    requestId: c.get('requestId'),
-    face: c.get('face'),
-    status: 405,
-    headers: { allow: allowed },
-  });
+  const error = new AgentError('NOT_FOUND', `${path} takes ${allow}, not ${method}.`);
+  return errorResponse(error, { ...c.var, status: 405, headers: { allow } });
 }

@@ -63,31 +63,28 @@ export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId'
 }
 
 /**
- * Returns the response for a failed request, with an error message that a client may see.
- * `endpoint` adds the headers of every response.
+ * Returns the response for a failed request, with an error message that a client may see. Logs the
+ * error like `logError`. `endpoint` adds the headers of every response.
  */
 export function errorResponse(
   thrown: unknown,
   { requestId, face, headers, status: given }: ErrorResponseOptions,
 ): Response {
+  logError(thrown, requestId);
   const error = publicError(AgentError.from(thrown).toJSON());
   const status = given ?? publicErrors[error.code][0];
   const retryAfterMs = error.details?.['retryAfterMs'];
-  return Response.json(
-    face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId),
-    {
-      status,
-      headers: {
-        // OpenAI's clients retry after a 409, but a retry of this request would fail again.
-        ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
-        ...(status === 401 && { 'www-authenticate': 'Bearer' }),
-        ...headers,
-        ...(typeof retryAfterMs === 'number'
-          ? { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
-          : {}),
-      },
-    },
-  );
+  const responseHeaders = {
+    // OpenAI's clients retry after a 409, but a retry of this request would fail again.
+    ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+    ...headers,
+    ...(typeof retryAfterMs === 'number' && {
+      'retry-after': String(Math.ceil(retryAfterMs / 1000)),
+    }),
+  };
+  const body = face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId);
+  return Response.json(body, { status, headers: responseHeaders });
 }
 
 /**

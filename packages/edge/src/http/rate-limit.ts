@@ -1,6 +1,5 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import { logError } from './error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 
 /** Rate limit binding. Cloudflare counts the requests of each location separately. */
@@ -20,7 +19,7 @@ export function rateLimited(
   const count = async (c: Context<EdgeEnv>, key: string): Promise<void> => {
     const env = (c.env ?? {}) as { readonly RATE_LIMITER?: RateLimiter };
     const limiter = settings.rateLimit ? settings.rateLimit(env) : env.RATE_LIMITER;
-    if (!limiter || (await isWithin(limiter, key, c.get('requestId')))) return;
+    if (!limiter || (await isWithin(limiter, key))) return;
     throw new AgentError('LIMIT_EXCEEDED', 'There were too many requests; try again later.', {
       details: { retryAfterMs: 60_000 },
     });
@@ -51,11 +50,10 @@ function senderOf({ headers }: Request): string {
   return [...before!, ...zeros, ...after!].slice(0, 4).join(':');
 }
 
-async function isWithin(limiter: RateLimiter, key: string, requestId: string): Promise<boolean> {
+async function isWithin(limiter: RateLimiter, key: string): Promise<boolean> {
   try {
     return (await limiter.limit({ key })).success;
   } catch (cause) {
-    logError(cause, requestId);
     throw new AgentError('OVERLOADED', 'Requests cannot be counted; try again later.', {
       cause,
       details: { retryAfterMs: 10_000 },

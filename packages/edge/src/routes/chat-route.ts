@@ -5,9 +5,9 @@ import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
+import { turnHost } from '../session/host/turn-host.ts';
 import { faceFor } from '../session/turn-face.ts';
-import { checkSession, echoHeader } from '../turn/session.ts';
+import { checkSession, echoHeader, setupOf } from '../turn/session.ts';
 
 /**
  * Handles `POST /api/chat`: accepts the requests of AI SDK's `useChat`, and answers with a UI
@@ -20,18 +20,15 @@ import { checkSession, echoHeader } from '../turn/session.ts';
  * answer contain the echo, and the client sends it with its next request. An echo is a signed text
  * that identifies the session state that the client has seen.
  */
-export async function chatRoute(
-  c: Context<EdgeEnv>,
-  settings: HostSettings & Pick<HandlerSettings, 'events' | 'models' | 'moves'>,
-): Promise<Response> {
+export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const { limits, models, moves } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
-  const sessionId = checkSession(body['id']);
+  const setup = setupOf(c, checkSession(body['id']));
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readTurn(body, limits);
   if ('decisions' in turn) checkEdits(turn.decisions, c.get('caller'));
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
-  return turnHost(c, settings, sessionId).answer({
+  return turnHost(c, settings, setup).answer({
     turn: { turn, model, messageId, ...readIds(c) },
     face: faceFor(c, readEvents(body) || settings.events),
     echo: readEcho(c, body, turn, moves),

@@ -4,12 +4,16 @@ import type { ChatInfo } from '../session/chat-index.ts';
 import { chatsIn, pageOf } from '../session/chat-index.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import type { KvTitles } from '../store/kv-titles.ts';
-import { invalidField } from '../http/request-body.ts';
+import { invalidField, readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/hosted-session.ts';
-import { askerOf } from '../session/session-command.ts';
-import { checkSession, kvOf, kvSessionsOf, openMemory } from '../turn/session.ts';
+import { askerOf, unknownChat } from '../session/session-command.ts';
+import { kvOf, kvSessionsOf, openMemory, setupOf } from '../turn/session.ts';
 
+/** Maximum number of conversations on a page. */
 const maxLimit = 1000;
+
+/** Maximum length of a title, in characters. */
+const maxTitle = 200;
 
 /**
  * Handles `GET /api/chats`: returns the user's conversations as `{ chats: [{ sessionId, title?,
@@ -20,7 +24,7 @@ const maxLimit = 1000;
  */
 export async function chatsRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
+  settings: HandlerSettings,
 ): Promise<Response> {
   const limit = count(c, 'limit') ?? 100;
   if (limit < 1 || limit > maxLimit)
@@ -43,13 +47,12 @@ export async function chatsRoute(
  */
 export async function deleteRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'agent' | 'kv' | 'memory' | 'models'>,
+  settings: HandlerSettings,
 ): Promise<Response> {
-  const sessionId = checkSession(c.req.param('id'));
-  const user = c.get('caller').user;
+  const setup = setupOf(c);
+  const { sessionId, user } = setup;
   const ask = askerOf(c, sessionId);
   if (ask) return ask({ type: 'delete' });
-  const setup = { env: c.env, sessionId, user };
   const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
   await forgetSession(settings, setup, memory);
   const kv = kvOf(c.env);
@@ -58,12 +61,30 @@ export async function deleteRoute(
 }
 
 /**
+ * Handles `PATCH /api/chat/:id` with `{ title }`: gives the conversation another title in the list.
+ * Answers 204, or 404 if there is no such conversation. The time of the last change stays.
+ */
+export async function renameRoute(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+): Promise<Response> {
+  const { sessionId } = setupOf(c);
+  const title = checkTitle((await readJson(c.req.raw, settings.limits.bodyBytes))['title']);
+  const ask = askerOf(c, sessionId);
+  if (ask) return ask({ type: 'rename', title });
+  const { titles, chats } = await chatsInKv(c, settings);
+  if (!chats.some((chat) => chat.sessionId === sessionId)) throw unknownChat();
+  await titles.set(sessionId, title);
+  return noContent();
+}
+
+/**
  * Returns the user's conversations in KV, the most recently changed first, with the titles in their
  * logs. Throws `NEEDS_DURABLE_OBJECT` if the endpoint stores conversations elsewhere.
  */
-export async function chatsInKv(
+async function chatsInKv(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
+  settings: HandlerSettings,
 ): Promise<{ readonly titles: KvTitles; readonly chats: readonly ChatInfo[] }> {
   const kv = kvOf(c.env);
   if (settings.memory || !kv)
@@ -81,4 +102,10 @@ function count(c: Context<EdgeEnv>, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (!/^\d{1,15}$/.test(value)) throw invalidField(name, 'must be a whole number');
   return Number(value);
+}
+
+function checkTitle(title: unknown): string {
+  const text = typeof title === 'string' ? title.trim() : '';
+  if (text && text.length <= maxTitle) return text;
+  throw invalidField('title', `must be a text of 1 to ${maxTitle} characters`);
 }

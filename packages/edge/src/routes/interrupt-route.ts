@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { checkNames, invalidField, readJson } from '../http/request-body.ts';
 import { askerOf } from '../session/session-command.ts';
-import { checkSession } from '../turn/session.ts';
+import { setupOf } from '../turn/session.ts';
 
 /**
  * How to end the turn. `stop` ends the turn at its next interrupt point, and the answer is the
@@ -22,9 +22,9 @@ const maxReason = 10_000;
  */
 export async function interruptRoute(
   c: Context<EdgeEnv>,
-  { limits }: Pick<HandlerSettings, 'limits'>,
+  { limits }: HandlerSettings,
 ): Promise<Response> {
-  const sessionId = checkSession(c.req.param('id'));
+  const { sessionId } = setupOf(c);
   const hasBody = c.req.header('content-type') !== undefined;
   const reading = hasBody && readJson(c.req.raw, limits.bodyBytes, { mayBeEmpty: true });
   const body = (await reading) || {};

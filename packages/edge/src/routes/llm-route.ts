@@ -2,7 +2,7 @@ import { AgentError, messageOf } from '@isoloop/core';
 import { timerMs } from '@isoloop/core/adapter';
 import { hideSecrets } from '@isoloop/core/observe';
 import type { Context } from 'hono';
-import { errorResponse, logError } from '../http/error-response.ts';
+import { errorResponse } from '../http/error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import type { LlmOptions, LlmUpstream } from '../proxy/llm-options.ts';
 import { redactStream } from '../proxy/redact.ts';
@@ -140,7 +140,6 @@ async function refusal(response: Response, requestId: string): Promise<Response>
   const wait = Number(response.headers.get('retry-after') || NaN);
   const details = { ...(wait >= 0 && { retryAfterMs: wait * 1000 }) };
   const error = new AgentError(code, `HTTP ${status} from the model server: ${words}`, { details });
-  logError(error, requestId);
   return errorResponse(error, { requestId, face: 'openai', ...(answer && { status: answer }) });
 }
 

@@ -2,17 +2,11 @@ import { AgentError } from '@isoloop/core';
 import type { Memory, PendingCall } from '@isoloop/core';
 import type { EchoMemory, SessionBranch } from '@isoloop/core/adapter';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { waitingCalls } from '../turn/chat-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { askerOf } from '../session/session-command.ts';
-import { checkSession, echoHeader, echoOf, openMemory } from '../turn/session.ts';
-
-interface Conversation {
-  readonly messages: readonly UiMessage[];
-  readonly echo: string | undefined;
-}
+import { echoOf, openMemory, readEcho, setupOf } from '../turn/session.ts';
 
 /**
  * Handles `GET /api/chat/:id/messages`: returns `{ messages, echo }`, with the messages in the form
@@ -22,11 +16,12 @@ interface Conversation {
  */
 export async function messagesRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
+  settings: HandlerSettings,
 ): Promise<Response> {
-  const ask = askerOf(c, checkSession(c.req.param('id')));
+  const setup = setupOf(c);
+  const ask = askerOf(c, setup.sessionId);
   if (ask) return ask({ type: 'messages' });
-  const memory = await open(c, settings);
+  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const stored = { messages: await memory.read(), echo: echoOf(memory) };
   return Response.json(toConversation(stored, await waitingCalls(memory)));
 }
@@ -40,10 +35,11 @@ export async function messagesRoute(
  */
 export async function branchesRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
+  settings: HandlerSettings,
 ): Promise<Response> {
-  if (askerOf(c, checkSession(c.req.param('id')))) return Response.json({});
-  const memory = await open(c, settings);
+  const setup = setupOf(c);
+  if (askerOf(c, setup.sessionId)) return Response.json({});
+  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   if (!hasBranches(memory)) throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
   const { yours, theirs } = await memory.branches();
   return Response.json({
@@ -56,29 +52,13 @@ function hasBranches(memory: Memory): memory is EchoMemory {
   return 'branches' in memory;
 }
 
-function open(
-  c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
-): Promise<Memory> {
-  const sessionId = checkSession(c.req.param('id'));
-  const echo = c.req.header(echoHeader);
-  return openMemory(settings, {
-    env: c.env,
-    sessionId,
-    user: c.get('caller').user,
-    ...(echo !== undefined && { echo }),
-    withoutEcho: 'latest',
-  });
-}
-
+/** Returns the conversation in the form of `useChat`. */
 function toConversation(
-  {
-    messages: stored,
-    echo,
-  }: Pick<SessionBranch, 'messages'> & { readonly echo: string | undefined },
+  stored: Pick<SessionBranch, 'messages'> & { readonly echo: string | undefined },
   pending: readonly PendingCall[] = [],
-): Conversation {
-  const messages = toUiMessages(stored, { pending });
+): object {
+  const { echo } = stored;
+  const messages = toUiMessages(stored.messages, { pending });
   const last = messages.at(-1);
   if (last && echo !== undefined) last.metadata = { ...last.metadata, echo };
   return { messages, echo };

@@ -19,7 +19,7 @@ import {
 import { askerOf, callSession, sessionObject, unknownChat } from '../session/session-command.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { readIds } from '../turn/asked-again.ts';
-import { checkSession } from '../turn/session.ts';
+import { checkSession, setupOf } from '../turn/session.ts';
 import { messagesRoute } from './messages-route.ts';
 
 /** A person who answers in the assistant's place. */
@@ -123,8 +123,7 @@ async function operatorOf(
 }
 
 async function changes(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
-  const sessionId = checkSession(c.req.param('id'));
-  const { user } = c.get('caller');
+  const { user, sessionId } = setupOf(c);
   const { store, memory } = settings;
   const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
   if (!object) {
@@ -139,7 +138,7 @@ async function changes(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<
 
 async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const name = names.get(c)!;
-  const sessionId = checkSession(c.req.param('id'));
+  const setup = setupOf(c);
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
   checkNames(body, ['action', 'text']);
   const { action = 'say', text } = body;
@@ -152,9 +151,9 @@ async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Res
   const { messages } = (await known.json()) as { readonly messages: readonly unknown[] };
   if (!messages.length) throw unknownChat();
   if (action === 'join')
-    await askerOf(c, sessionId)?.({ type: 'interrupt', mode: 'abort', reason: undefined });
+    await askerOf(c, setup.sessionId)?.({ type: 'interrupt', mode: 'abort', reason: undefined });
   const message = operatorMessage(text, { name, action });
-  return turnHost(c, settings, sessionId).answer({
+  return turnHost(c, settings, setup).answer({
     turn: {
       turn: { kind: 'messages', messages: [message] },
       model: settings.models[0]!,

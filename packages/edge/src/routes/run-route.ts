@@ -5,9 +5,9 @@ import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts
 import { checkModel, checkNames, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
-import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
+import { turnHost } from '../session/host/turn-host.ts';
 import { checkEdits, readDecisions } from '../turn/decisions.ts';
-import { checkSession, readEcho } from '../turn/session.ts';
+import { checkSession, readEcho, setupOf } from '../turn/session.ts';
 import { readUserMessage } from '../turn/user-message.ts';
 
 /**
@@ -22,15 +22,13 @@ import { readUserMessage } from '../turn/user-message.ts';
  * A request with this header starts no turn. It does the same as `GET
  * /api/chat/:id/stream?events=only`.
  */
-export async function runRoute(
-  c: Context<EdgeEnv>,
-  settings: HostSettings & Pick<HandlerSettings, 'models'>,
-): Promise<Response> {
+export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const { limits, models } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   // A misspelled `input` would otherwise be ignored, and the agent would continue from the log.
   checkNames(body, ['sessionId', 'model', 'input', 'decisions']);
-  const host = turnHost(c, settings, checkSession(body['sessionId'], 'sessionId'));
+  const setup = setupOf(c, checkSession(body['sessionId'], 'sessionId'));
+  const host = turnHost(c, settings, setup);
   const lastEventId = c.req.header('last-event-id');
   if (lastEventId) return host.reconnect({ kind: 'events' }, lastEventId);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);

@@ -8,7 +8,7 @@ import { moveAddress, movingSession, type MoveRequest } from '../session/move/mo
 import { takeKvStep } from '../session/move/kv-move.ts';
 import type { MoveStep } from '../session/move/moving-place.ts';
 import { callSession, sessionObject } from '../session/session-command.ts';
-import { checkSession, echoHeader, kvOf } from '../turn/session.ts';
+import { echoHeader, kvOf, setupOf } from '../turn/session.ts';
 
 /**
  * Lets conversations move between this endpoint and other places, such as browsers, with
@@ -51,14 +51,13 @@ async function take(
   step: MoveStep,
 ): Promise<Response> {
   const { memory, store } = settings;
-  const sessionId = checkSession(c.req.param('id'));
-  const user = c.get('caller').user;
   const mayEdit = c.get('caller').mayEdit !== false;
+  const setup = { ...setupOf(c), mayEdit };
+  const { user, sessionId } = setup;
   const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
   const kv = kvOf(c.env);
   if (!object && kv && !store && !memory && sessionSecrets(c.env).length) {
     const echo = c.req.header(echoHeader);
-    const setup = { env: c.env, user, sessionId, mayEdit };
     return takeKvStep(step, { kv, settings, setup, echo });
   }
   if (!object) {

@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
-import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
-import { checkSession } from '../turn/session.ts';
+import { turnHost } from '../session/host/turn-host.ts';
+import { setupOf } from '../turn/session.ts';
 import { faceFor, type StreamFace } from '../session/turn-face.ts';
 
 /**
@@ -15,9 +15,9 @@ import { faceFor, type StreamFace } from '../session/turn-face.ts';
  */
 export async function streamRoute(
   c: Context<EdgeEnv>,
-  settings: HostSettings & Pick<HandlerSettings, 'events' | 'inspect'>,
+  settings: HandlerSettings,
 ): Promise<Response> {
-  const sessionId = checkSession(c.req.param('id'));
+  const setup = setupOf(c);
   const events = c.req.query('events') ?? 'false';
   if (!/^(true|false|only|inspect)$/.test(events))
     throw invalidField('events', 'must be true, false, only or inspect');
@@ -26,6 +26,6 @@ export async function streamRoute(
     events === 'true' || events === 'false'
       ? faceFor(c, settings.events || events === 'true')
       : { kind: 'events', inspect };
-  const host = turnHost(c, settings, sessionId);
-  return host.reconnect(face, c.req.header('last-event-id') || undefined);
+  const lastEventId = c.req.header('last-event-id') || undefined;
+  return turnHost(c, settings, setup).reconnect(face, lastEventId);
 }

@@ -33,22 +33,16 @@ export class ChatIndex {
     this.#storage = storage;
   }
 
-  /** Returns the conversations, the most recently changed first. */
-  list({ limit, before = 9e15 }: ChatListOptions): readonly ChatInfo[] {
+  /** Returns a page of the conversations, the most recently changed first. */
+  list(options: ChatListOptions): readonly ChatInfo[] {
     if (!this.#exists) return [];
-    const last = `SELECT updated_at FROM isoloop_sessions WHERE updated_at < ?1
-      ORDER BY updated_at DESC LIMIT 1 OFFSET ?2 - 1`;
-    const query = `SELECT * FROM isoloop_sessions
-      WHERE updated_at < ?1 AND updated_at >= IFNULL((${last}), 0)
-      ORDER BY updated_at DESC, session_id`;
-    return [...this.#storage.sql.exec<Row>(query, before, limit)].map(
-      ({ session_id, title, created_at, updated_at }) => ({
-        sessionId: session_id,
-        title: title ?? undefined,
-        createdAt: created_at,
-        updatedAt: updated_at,
-      }),
-    );
+    const query = `SELECT session_id AS sessionId, title, created_at AS createdAt,
+      updated_at AS updatedAt FROM isoloop_sessions ORDER BY updated_at DESC, session_id`;
+    const chats = this.#storage.sql.exec<Row>(query).toArray();
+    return pageOf(chats, options).map(({ title, ...chat }) => ({
+      ...chat,
+      title: title ?? undefined,
+    }));
   }
 
   put({ sessionId, title, createdAt, updatedAt }: ChatInfo): void {
@@ -79,19 +73,15 @@ export class ChatIndex {
   }
 
   get #exists(): boolean {
-    return (
-      [...this.#storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'isoloop_sessions'")]
-        .length > 0
-    );
+    const query = "SELECT 1 FROM sqlite_master WHERE name = 'isoloop_sessions'";
+    return this.#storage.sql.exec(query).toArray().length > 0;
   }
 }
 
-interface Row extends Record<string, SqlStorageValue> {
-  readonly session_id: string;
+type Row = Record<'createdAt' | 'updatedAt', number> & {
+  readonly sessionId: string;
   readonly title: string | null;
-  readonly created_at: number;
-  readonly updated_at: number;
-}
+};
 
 /**
  * Returns a user's conversations in a store, the most recently changed first, without those that
@@ -109,10 +99,10 @@ export async function chatsIn(store: KeyValueStore, user: string): Promise<reado
 }
 
 /** Returns a page of sorted conversations. */
-export function pageOf(
-  chats: readonly ChatInfo[],
+export function pageOf<T extends Pick<ChatInfo, 'updatedAt'>>(
+  chats: readonly T[],
   { limit, before = Infinity }: ChatListOptions,
-): readonly ChatInfo[] {
+): readonly T[] {
   const rest = chats.filter(({ updatedAt }) => updatedAt < before);
   const last = rest[limit - 1]?.updatedAt ?? 0;
   return rest.filter(({ updatedAt }) => updatedAt >= last);

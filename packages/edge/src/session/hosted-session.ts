@@ -1,7 +1,7 @@
 import type { Memory } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
-import { errorResponse, logError } from '../http/error-response.ts';
+import { errorResponse } from '../http/error-response.ts';
 import { makeAgent } from '../turn/session.ts';
 import type { Command, SessionCommand, SessionRequest } from './session-command.ts';
 import { isOpenAiFace } from './turn-face.ts';
@@ -17,7 +17,7 @@ export interface HostedSession {
   delete(): Promise<void>;
 }
 
-/** Answers a request to a session. An error becomes a response, and is logged. */
+/** Answers a request to a session. An error becomes a response. */
 export async function answerRequest(
   { requestId, command }: SessionRequest,
   answer: () => Promise<Response>,
@@ -25,7 +25,6 @@ export async function answerRequest(
   try {
     return await answer();
   } catch (error) {
-    logError(error, requestId);
     return errorResponse(error, { requestId, face: faceOf(command) });
   }
 }

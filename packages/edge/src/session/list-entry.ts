@@ -21,9 +21,7 @@ export interface ListEntryOptions {
  */
 export class ListEntry {
   readonly #options: ListEntryOptions;
-  /** Number of changes, and number of changes that the list has. */
-  #changes = 1;
-  #told = 0;
+  #isTold = false;
   #telling: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -33,7 +31,7 @@ export class ListEntry {
 
   /** Sends the entry to the list after a change of the session. */
   update(): void {
-    this.#changes += 1;
+    this.#isTold = false;
     this.tell();
   }
 
@@ -43,28 +41,25 @@ export class ListEntry {
    */
   tell(): void {
     this.#telling = this.#telling.then(async () => {
-      const changes = this.#changes;
-      if (this.#isClosed || this.isTold) return;
+      if (this.#isClosed || this.#isTold) return;
+      // A change that comes meanwhile sets this back.
+      this.#isTold = true;
       try {
         const { identity, changedAt } = this.#options;
+        const { sessionId, createdAt } = identity;
         const title = await this.#title();
-        const chat = {
-          sessionId: identity.sessionId,
-          createdAt: identity.createdAt,
-          updatedAt: changedAt(),
-          title,
-        };
+        const chat = { sessionId, createdAt, updatedAt: changedAt(), title };
         await this.#tell({ type: 'put-in-list', chat });
-        this.#told = changes;
       } catch (error) {
+        this.#isTold = false;
         logError(error, 'list');
       }
     });
   }
 
-  /** Whether the list has the last change. */
+  /** Whether the list has the last change. Await `told` before. */
   get isTold(): boolean {
-    return this.#told === this.#changes;
+    return this.#isTold;
   }
 
   /** Resolves when all updates so far have succeeded or failed. */
@@ -89,14 +84,10 @@ export class ListEntry {
    */
   async #title(): Promise<string | undefined> {
     const { memory, record } = this.#options;
-    const given = record.title;
-    if (given !== undefined) return given;
+    if (record.title !== undefined) return record.title;
     try {
-      if (memory instanceof SessionMemory) {
-        const { title } = (await memory.view()).state;
-        if (typeof title === 'string') return title;
-      }
-      return titleOf(await memory.read());
+      const { title } = memory instanceof SessionMemory ? (await memory.view()).state : {};
+      return typeof title === 'string' ? title : titleOf(await memory.read());
     } catch (error) {
       logError(error, 'title');
       return undefined;
@@ -105,19 +96,13 @@ export class ListEntry {
 
   async #tell(command: SessionCommand): Promise<void> {
     const { env, identity } = this.#options;
-    const list = sessionObject(env, identity.user, '');
+    const { user } = identity;
+    const list = sessionObject(env, user, '');
     if (!list) return;
-    const { ok, status } = await callSession(list, {
-      user: identity.user,
-      sessionId: '',
-      requestId: 'list',
-      command,
-    });
-    if (!ok)
-      throw new AgentError(
-        'STORAGE_FAILED',
-        `The list of sessions could not be written (${status})`,
-        { retryable: true },
-      );
+    const request = { user, sessionId: '', requestId: 'list', command };
+    const { ok, status } = await callSession(list, request);
+    if (ok) return;
+    const message = `The list of sessions could not be written (${status})`;
+    throw new AgentError('STORAGE_FAILED', message, { retryable: true });
   }
 }

@@ -2,11 +2,12 @@ import { AgentError } from '@isoloop/core';
 import type { Memory } from '@isoloop/core';
 import type { Context } from 'hono';
 import type {
+  AgentSetup,
   EdgeEnv,
   HandlerSettings,
   MemorySetup,
-  AgentSetup,
   SessionAgent,
+  SessionSetup,
 } from '../handler-options.ts';
 
 /**
@@ -24,6 +25,14 @@ export function checkSession(id: unknown, param = 'id'): string {
   );
 }
 
+/** Returns the identity of a session of the request's user. Default: the session in the path. */
+export function setupOf(
+  c: Context<EdgeEnv>,
+  sessionId: string = checkSession(c.req.param('id')),
+): SessionSetup {
+  return { env: c.env, user: c.get('caller').user, sessionId };
+}
+
 /** Returns the binding with the conversations in KV, if there is one. */
 export function kvOf(env: unknown): KVNamespace | undefined {
   return (Object(env) as { readonly CHAT_KV?: KVNamespace }).CHAT_KV;
@@ -39,12 +48,11 @@ export async function openMemory(
 ): Promise<Memory> {
   if (settings.memory) return settings.memory(setup);
   const kv = kvOf(setup.env);
-  if (!kv) {
-    const message =
-      'Conversations need a place: bind CHAT_SESSION, or pass `store`, `memory`, or `kv` with the binding CHAT_KV.';
-    throw new AgentError('CONFIGURATION', message);
-  }
-  return kvSessionsOf(settings).open(kv, setup);
+  if (kv) return kvSessionsOf(settings).open(kv, setup);
+  throw new AgentError(
+    'CONFIGURATION',
+    'Conversations need a place: bind CHAT_SESSION, or pass `store`, `memory`, or `kv` with the binding CHAT_KV.',
+  );
 }
 
 /** Returns the sessions in KV. Throws `CONFIGURATION` if the endpoint does not have them. */

@@ -19,13 +19,13 @@ import { logError } from '../../http/error-response.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import { onDisconnect, settleBehind, waitUntil } from '../../http/request-context.ts';
 import { checkApprovals } from '../../session/host/kv-host.ts';
-import { sessionObject } from '../../session/session-command.ts';
+import { askerOf } from '../../session/session-command.ts';
 import type { SessionTurn } from '../../session/session-turn.ts';
 import { turnHost, type HostSettings } from '../../session/host/turn-host.ts';
 import { readIds } from '../../turn/asked-again.ts';
 import { awaitOpening, hasOutput, streamResponse } from '../../turn/event-stream.ts';
 import type { EventStreamOptions } from '../../turn/event-stream.ts';
-import { readEcho, makeAgent } from '../../turn/session.ts';
+import { makeAgent, readEcho, setupOf } from '../../turn/session.ts';
 
 /**
  * Header with the id of a stored session. Without this header, a request to `/v1` contains the
@@ -74,20 +74,14 @@ export async function answerOnce(
       return judged === message ? undefined : memory.replace(judged);
     },
   }));
-  const made = await makeAgent(settings, {
-    env: c.env,
-    user: c.get('caller').user,
-    sessionId: asked.id,
-    memory,
-    model,
-  });
+  const made = await makeAgent(settings, { ...setupOf(c, asked.id), memory, model });
   const { agent } = made;
   let ended: Promise<unknown> | undefined;
   try {
     call.check(agent);
     checkConversation(posted, agent, asked.paramOf);
     // Without a Durable Object, no route of this endpoint could accept the approval.
-    if (!sessionObject(c.env, c.get('caller').user, asked.id)) checkApprovals(agent, settings);
+    if (!askerOf(c, asked.id)) checkApprovals(agent, settings);
     const controller = new AbortController();
     onDisconnect(c, () => controller.abort());
     const run = agent.stream(input, {
@@ -117,14 +111,14 @@ export function answerInSession(
   settings: HostSettings,
   { model, call, face, sessionId, turn, fields }: OpenAiRequest & StoredTurn,
 ): Promise<Response> {
-  const queued = {
-    turn,
-    model,
-    messageId: crypto.randomUUID(),
-    call: fields,
-    ...readIds(c),
-  };
-  return turnHost(c, settings, sessionId).answer({ turn: queued, face, call, echo: readEcho(c) });
+  const messageId = crypto.randomUUID();
+  const queued = { turn, model, messageId, call: fields, ...readIds(c) };
+  return turnHost(c, settings, setupOf(c, sessionId)).answer({
+    turn: queued,
+    face,
+    call,
+    echo: readEcho(c),
+  });
 }
 
 async function streamed(

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { ReActAgent } from '@isoloop/core';
 import { mayAskApproval } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
-import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
+import type { EdgeEnv, HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import type { TurnInput } from '../../turn/chat-turn.ts';
 import { keepTurn } from '../../turn/keep-turn.ts';
 import { makeAgent, openMemory } from '../../turn/session.ts';
@@ -15,8 +15,7 @@ import type { HostSettings, TurnHost } from './turn-host.ts';
  * Returns a host that runs each turn within the HTTP request that asks for the turn. The session is
  * stored in KV, or in the memory that `settings.memory` opens.
  */
-export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: string): TurnHost {
-  const setup = { env: c.env, user: c.get('caller').user, sessionId };
+export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, setup: SessionSetup): TurnHost {
   return {
     async answer({ turn, face, call, echo }) {
       const memory = await openMemory(settings, { ...setup, ...echo });

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { CompletionCall } from '../../completions/completion-call.ts';
-import type { EdgeEnv, HandlerSettings, MemorySetup } from '../../handler-options.ts';
+import type { EdgeEnv, HandlerSettings, MemorySetup, SessionSetup } from '../../handler-options.ts';
 import { kvHost } from './kv-host.ts';
 import { objectHost } from './object-host.ts';
 import { askerOf } from '../session-command.ts';
@@ -35,7 +35,11 @@ export type HostSettings = Pick<
  * Returns the host of a session. The host is a Durable Object if a class is bound as
  * `CHAT_SESSION`, otherwise the Worker itself.
  */
-export function turnHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: string): TurnHost {
-  const ask = askerOf(c, sessionId);
-  return ask ? objectHost(c, settings, { ask, sessionId }) : kvHost(c, settings, sessionId);
+export function turnHost(
+  c: Context<EdgeEnv>,
+  settings: HostSettings,
+  setup: SessionSetup,
+): TurnHost {
+  const ask = askerOf(c, setup.sessionId);
+  return ask ? objectHost(c, settings, setup, ask) : kvHost(c, settings, setup);
 }

@@ -8,7 +8,7 @@ import {
 } from '@isoloop/core/adapter';
 import type { ChooseOwner, LogRecord, SessionCopy, SessionOwner } from '@isoloop/core/adapter';
 import type { AgentSessionClass } from '../../handler-options.ts';
-import { errorResponse, logError } from '../../http/error-response.ts';
+import { errorResponse } from '../../http/error-response.ts';
 import { DurableStore } from '../../store/durable-store.ts';
 import { noContent } from '../hosted-session.ts';
 import {
@@ -70,9 +70,7 @@ class MovingSession {
       const passed = new Request(request.url, { method: 'POST', body });
       return await this.#pass(passed, asked as SessionRequest);
     } catch (error) {
-      const { requestId } = asked;
-      logError(error, requestId);
-      return errorResponse(error, { requestId, face: 'isoloop' });
+      return errorResponse(error, { requestId: asked.requestId, face: 'isoloop' });
     }
   }
 

@@ -27,11 +27,8 @@ export class MemoryQueue implements TurnList {
     this.#turns = this.#turns.map((turn) => (turn.id === id ? { ...turn, begun: true } : turn));
   }
 
-  attempt(id: number): void {
-    this.#turns = this.#turns.map((turn) =>
-      turn.id === id ? { ...turn, attempts: turn.attempts + 1 } : turn,
-    );
-  }
+  /** Does nothing: a turn ends with the process, so nothing resumes it. */
+  attempt(): void {}
 
   end(id: number): void {
     this.#turns = this.#turns.filter((turn) => turn.id !== id);
