@@ -64,7 +64,7 @@ const parts = {
     'wait/call-timeout.js': true,
     'wait/pace.js': true,
   },
-  'waits that end at an abort': { 'wait/waits.js': true, 'wait/halt.js': true },
+  'waits that end at an abort': { 'wait/bounded-waits.js': true, 'wait/halt.js': true },
   'JSON form of values, results of tools': {
     'message/json.js': ['jsonForm', 'jsonLike'],
     'tool/tool-call.js': ['outputResult', 'wrappedResult', 'inJsonForm', 'isToolContent'],

@@ -33,7 +33,7 @@ export function translationOf(path: string, markdown: string): Translation {
  * Returns the sum of a page's prose. Line breaks do not count. Neither do code blocks, because
  * `npm run readme` writes the same code into both pages.
  */
-export function sumOf(markdown: string): string {
+export function checksumOf(markdown: string): string {
   const prose = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').replaceAll(/\s+/g, ' ');
   return createHash('sha256').update(prose).digest('hex').slice(0, 12);
 }
@@ -43,7 +43,7 @@ export function outdated(
   translations: readonly Translation[],
   readEnglish: (path: string) => string = read,
 ): readonly Translation[] {
-  return translations.filter(({ english, sum }) => sumOf(readEnglish(english)) !== sum);
+  return translations.filter(({ english, sum }) => checksumOf(readEnglish(english)) !== sum);
 }
 
 function read(path: string): string {
@@ -54,7 +54,7 @@ if (import.meta.main) {
   const pages = outdated(readTranslations());
   if (process.argv.includes('--accept')) {
     for (const { path, english } of pages) {
-      const line = `<!-- english: ${english} ${sumOf(read(english))} -->`;
+      const line = `<!-- english: ${english} ${checksumOf(read(english))} -->`;
       writeFileSync(`${root}/${path}`, read(path).replace(marker, line));
     }
   } else if (pages.length > 0) {

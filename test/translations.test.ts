@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { root } from '../scripts/root.ts';
-import { outdated, readTranslations, sumOf, translationOf } from '../scripts/translations.ts';
+import { outdated, readTranslations, checksumOf, translationOf } from '../scripts/translations.ts';
 
 test('each Chinese page names an English page, and the Chinese index lists it', () => {
   const translations = readTranslations();
@@ -21,7 +21,7 @@ test('each Chinese page names an English page, and the Chinese index lists it', 
 
 test('a page whose English prose changed later is outdated, and one whose code changed is not', () => {
   const english = '# Start\n\nOne.\n\n```ts\na();\n```\n';
-  const page = `# 开始\n\n<!-- english: docs/start.md ${sumOf(english)} -->\n`;
+  const page = `# 开始\n\n<!-- english: docs/start.md ${checksumOf(english)} -->\n`;
   const translation = translationOf('docs/zh/start.md', page);
 
   expect(outdated([translation], () => english)).toEqual([]);

@@ -9,7 +9,7 @@ import { createMessage } from '../../packages/core/dist/message/create-message.j
 import { boundedModel } from '../../packages/core/dist/model/bounded-model.js';
 import { ReplyAssembler } from '../../packages/core/dist/model/reply-assembler.js';
 import { openai } from '../../packages/core/dist/openai.js';
-import { runCall } from '../../packages/core/dist/tool/run-call.js';
+import { executeTool } from '../../packages/core/dist/tool/execute-tool.js';
 import { toolQueue } from '../../packages/core/dist/tool/tool-queue.js';
 import { memo } from '../lib/common.mjs';
 import { params } from './floor.mjs';
@@ -89,7 +89,7 @@ class Loop {
       await this.#tell('pre-acting', { toolUse });
       const tool = { name: toolUse.name, execute: (input) => sc.tool(input) };
       const call = { tool, toolUse, input: toolUse.input };
-      queue.start(toolUse, (sink) => runCall(call, { ...usual, ...sink }));
+      queue.start(toolUse, (sink) => executeTool(call, { ...usual, ...sink }));
     }
     for (let items = await queue.next(); items; items = await queue.next()) {
       for (const { toolUse, outcome: result } of items) {

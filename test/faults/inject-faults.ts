@@ -6,7 +6,7 @@ import type { Awaitable } from '../../packages/core/src/event/hook.ts';
 import type { KeyValueStore } from '../../packages/core/src/memory/store/key-value-store.ts';
 import { SessionMemory } from '../../packages/core/src/memory/session-memory.ts';
 import { userMessage, toolUsesOf, type Msg } from '../../packages/core/src/message/msg.ts';
-import { openCalls } from '../../packages/core/src/message/tool-pairs.ts';
+import { openToolUses } from '../../packages/core/src/message/tool-pairs.ts';
 import { historyFaults } from '../../packages/core/test-support/history-faults.ts';
 import { makeWitness, MortalProcess, type Life, type Witness } from './mortal-process.ts';
 
@@ -225,7 +225,7 @@ async function converse(scenario: FaultScenario, process: MortalProcess): Promis
 
 function isAnswered(messages: readonly Msg[]): boolean {
   const last = messages.at(-1);
-  return last?.role === 'assistant' && !toolUsesOf(last).length && !openCalls(messages).length;
+  return last?.role === 'assistant' && !toolUsesOf(last).length && !openToolUses(messages).length;
 }
 
 async function check(

@@ -23,7 +23,7 @@ export {
   permissionGuard,
 } from './middleware/guard/input/input-guards.ts';
 export type { Classifier, LengthGuardOptions } from './middleware/guard/input/input-guards.ts';
-export type { PlainText } from './middleware/guard/disguise.ts';
+export type { TextForms } from './middleware/guard/normalize-text.ts';
 export { rateLimit, spendCap } from './middleware/guard/input/user-limits.ts';
 export type {
   CounterOptions,

@@ -145,7 +145,7 @@ function keepEnd({ runId, status, conversation }: Run, { reason }: AgentResult):
   // A call that was refused or aborted before it began has not read the log.
   if (!conversation.messages[0]) return;
   const isStopped = reason === 'interrupted' || reason === 'aborted';
-  const isOpen = reason === 'suspended' || reason === 'error' || conversation.openCalls().length;
+  const isOpen = reason === 'suspended' || reason === 'error' || conversation.openToolUses().length;
   status.interrupted = reason === 'interrupted';
   status.stoppedRun = isStopped ? runId : undefined;
   if (!isOpen) status.openRun = undefined;

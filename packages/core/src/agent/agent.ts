@@ -1,6 +1,6 @@
 import { Run } from './run/run.ts';
 import { checkFields, checkOptions, type AgentError } from '../error/agent-error.ts';
-import { decisionsRequire } from '../event/pending-call.ts';
+import { decisionsPart } from '../event/pending-call.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkHook } from '../event/check-hook.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
@@ -223,7 +223,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     try {
       const input = parseInput(given, this.options);
       checkRounds(input.messages);
-      if (input.decisions.length) requirePart(run.setup.use, decisionsRequire, 'A decision');
+      if (input.decisions.length) requirePart(run.setup.use, decisionsPart, 'A decision');
       return input;
     } catch (error) {
       if (run.callOptions.throwOnError !== false) throw error;

@@ -9,7 +9,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { isCutOff } from '../memory/log/resumption.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage, textOf, type Msg } from '../message/msg.ts';
-import { openCalls } from '../message/tool-pairs.ts';
+import { openToolUses } from '../message/tool-pairs.ts';
 import { structured } from '../middleware/output/output-modes.ts';
 import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { spreadPoints } from '../../../../test/faults/inject-faults.ts';
@@ -299,7 +299,7 @@ test.each(all)(
       const faults = witness.faults.filter((fault) => !fault.startsWith('ask ran 2'));
       const left = durability === 'step' ? faults : [];
       expect(left, where).toEqual([]);
-      expect(openCalls(found), where).toEqual([]);
+      expect(openToolUses(found), where).toEqual([]);
       const last = textOf(found.at(-1)!);
       if (!scenario.also?.test(last)) expect(last, where).toBe(scenario.text);
     }

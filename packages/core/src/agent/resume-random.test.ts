@@ -5,7 +5,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { Hook } from '../event/hook.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolMessage, toolResultsOf, toolUsesOf, type Msg } from '../message/msg.ts';
-import { openCalls } from '../message/tool-pairs.ts';
+import { openToolUses } from '../message/tool-pairs.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { randomOf } from '../../../../test/random-of.ts';
@@ -188,7 +188,7 @@ test.for(seeds({ quick: 60, full: 300 }))(
       }
       ended = await stream.result;
       const messages = await memory.read();
-      const open = openCalls(messages).map(({ id }) => id);
+      const open = openToolUses(messages).map(({ id }) => id);
       const at = `seed ${seed}, turn ${turn}, ${ended.reason} ${ended.error?.message ?? ''}`;
       expect(historyFaults(messages, open), at).toEqual([]);
       // Readers had already received the chunk of a message that the store then rejected.

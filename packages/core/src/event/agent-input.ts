@@ -3,7 +3,7 @@ import { createMessage, toolUsesOf, type MessageContext, type Msg } from '../mes
 import { isMessage } from '../message/is-message.ts';
 import { isObjectOrArray } from '../message/json.ts';
 import { checkDecision, type Decision } from './pending-call.ts';
-import { openCalls } from '../message/tool-pairs.ts';
+import { openToolUses } from '../message/tool-pairs.ts';
 
 /**
  * Input of an agent call: a text, one or more messages, or decisions about pending tool calls. A
@@ -117,7 +117,7 @@ function isPlainMessage(item: unknown): item is PlainMessage {
 
 /** Throws `INVALID_INPUT` unless each tool call in the messages has a result after it. */
 export function checkRounds(messages: readonly Msg[]): void {
-  const [open] = openCalls(messages);
+  const [open] = openToolUses(messages);
   if (!open) return;
   const { id } = open;
   const message = `The tool call "${id}" of the input needs a result after it. Add the result, or remove the tool call.`;

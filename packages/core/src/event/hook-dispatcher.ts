@@ -1,7 +1,7 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { isObjectOrArray } from '../message/json.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
-import type { Waits } from '../wait/waits.ts';
+import type { BoundedWaits } from '../wait/bounded-waits.ts';
 import { checkEvent } from './check-event.ts';
 import { controlsAt, type Misuse } from './hook-controls.ts';
 import type { Awaitable, Hook, HookControl } from './hook.ts';
@@ -26,7 +26,7 @@ export interface HookDispatcherOptions {
   readonly context: unknown;
   /** Effect of an exception in a hook without its own `onError`. */
   readonly onError: 'fail' | 'ignore';
-  readonly waits: Waits;
+  readonly waits: BoundedWaits;
   /** The first wrong use of a control. A use after the end of the hook also counts. */
   readonly misuse: Misuse;
 }

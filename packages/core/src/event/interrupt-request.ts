@@ -21,7 +21,7 @@ export type CheckedRequest =
   | { readonly mode: 'inject'; readonly messages: readonly Msg[] };
 
 /** Name of the middleware that handles the modes `pause` and `inject`. */
-export const modesRequire = 'steering';
+export const modesPart = 'steering';
 
 /**
  * Checks a request of `interrupt()`. A text or message is the answer of `stop`. Throws

@@ -31,7 +31,7 @@ export function waitsForApproval({ kind, forApproval }: PendingCall): boolean {
 }
 
 /** Name of the middleware that carries out decisions. */
-export const decisionsRequire = 'approvals';
+export const decisionsPart = 'approvals';
 
 /** Decision about a pending tool call. Pass it as input of the next agent call. */
 export type Decision = {

@@ -1,5 +1,5 @@
 import type { AgentError } from '../error/agent-error.ts';
-import type { ContentionOptions } from './store/contention.ts';
+import type { ContentionOptions } from './store/back-off.ts';
 
 /** How a `SessionMemory` writes, and whom it tells about problems of its store. */
 export interface SessionMemoryOptions extends ContentionOptions {

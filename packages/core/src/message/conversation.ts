@@ -1,5 +1,5 @@
 import { toolUsesOf, type ToolUse, type Msg } from './msg.ts';
-import { forModel, openCalls, orderFrom } from './tool-pairs.ts';
+import { forModel, openToolUses, orderFrom } from './tool-pairs.ts';
 
 /**
  * The conversation of an agent, without the system prompt. A step or a run looks only at new
@@ -43,7 +43,7 @@ export class Conversation {
   /** Sorts the messages as models require: each result follows its tool call. */
   sort(): void {
     this.#messages = orderFrom(this.#messages, this.#inOrder, forModel) as Msg[];
-    if (!this.openCalls().length) this.#inOrder = this.#messages.length;
+    if (!this.openToolUses().length) this.#inOrder = this.#messages.length;
   }
 
   /** Returns whether the conversation has a message with this id. */
@@ -63,8 +63,8 @@ export class Conversation {
   }
 
   /** Returns the tool calls without a result. */
-  openCalls(): readonly ToolUse[] {
-    return openCalls(this.#messages.slice(this.#inOrder));
+  openToolUses(): readonly ToolUse[] {
+    return openToolUses(this.#messages.slice(this.#inOrder));
   }
 }
 

@@ -4,7 +4,7 @@ import { contentText } from './media.ts';
 import { asOwn, metadataOf } from './metadata.ts';
 import { oncePerGroup, resultGroups } from './tool-pairs.ts';
 import type { JsonObject } from './json.ts';
-import { textSum } from './text.ts';
+import { textChecksum } from './text.ts';
 
 /**
  * Writes the tool calls and results of a conversation as text, for a model without native tool
@@ -77,7 +77,7 @@ export function writtenReply(
 ): JsonObject {
   const at = words ? text.indexOf(words) : -1;
   const parts = at < 0 ? [text] : [text.slice(0, at), text.slice(at + words.length)];
-  return { written: { parts, calls: sumOf(calls) } };
+  return { written: { parts, calls: checksumOf(calls) } };
 }
 
 /**
@@ -88,11 +88,12 @@ export function writtenReply(
 export function writtenText(message: Msg): string | undefined {
   const { written } = metadataOf(message);
   // Messages of clients may have any metadata.
-  const isKnown = Array.isArray(written?.parts) && written.calls === sumOf(toolUsesOf(message));
+  const isKnown =
+    Array.isArray(written?.parts) && written.calls === checksumOf(toolUsesOf(message));
   return isKnown ? written.parts.join(textOf(message)) : undefined;
 }
 
 /** Returns a checksum, because a copy of the calls would double the log. */
-function sumOf(calls: readonly Pick<ToolUse, 'name' | 'input'>[]): number {
-  return textSum(JSON.stringify(calls.map(({ name, input }) => [name, input])));
+function checksumOf(calls: readonly Pick<ToolUse, 'name' | 'input'>[]): number {
+  return textChecksum(JSON.stringify(calls.map(({ name, input }) => [name, input])));
 }

@@ -9,7 +9,7 @@ export function shortenText(text: string, length: number): string {
 }
 
 /** Returns a checksum of a text (FNV-1a, 32 bits). */
-export function textSum(text: string): number {
+export function textChecksum(text: string): number {
   let sum = 0x811c9dc5;
   for (let index = 0; index < text.length; index++)
     sum = Math.imul(sum ^ text.charCodeAt(index), 0x01000193);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import { randomOf } from '../../../../test/random-of.ts';
-import { forModel, inRequestOrder, openCalls, orderFrom } from './tool-pairs.ts';
+import { forModel, inRequestOrder, openToolUses, orderFrom } from './tool-pairs.ts';
 import { assistantMessage, toolMessage, userMessage, type Msg } from './msg.ts';
 
 const asks = (id: string, ...toolUseIds: string[]): Msg =>
@@ -70,9 +70,9 @@ test('inRequestOrder() returns an ordered log unchanged', () => {
   expect(inRequestOrder(log)).toBe(log);
 });
 
-test('openCalls() returns the tool calls without a result', () => {
+test('openToolUses() returns the tool calls without a result', () => {
   const log = [asks('a', '1', '2'), gives('2'), says('u'), asks('b', '3')];
-  expect(openCalls(log).map(({ id }) => id)).toEqual(['1', '3']);
+  expect(openToolUses(log).map(({ id }) => id)).toEqual(['1', '3']);
 });
 
 test.for(seeds({ quick: 50, full: 2_000 }))(
@@ -95,8 +95,10 @@ test.for(seeds({ quick: 50, full: 2_000 }))(
         grown = [...grown, next];
         if (random() < 0.4) continue;
         grown = orderFrom(grown, settled, order);
-        if (!openCalls(grown.slice(settled)).length) settled = grown.length;
-        expect(ids(openCalls(grown.slice(settled)) as never)).toEqual(ids(openCalls(log) as never));
+        if (!openToolUses(grown.slice(settled)).length) settled = grown.length;
+        expect(ids(openToolUses(grown.slice(settled)) as never)).toEqual(
+          ids(openToolUses(log) as never),
+        );
         if (order === inRequestOrder) expect(ids(grown)).toEqual(ids(order(log)));
         else expect(grown).toEqual(order(grown));
       }

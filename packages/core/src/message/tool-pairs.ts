@@ -16,7 +16,7 @@ export function orderFrom(
 }
 
 /** Returns the tool calls that have no result anywhere in the conversation. */
-export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
+export function openToolUses(messages: readonly Msg[]): readonly ToolUse[] {
   const open = new Map<string, ToolUse>();
   for (const { content } of messages) {
     for (const block of content) {

@@ -6,7 +6,7 @@ import type { RunContext } from '../agent/run-context.ts';
 import { nestedHooks } from '../agent/nested.ts';
 import { perRun } from '../agent/per-run.ts';
 import type { Msg } from '../message/msg.ts';
-import { openCalls } from '../message/tool-pairs.ts';
+import { openToolUses } from '../message/tool-pairs.ts';
 
 type Handler<K extends AgentEvent['type']> = HookHandler<K, RunContext>;
 
@@ -113,7 +113,7 @@ interface RunOfCall {
 function endsCall(run: RunOfCall, { messages }: RunContext, message: Msg): boolean {
   const isStored = messages.some(({ id }) => id === message.id);
   const isToldAgain = isStored && run.lastId === message.id;
-  const isOpen = openCalls(isStored ? messages : [...messages, message]).length > 0;
+  const isOpen = openToolUses(isStored ? messages : [...messages, message]).length > 0;
   return !run.isSuspended && !isToldAgain && !isOpen;
 }
 

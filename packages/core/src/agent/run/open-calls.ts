@@ -20,7 +20,7 @@ export function openCallsOf(run: Run): readonly OpenCall[] {
   const reply = run.messages.findLast(({ role }) => role === 'assistant');
   const late = new Set(reply && toolUsesOf(reply).slice(replyCalls));
   const output = `Error: A reply may have ${replyCalls} tool calls. Make this call again later.`;
-  return run.conversation.openCalls().map((asked): OpenCall => {
+  return run.conversation.openToolUses().map((asked): OpenCall => {
     const known = callState(run, asked);
     const state = known ?? assumedState(run);
     const isRefused = late.has(asked) && !state.pending && !state.decision;

@@ -2,7 +2,7 @@ import { asOwn } from '../../message/metadata.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import { checkInterrupt, modesRequire } from '../../event/interrupt-request.ts';
+import { checkInterrupt, modesPart } from '../../event/interrupt-request.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import { createMessage, type Msg } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
@@ -10,7 +10,7 @@ import { CallTimeout } from '../../wait/call-timeout.ts';
 import { addUsage, noUsage, runInfo } from '../../model/chat-model.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
 import { Pace } from '../../wait/pace.ts';
-import { Waits } from '../../wait/waits.ts';
+import { BoundedWaits } from '../../wait/bounded-waits.ts';
 import { allowTools, toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import { Haltable } from '../../wait/halt.ts';
@@ -54,7 +54,7 @@ export class Run extends Haltable implements RunContext {
   /** What others ask of this run. */
   readonly inbox: Inbox = new Inbox();
   /** Waits for code that may never settle, such as hooks and stores. */
-  readonly waits: Waits = new Waits(this);
+  readonly waits: BoundedWaits = new BoundedWaits(this);
   readonly pace: Pace;
   readonly timeout: CallTimeout;
   readonly log: LogProgress = { lastWork: [] };
@@ -168,7 +168,7 @@ export class Run extends Haltable implements RunContext {
     if (request.mode === 'stop') {
       this.stopWith({ how: 'interrupted', message: request.message });
     } else {
-      requirePart(this.setup.use, modesRequire, `interrupt({ mode: '${request.mode}' })`);
+      requirePart(this.setup.use, modesPart, `interrupt({ mode: '${request.mode}' })`);
       this.inbox.keep(ask);
     }
     return true;

@@ -91,7 +91,7 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
 export async function interruptOpenCalls(run: Run): Promise<void> {
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
-  for (const toolUse of run.conversation.openCalls()) {
+  for (const toolUse of run.conversation.openToolUses()) {
     const state = callState(run, toolUse);
     if (keepsPending && state?.pending) continue;
     await closeCall(run, toolUse, interruptedResult(toolUse, state)).catch((error: unknown) => {

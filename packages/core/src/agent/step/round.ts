@@ -12,7 +12,7 @@ import {
   interruptedResult,
 } from '../../tool/tool-call.ts';
 import type { Prepared, ReadyCall, ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
-import { runCall } from '../../tool/run-call.ts';
+import { executeTool } from '../../tool/execute-tool.ts';
 import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
 import { requireParts } from '../check-options.ts';
 import type { OpenCall, Round } from '../middleware.ts';
@@ -220,7 +220,7 @@ async function runTool(
   const isExternal = !ready.tool.execute;
   const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(run, ready, toolUse);
   const outcome = await runWrappedTool(run, given, (made) =>
-    runCall(made, { ...around, run, isExternal, begin }),
+    executeTool(made, { ...around, run, isExternal, begin }),
   );
   // A wrapper may have answered in place of the tool.
   if (hasResult(outcome) && outcome.state === 'success')

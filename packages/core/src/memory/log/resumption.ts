@@ -1,6 +1,6 @@
 import { metadataOf } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
-import { openCalls } from '../../message/tool-pairs.ts';
+import { openToolUses } from '../../message/tool-pairs.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { SessionView } from './session-view.ts';
 
@@ -37,7 +37,7 @@ export function resumptionOf({ messages, openRun }: LogEnd, agent?: string): Res
   if (!last) return { type: 'nothing', removed: [] };
   const removed = messages.slice(index + 1).filter(isLeftover);
   if (removed.some(isOfInterrupt)) return { type: 'interrupted', removed };
-  if (openCalls(messages).length) return { type: 'open-calls', removed: [] };
+  if (openToolUses(messages).length) return { type: 'open-calls', removed: [] };
   if (removed.length) return { type: 'partial', removed };
   if (last.role !== 'assistant') return { type: 'unanswered', removed };
   if (openRun === undefined) {

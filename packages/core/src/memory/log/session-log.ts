@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { SessionMemoryOptions } from '../session-memory-options.ts';
-import { maxAttempts, pause } from '../store/contention.ts';
+import { maxAttempts, backOff } from '../store/back-off.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { makeWrite } from './log-write.ts';
@@ -181,7 +181,7 @@ export class SessionLog {
     this.#checkOwner();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       if (this.#isIdle && !claims) return;
-      if (attempt > 0) await pause(attempt, this.#options);
+      if (attempt > 0) await backOff(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());
         if (claims && this.#claimed) this.#claim();

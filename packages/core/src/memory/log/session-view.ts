@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/agent-status.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { toolMessage, toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
-import { inRequestOrder, openCalls, orderFrom } from '../../message/tool-pairs.ts';
+import { inRequestOrder, openToolUses, orderFrom } from '../../message/tool-pairs.ts';
 import { interruptedResult } from '../../tool/tool-call.ts';
 import { recordsOf, type Flushes, type LogRecord, type RunNote } from './log-record.ts';
 import { titleKey } from '../store/storage-keys.ts';
@@ -62,7 +62,7 @@ export class LogState implements SessionView {
     if (known < this.#appended.length) {
       const all = [...this.#ordered, ...this.#appended.slice(known)];
       this.#ordered = orderFrom(all, this.#settled, inRequestOrder);
-      if (!openCalls(all.slice(this.#settled)).length) this.#settled = all.length;
+      if (!openToolUses(all.slice(this.#settled)).length) this.#settled = all.length;
     }
     return this.#ordered;
   }

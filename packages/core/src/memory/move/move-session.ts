@@ -1,5 +1,5 @@
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
-import { waitFor } from '../store/contention.ts';
+import { waitFor } from '../store/back-off.ts';
 import { checkNotMoved } from '../log/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
 

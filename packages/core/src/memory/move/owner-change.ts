@@ -8,7 +8,7 @@ import { SessionStore } from '../log/session-store.ts';
 import { LogState, type SessionView } from '../log/session-view.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import type { SessionOwner } from '../log/stored-head.ts';
-import { waitFor } from '../store/contention.ts';
+import { waitFor } from '../store/back-off.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 
 /** A session as a store has it, for a program that moves it. */

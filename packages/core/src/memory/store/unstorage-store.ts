@@ -1,7 +1,7 @@
 import type { Driver } from 'unstorage';
 import { AgentError, messageOf, checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore, StoreFeatures } from './key-value-store.ts';
-import { textSum } from '../../message/text.ts';
+import { textChecksum } from '../../message/text.ts';
 
 /** What a driver of `unstorage` guarantees. */
 export interface UnstorageStoreOptions {
@@ -149,7 +149,7 @@ function isFull(error: unknown): boolean {
  * it.
  */
 function frame(value: string): string {
-  return `${textSum(value).toString(36)} ${value}`;
+  return `${textChecksum(value).toString(36)} ${value}`;
 }
 
 /** Returns the value; `undefined` if it is not whole, because its process died while writing. */

@@ -3,7 +3,7 @@ import { userMessage, textOf, toolUseIn, type Msg } from '../../message/msg.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import { metadataOf } from '../../message/metadata.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
-import { openCalls } from '../../message/tool-pairs.ts';
+import { openToolUses } from '../../message/tool-pairs.ts';
 import { objectInput, type Validation } from '../../schema/schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../../tool/tool.ts';
 import { agentToolName } from '../../tool/name-pattern.ts';
@@ -204,7 +204,7 @@ function decisionsIn(
   log: readonly Msg[],
   { decision, suspend }: ToolContext,
 ): AgentInput | undefined {
-  const open = openCalls(log);
+  const open = openToolUses(log);
   if (!decision || !open.length) return undefined;
   if (decision.type === 'edit')
     suspend('A call of an agent tool cannot be edited. Approve it, reject it, or send its result.');

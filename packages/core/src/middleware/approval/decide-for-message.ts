@@ -2,7 +2,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/agent-status.ts';
 import { waitsForApproval, type Decision } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/msg.ts';
-import { openCalls } from '../../message/tool-pairs.ts';
+import { openToolUses } from '../../message/tool-pairs.ts';
 import { toolOf } from '../../tool/set/tool-set.ts';
 import { interruptedResult } from '../../tool/tool-call.ts';
 import type { Agent } from '../../agent/agent.ts';
@@ -31,7 +31,7 @@ export async function decideForMessage(
 ): Promise<readonly Decision[]> {
   checkOptions('decideForMessage()', options, 'given:array|? isGone:function|?', 'INVALID_INPUT');
   const { given = [], isGone = () => false } = options;
-  const open = openCalls(await memory.read());
+  const open = openToolUses(await memory.read());
   if (!open.length) return [];
   await memory.restore?.(status, tools);
   const stateOf = ({ id }: ToolUse): CallState | undefined => status.calls.get(id);

@@ -8,7 +8,7 @@ import {
   type RunInfo,
 } from '../../model/chat-model.ts';
 import { callListener } from '../../error/report-failure.ts';
-import { tryInTurn } from './try-in-turn.ts';
+import { tryEach } from './try-each.ts';
 import { checkGuarded, withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 /** After which errors `fallback()` asks the next model, and who is told. */
@@ -72,7 +72,7 @@ export function fallback(
         const { run, onModel } = context;
         onModel?.(model);
         const first = { model, request };
-        return tryInTurn(first, context, 'fallback', async ({ error: thrown, attempt, begun }) => {
+        return tryEach(first, context, 'fallback', async ({ error: thrown, attempt, begun }) => {
           const from = models[attempt - 2] ?? model;
           const to = models[attempt - 1];
           if (!to || (begun && !afterFirstDelta)) return undefined;

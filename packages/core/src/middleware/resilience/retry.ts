@@ -6,7 +6,7 @@ import { runInfo, type RunInfo } from '../../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { withExecute, isSuspension } from '../../tool/tool-call.ts';
 import { abortable, wait } from '../../wait/wait.ts';
-import { tryInTurn } from './try-in-turn.ts';
+import { tryEach } from './try-each.ts';
 
 /** How often to try again, and how long to wait before each try. */
 export interface BackoffOptions {
@@ -131,7 +131,7 @@ export function retry(options: RetryOptions = {}): ModelMiddleware {
       withStream(model, (request, context) => {
         const { signal, run } = context;
         const attempt = { model, request };
-        return tryInTurn(attempt, context, 'retry', async ({ error, attempt: count, begun }) => {
+        return tryEach(attempt, context, 'retry', async ({ error, attempt: count, begun }) => {
           if (begun && !afterFirstDelta) return undefined;
           const failed = { error, attempt: count, of: model.modelId, run };
           const isRetried = await waitForRetry(failed, signal);

@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import { replaceAll } from '../../memory/log/session-values.ts';
 import { standingNotes } from '../../memory/log/session-view.ts';
-import { openCalls } from '../../message/tool-pairs.ts';
+import { openToolUses } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validate-message.ts';
 import type { AgentStatus, CallState } from '../../event/agent-status.ts';
 import type { Agent } from '../../agent/agent.ts';
@@ -168,7 +168,7 @@ function parseState(value: unknown): AgentState {
 
 /** Throws `INVALID_STATE` if a call state is damaged or belongs to no open tool call. */
 function checkCalls(calls: AgentState['calls'], messages: readonly Msg[]): void {
-  const open = new Set(openCalls(messages).map(({ id }) => id));
+  const open = new Set(openToolUses(messages).map(({ id }) => id));
   for (const [id, call] of Object.entries(calls)) {
     if (!open.has(id)) throw stateError(`calls names "${id}", which is not an open tool call`);
     if (!isCallState(call, id)) throw stateError(`calls["${id}"] is not a call state`);

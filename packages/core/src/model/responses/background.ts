@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
-import { textSum } from '../../message/text.ts';
+import { textChecksum } from '../../message/text.ts';
 import { abortable, wait } from '../../wait/wait.ts';
 import type { KeptReply, ReplyStream } from '../chat-model.ts';
 import { streamReply } from '../http/http-transport.ts';
@@ -51,7 +51,7 @@ class BackgroundReply {
     const { formatter, request, origin } = exchange;
     const { lastItem, inputSum } = formatter.format(request, { whole: true });
     this.#exchange = exchange;
-    this.#sum = textSum(`${request.messages.length} ${lastItem}`);
+    this.#sum = textChecksum(`${request.messages.length} ${lastItem}`);
     this.#decoder = new ResponsesDecoder(origin, inputSum);
   }
 

@@ -1,7 +1,7 @@
 import { memoize, argumentsOf } from '../formatter.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import { toolUsesOf, type Msg } from '../../message/msg.ts';
-import { textSum } from '../../message/text.ts';
+import { textChecksum } from '../../message/text.ts';
 
 /** A stored response that a request continues from. */
 export interface PreviousResponse {
@@ -40,17 +40,17 @@ export function conversationSums(
   origin: string,
   textOf: (message: Msg) => string,
 ): (messages: readonly Msg[]) => readonly number[] {
-  const sumOf = memoize((message: Msg) => textSum(textOf(message)));
+  const checksumOf = memoize((message: Msg) => textChecksum(textOf(message)));
   return (messages) => {
     // Another server does not have the stored responses of this one.
-    const sums = [textSum(origin)];
+    const sums = [textChecksum(origin)];
     for (const message of messages)
-      sums.push(Math.imul(sums.at(-1)! ^ sumOf(message), 0x01000193) >>> 0);
+      sums.push(Math.imul(sums.at(-1)! ^ checksumOf(message), 0x01000193) >>> 0);
     return sums;
   };
 }
 
 /** Returns the checksum of a reply's text and of the arguments of its tool calls. */
 export function replySum(text: string, calls: readonly string[]): number {
-  return textSum(JSON.stringify([text, calls.map((call) => call || '{}')]));
+  return textChecksum(JSON.stringify([text, calls.map((call) => call || '{}')]));
 }

@@ -1,7 +1,7 @@
 import { AgentError, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import { parseJson } from '../../../message/json.ts';
-import { maxAttempts, pause, type ContentionOptions } from '../../../memory/store/contention.ts';
+import { maxAttempts, backOff, type ContentionOptions } from '../../../memory/store/back-off.ts';
 import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
 
 /**
@@ -80,7 +80,7 @@ export function storedCounters(
     window: CounterWindow,
   ): Promise<WindowTotal> => {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (attempt > 0) await pause(attempt, options);
+      if (attempt > 0) await backOff(attempt, options);
       const stored = await store.get(key);
       const count = added(stored === undefined ? undefined : readCount(stored), amount, window);
       if (amount === 0) return count;

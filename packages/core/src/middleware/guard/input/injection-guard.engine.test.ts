@@ -7,7 +7,7 @@ import type { AgentError } from '../../../error/agent-error.ts';
 import { toolMessage, userMessage, type Msg } from '../../../message/msg.ts';
 import { injectionGuard } from './injection-guard.ts';
 import { injectionPatterns } from './injection-patterns.ts';
-import { plainText } from '../disguise.ts';
+import { textForms } from '../normalize-text.ts';
 
 /**
  * Sentences by language. The patterns were written with the `tuned` sentences. The `held` sentences
@@ -181,12 +181,12 @@ test('injectionGuard() checks a million lone surrogates quickly', async () => {
   expect(await isCaught('\ud800'.repeat(1_000_000))).toBe(false);
 });
 
-test('plainText() returns the normalized text, its words and its letters', () => {
-  const plain = plainText(' Ｈéllo,\n\n  WÖRLD\u200b!  42 ');
+test('textForms() returns the normalized text, its words and its letters', () => {
+  const plain = textForms(' Ｈéllo,\n\n  WÖRLD\u200b!  42 ');
   expect([plain.text, plain.words, plain.letters]).toEqual([
     ' hello, world! 42 ',
     ' hello world 42 ',
     'helloworld42',
   ]);
-  expect(plainText('g\u0336o\u0489').text).toBe('go');
+  expect(textForms('g\u0336o\u0489').text).toBe('go');
 });

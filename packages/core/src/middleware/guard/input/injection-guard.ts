@@ -11,19 +11,19 @@ import {
 import { textWithUrls } from '../message-texts.ts';
 import {
   hasTags,
-  plainText,
-  type PlainText,
+  textForms,
+  type TextForms,
   tagsOnly,
   withoutInvisible,
   withReadTags,
-} from '../disguise.ts';
+} from '../normalize-text.ts';
 
 /**
- * A pattern and the name of the form of the text to search (see `PlainText`). All forms are in
+ * A pattern and the name of the form of the text to search (see `TextForms`). All forms are in
  * lower case.
  */
 export interface InjectionPattern {
-  readonly in: keyof PlainText;
+  readonly in: keyof TextForms;
   readonly pattern: RegExp;
 }
 
@@ -66,7 +66,7 @@ function toPattern(given: RegExp | InjectionPattern): InjectionPattern {
 
 function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
   if (!raw) return false;
-  const plain = plainText(raw);
+  const plain = textForms(raw);
   // `search` starts at the beginning whatever the flags are.
   return patterns.some(({ in: form, pattern }) => plain[form].search(pattern) >= 0);
 }

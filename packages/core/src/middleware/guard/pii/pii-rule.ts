@@ -4,7 +4,7 @@ import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';
 import { charBefore, openAddressAt } from './email-address.ts';
 import { inlineTag, openTagLength, tagLength, withoutMarkup } from './without-markup.ts';
-import { hasTags, isUnseen, type Undisguised, withoutDisguise } from '../disguise.ts';
+import { hasTags, isUnseen, type Undisguised, withoutDisguise } from '../normalize-text.ts';
 
 /** Which personal data to look for, and what to write in its place. */
 export interface PiiRuleOptions {

@@ -1,4 +1,4 @@
-import { withoutDisguise, type Undisguised } from '../disguise.ts';
+import { withoutDisguise, type Undisguised } from '../normalize-text.ts';
 import { rewriteText } from '../rewritten-text.ts';
 
 /**

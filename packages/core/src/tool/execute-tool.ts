@@ -53,7 +53,7 @@ export interface ExecuteOptions {
  * Runs one prepared tool call and returns its result. The call of an external tool is suspended.
  * Rejects only if the tool throws an `AgentError` with code `TOOL_ERROR`, which ends the agent call.
  */
-export async function runCall(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome> {
+export async function executeTool(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome> {
   const { tool, toolUse, input } = call;
   const { signal } = options.run;
   if (options.isExternal) return { suspended: true, kind: 'external' };

@@ -35,7 +35,7 @@ interface WaitOptions<T> {
  * so each wait ends a short time after an abort. Values and errors that come later are dropped. Each
  * method has the name of the code that it waits for.
  */
-export class Waits {
+export class BoundedWaits {
   readonly #run: WaitingRun;
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();

@@ -24,7 +24,7 @@ const longestPauseMs = 1000;
  * Waits before the attempt of that number, the first again being 1. The waits grow and are random,
  * so that writers who have met do not meet again.
  */
-export function pause(
+export function backOff(
   attempt: number,
   { sleep = waitFor, random = Math.random }: ContentionOptions,
 ): Promise<void> {

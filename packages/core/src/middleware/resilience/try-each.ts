@@ -27,7 +27,7 @@ export interface Attempt {
  * delta comes right before the first deltas of the next try. The token usage of failed tries is
  * added to the usage of the reply.
  */
-export async function* tryInTurn(
+export async function* tryEach(
   first: Attempt,
   context: ModelContext,
   reason: string,

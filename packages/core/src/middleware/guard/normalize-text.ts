@@ -1,7 +1,7 @@
 import { rewriteText, type RewrittenText } from './rewritten-text.ts';
 
 /** A text without disguised characters, in three forms. */
-export interface PlainText {
+export interface TextForms {
   /**
    * The text in lower case with single blanks. Compatibility forms such as fullwidth letters and
    * look-alike letters are replaced with plain letters. Invisible characters are removed.
@@ -17,7 +17,7 @@ export interface PlainText {
 }
 
 /** Replaces the disguised characters of a text. Takes time linear in the length of the text. */
-export function plainText(raw: string): PlainText {
+export function textForms(raw: string): TextForms {
   const text = fold(raw);
   const words = singleBlanks(` ${text.replace(/[^\p{L}\p{N}]{1,1000}/gu, ' ')} `);
   return { text, words, letters: words.replaceAll(' ', '') };
