@@ -16,7 +16,7 @@ export interface TextRequest {
   readonly timeoutMs?: number | undefined;
   /** Run that the request belongs to. */
   readonly run?: RunInfo | undefined;
-  readonly replyIs: NonNullable<ModelRequest['replyIs']>;
+  readonly replyFor: NonNullable<ModelRequest['replyFor']>;
   /** Name of the requested text, for the error if the reply has no text. */
   readonly what: string;
   /** Called with the token usage when the model reports it, even if the request fails later. */
@@ -39,13 +39,13 @@ export async function askText(request: TextRequest): Promise<string> {
 }
 
 async function textOfReply(
-  { model, system, user, generate, replyIs, run, onUsage }: TextRequest,
+  { model, system, user, generate, replyFor, run, onUsage }: TextRequest,
   signal: AbortSignal,
 ): Promise<string> {
   const messages = [systemMessage(system), asOwn(userMessage(user))];
   let text = '';
   for await (const deltas of model.stream(
-    { ...generate, messages, tools: [], replyIs },
+    { ...generate, messages, tools: [], replyFor },
     { signal, run, replyLength: defaultReplyLength },
   )) {
     signal.throwIfAborted();

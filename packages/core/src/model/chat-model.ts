@@ -77,15 +77,16 @@ export interface ModelRequest extends GenerateOptions {
   readonly messages: readonly Msg[];
   readonly tools: readonly ToolSchema[];
   /**
-   * Purpose of a reply that no user reads. `value`: JSON or YAML for a program. `note`: a summary
-   * for the model. Only wrappers of models use this field. Providers do not get it.
+   * Reader of the reply, if it is not the user. `program`: the reply is a value in JSON or YAML.
+   * `model`: the reply is a note, such as a summary. Only wrappers of models use this field.
+   * Providers do not get it.
    */
-  readonly replyIs?: 'value' | 'note';
+  readonly replyFor?: 'program' | 'model';
   /**
    * Whether the agent call ends with the reply, so that the model cannot correct it. Only wrappers of
    * models use this field.
    */
-  readonly isLast?: boolean;
+  readonly isFinal?: boolean;
 }
 
 /** Tokens that a request or an agent call used, as the provider counts them. */

@@ -88,7 +88,12 @@ export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
           stopped = ending;
           if (ending) return { type: 'incomplete' };
           const { toolChoice: _toolChoice, ...generate } = context.options.generate;
-          const request = adapt({ ...generate, messages: event.messages, tools: [], isLast: true });
+          const request = adapt({
+            ...generate,
+            messages: event.messages,
+            tools: [],
+            isFinal: true,
+          });
           return steps.ask(request, toSummaryChunk);
         },
       };

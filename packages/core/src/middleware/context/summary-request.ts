@@ -5,7 +5,7 @@ import { askText, type TextRequest } from '../../model/ask-text.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /** A request for a summary. `system` is the instruction for the model. */
-export interface SummaryRequest extends Omit<TextRequest, 'user' | 'replyIs' | 'what'> {
+export interface SummaryRequest extends Omit<TextRequest, 'user' | 'replyFor' | 'what'> {
   /** Summary of the messages before `messages`. */
   readonly summary: string | undefined;
   readonly messages: readonly Msg[];
@@ -27,7 +27,7 @@ export async function requestSummary(asked: SummaryRequest): Promise<string> {
     text = await askText({
       ...request,
       what: 'summary',
-      replyIs: 'note',
+      replyFor: 'model',
       user: before + fence('conversation', conversation, ['summary_so_far']),
     });
   }

@@ -47,7 +47,7 @@ export function textForm(
       const isObject = schema.jsonSchema['type'] === 'object';
       const isOffered = isObject && (responseSchema ?? !request.tools.length);
       const offered = isOffered && { responseSchema: schema.jsonSchema };
-      return { ...request, messages, replyIs: 'value', ...offered };
+      return { ...request, messages, replyFor: 'program', ...offered };
     },
     read: (reply) => readText(schema, format, textOf(reply)),
     written: textOf,

@@ -70,7 +70,7 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
             timeoutMs,
             run,
             what: 'result of a tool',
-            replyIs: 'note',
+            replyFor: 'model',
             onUsage: (usage) => run.addUsage(usage),
           });
         } catch (error) {

@@ -59,7 +59,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
       timeoutMs,
       run,
       what: 'choice of tools',
-      replyIs: 'value',
+      replyFor: 'program',
       onUsage,
     });
     const chosen = namesIn(reply, others);

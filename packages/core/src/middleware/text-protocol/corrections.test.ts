@@ -83,8 +83,8 @@ test('an empty answer is corrected, also with a custom check, which may replace 
 test('the check gets the answer, its thinking, the tools, the messages and the finish reason', async () => {
   const seen: unknown[] = [];
   const { agent } = setUp([looks, { thinking: 'Hm.', text: 'Seen.' }], async (reply, context) => {
-    const { thinking, tools, messages, finishReason, replyIs } = context;
-    seen.push([reply, thinking, tools.length, messages.at(-1)?.role, finishReason, replyIs]);
+    const { thinking, tools, messages, finishReason, replyFor } = context;
+    seen.push([reply, thinking, tools.length, messages.at(-1)?.role, finishReason, replyFor]);
   });
   await agent.call('go');
   expect(seen).toEqual([['Seen.', 'Hm.', 1, 'tool', 'stop', undefined]]);
@@ -189,8 +189,8 @@ test.each(['native', 'text'] as const)(
         ? { text: 'Here.', toolCalls: [{ name: 'generate_response', input: { n } }] }
         : `Here. {"tool_name":"generate_response","arguments":{"n":${n}}}`;
     const seen: string[] = [];
-    const check: CheckAnswer = (reply, { replyIs }) => {
-      seen.push(`${replyIs} ${reply}`);
+    const check: CheckAnswer = (reply, { replyFor }) => {
+      seen.push(`${replyFor} ${reply}`);
       return reply.includes('1') ? 'n must not be 1.' : undefined;
     };
     const model = new ScriptedModel([value(1), value(2)]);
@@ -199,7 +199,7 @@ test.each(['native', 'text'] as const)(
     const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
     const result = await agent.call('go', { output: structured(schema) });
     expect(result).toMatchObject({ output: { n: 2 }, iterations: 2 });
-    expect(seen).toEqual(['value {"n":1}', 'value {"n":2}']);
+    expect(seen).toEqual(['program {"n":1}', 'program {"n":2}']);
     const said = model.requests[1]!.messages.filter(({ role }) => role !== 'system');
     expect(told(said)).toEqual([
       'user: go',

@@ -95,7 +95,7 @@ async function problemIn(
     finishReason,
     parallel,
     signal,
-    ...(value !== undefined && { replyIs: 'value' }),
+    ...(value !== undefined && { replyFor: 'program' }),
   });
   const given: unknown = (await check?.(text, context)) ?? '';
   if (typeof given !== 'string')

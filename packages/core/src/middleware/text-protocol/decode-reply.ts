@@ -51,7 +51,7 @@ export async function* decodeReply(
   const about = { thinking, finishReason: finish.reason, parallel, signal };
   const context = replyContext(request, about);
   try {
-    const meaning = await abortable(meaningOf(reply, context, parse, request.isLast), signal);
+    const meaning = await abortable(meaningOf(reply, context, parse, request.isFinal), signal);
     const metadata = { ...finish.metadata, ...aboutReply(text, meaning) };
     const hasMetadata = Object.keys(metadata).length > 0;
     yield [...reply.complete(meaning), hasMetadata ? { ...finish, metadata } : finish];
@@ -66,23 +66,23 @@ export async function* decodeReply(
 type Meaning = ParsedReply & { readonly words?: string };
 
 /**
- * Returns the meaning of a reply. With `isLast`, the model cannot correct the reply, so an invalid
+ * Returns the meaning of a reply. With `isFinal`, the model cannot correct the reply, so an invalid
  * text is the answer, too.
  */
 async function meaningOf(
   reply: TextReply,
   context: ReplyContext,
   parse: ReplyParser,
-  isLast = false,
+  isFinal = false,
 ): Promise<Meaning> {
   const { text, words, callsNatively } = reply;
   const answer: ParsedReply = { type: 'answer', text };
   // The agent requests a note for itself, such as a summary. A note calls no tools.
-  if (callsNatively || context.replyIs === 'note') return answer;
+  if (callsNatively || context.replyFor === 'model') return answer;
   const parsed = await parsedReply(reply, context, parse);
   if (parsed.type === 'answer') return parsed;
   const hasTools = context.tools.length > 0;
-  if (isLast) {
+  if (isFinal) {
     if (parsed.type === 'invalid') return answer;
     return hasTools ? parsed : { type: 'answer', text: parsed.text ?? words.trim() };
   }

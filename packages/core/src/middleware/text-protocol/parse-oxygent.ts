@@ -27,7 +27,7 @@ export function parseOxygent(reply: string, context?: ParseContext): ParsedReply
       : { type: 'invalid', message: 'Your reply is empty. Give an answer that helps.' };
   }
   if (isCall(value)) return { type: 'calls', calls: [callOf(value)] };
-  return context?.replyIs === 'value' ? { type: 'answer', text } : nameless;
+  return context?.replyFor === 'program' ? { type: 'answer', text } : nameless;
 }
 
 const unreadable: ParsedReply = {

@@ -4,7 +4,7 @@ import { CallScanner } from './call-scanner.ts';
 import type { ParsedReply, ReplyContext, TextCall } from './parsed-reply.ts';
 
 /** Fields of a reply's context that `parseToolCalls` and `parseOxygent` read. */
-export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs' | 'parallel'>>;
+export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyFor' | 'parallel'>>;
 
 /**
  * Finds the tool calls in the text of a reply. This is the default parser. A tool call is a JSON

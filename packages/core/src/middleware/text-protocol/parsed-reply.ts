@@ -41,7 +41,7 @@ export interface ReplyContext {
    * `value` if the request asks for JSON or YAML, as `jsonMode()` does. JSON in such a reply is an
    * answer.
    */
-  readonly replyIs: ModelRequest['replyIs'];
+  readonly replyFor: ModelRequest['replyFor'];
   /** Whether the reply may make several tool calls. */
   readonly parallel: boolean;
   /** Signal that aborts when the agent call is aborted or interrupted. */
@@ -51,10 +51,10 @@ export interface ReplyContext {
 /** Returns the context of a reply to a request. */
 export function replyContext(
   request: ModelRequest,
-  about: Omit<ReplyContext, 'messages' | 'tools' | 'replyIs'> & Partial<ReplyContext>,
+  about: Omit<ReplyContext, 'messages' | 'tools' | 'replyFor'> & Partial<ReplyContext>,
 ): ReplyContext {
-  const { messages, replyIs } = request;
-  return { messages, tools: offersTools(request) ? request.tools : [], replyIs, ...about };
+  const { messages, replyFor } = request;
+  return { messages, tools: offersTools(request) ? request.tools : [], replyFor, ...about };
 }
 
 /**

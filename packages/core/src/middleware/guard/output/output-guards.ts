@@ -115,7 +115,7 @@ export function outputGuardsOf(
       modelId: next.modelId,
       features: { ...next.features, guarded: true },
       stream: (request, context) =>
-        request.replyIs === 'note'
+        request.replyFor === 'model'
           ? next.stream(request, context)
           : guard(next, request, context, guardsOf(context.run)),
     }),
@@ -140,7 +140,7 @@ async function* guard(
   guards: Guards,
 ): AsyncGenerator<readonly ModelDelta[]> {
   const begin = (): GuardedReply =>
-    new GuardedReply({ ...guards, isValue: request.replyIs === 'value' });
+    new GuardedReply({ ...guards, isValue: request.replyFor === 'program' });
   let asked = request;
   let spent: Usage | undefined;
   for (let retries = 0; ; retries++) {
