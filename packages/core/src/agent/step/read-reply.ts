@@ -3,7 +3,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { KeptReply, ModelRequest } from '../../model/chat-model.ts';
+import type { ReplyState, ModelRequest } from '../../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts';
 import type { Run } from '../run/run.ts';
 
@@ -40,7 +40,7 @@ export async function readReply(
   };
   try {
     if (run.stopped) return incomplete();
-    const context = { signal: run.stopSignal, run, replyLength, kept: keptReply(run) };
+    const context = { signal: run.stopSignal, run, replyLength, replyState: replyStateOf(run) };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
       const at = run.now();
@@ -73,10 +73,10 @@ export async function readReply(
 }
 
 /** Returns the place for the state of the next reply, if the memory stores such states. */
-function keptReply(run: Run): KeptReply | undefined {
+function replyStateOf(run: Run): ReplyState | undefined {
   const { replies } = run.setup.memory;
   const last = run.messages.at(-1);
-  return replies?.keptAfter(last?.id ?? '', run.waits);
+  return replies?.stateAfter(last?.id ?? '', run.waits);
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {

@@ -2,13 +2,13 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { textChecksum } from '../../message/text.ts';
 import { abortable, wait } from '../../wait/wait.ts';
-import type { KeptReply, ReplyStream } from '../chat-model.ts';
+import type { ReplyState, ReplyStream } from '../chat-model.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import { sendRequest, type Exchange } from './stream-response.ts';
 
 export interface BackgroundExchange extends Exchange {
-  readonly kept: KeptReply;
+  readonly replyState: ReplyState;
 }
 
 /** Attempts to continue after a broken connection, without a new event in between. */
@@ -74,8 +74,8 @@ class BackgroundReply {
 
   /** Returns the id of the reply that an earlier process began. */
   async #findStored(): Promise<string | undefined> {
-    const { kept, origin, model } = this.#exchange;
-    const { state = {}, isCurrent } = (await kept.load()) ?? {};
+    const { replyState, origin, model } = this.#exchange;
+    const { state = {}, isCurrent } = (await replyState.load()) ?? {};
     const { id } = state;
     if (typeof id !== 'string' || state['origin'] !== origin) return undefined;
     if (!isCurrent) void this.#stop(id);
@@ -100,13 +100,13 @@ class BackgroundReply {
 
   /** Tells the provider to stop, unless another process continues to read the reply. */
   async cancel(): Promise<void> {
-    const { kept } = this.#exchange;
+    const { replyState } = this.#exchange;
     const { id } = this.#decoder;
     if (id === undefined) return;
     const isTaken = (error: unknown): boolean =>
       AgentError.is(error) && error.code === 'SESSION_CONFLICT';
     if (isTaken(this.failed)) return;
-    const cleared = kept.clear().then(() => false, isTaken);
+    const cleared = replyState.clear().then(() => false, isTaken);
     // A store that hangs must not keep the provider writing.
     const waited = wait(storePatienceMs, new AbortController().signal).then(() => false);
     if (!(await Promise.race([cleared, waited]))) await this.#stop(id);
@@ -160,9 +160,9 @@ class BackgroundReply {
   async #store(): Promise<void> {
     const { id } = this.#decoder;
     if (id === undefined) return;
-    const { kept, origin, model } = this.#exchange;
+    const { replyState, origin, model } = this.#exchange;
     const state: JsonObject = { id, origin, model, sum: this.#sum };
-    await kept.save(state);
+    await replyState.save(state);
     this.#stored = id;
     if (this.#replaced !== undefined) void this.#stop(this.#replaced);
     this.#replaced = undefined;

@@ -85,8 +85,8 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
       refuseUnsupported(request);
       const http = { ...(await httpRequest(options, context)), url };
       const exchange = { http, origin, model, formatter, request };
-      if (options.background && context.kept)
-        yield* streamInBackground({ ...exchange, kept: context.kept });
+      if (options.background && context.replyState)
+        yield* streamInBackground({ ...exchange, replyState: context.replyState });
       else yield* streamResponse(exchange);
     },
   };
