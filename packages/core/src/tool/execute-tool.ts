@@ -97,7 +97,7 @@ function toolContext(
     interrupt,
     get: (token) => valueFor(token, values),
     suspend(reason, details) {
-      throw jsonForm({ suspended: true, reason: reason && String(reason), details }, tool.name);
+      throw jsonForm({ suspended: true, reason: reason || undefined, details }, tool.name);
     },
   };
 }

@@ -3,7 +3,6 @@ import type { PendingCall } from '../../event/pending-call.ts';
 import { applyMessage, applyNote } from '../../memory/log/call-notes.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import { toolUsesOf, type ToolUse, type Msg } from '../../message/msg.ts';
-import { omitUndefined } from '../../message/json.ts';
 import { toolResult, type Suspension } from '../../tool/tool-call.ts';
 import type { OpenCall } from '../middleware.ts';
 import type { Run } from './run.ts';
@@ -64,16 +63,9 @@ export function markReady(run: Run, { state }: OpenCall, toolUse: ToolUse): void
 
 /** Keeps what a tool call waits for. The end of the run writes it to the log. */
 export function suspendCall(run: Run, toolUse: ToolUse, outcome: Suspension): void {
-  const { suspended: _suspended, kind = 'suspended', reason = '', ...about } = outcome;
+  const { suspended: _suspended, kind = 'suspended', ...about } = outcome;
   const { id: toolUseId, name, input } = toolUse;
-  const pending: PendingCall = omitUndefined({
-    toolUseId,
-    name,
-    input,
-    kind,
-    reason: reason || undefined,
-    ...about,
-  });
+  const pending: PendingCall = { toolUseId, name, input, kind, ...about };
   keepState(run, toolUseId);
   applyNotes(run, [{ kind: 'suspended', calls: [{ pending, toolUse }] }]);
 }
