@@ -21,7 +21,10 @@ const ownParts = [
   ['events and hooks', /outbox|hook/],
   ['wrappers and their waits', /wrapped-step|waits|per-run|use-list|\/middleware\//],
   ['checks of options and values', /check|schema|required-parts|is-message/],
-  ['reading the reply', /read-reply|reply-assembler|bounded-model|reply-length|pace|abortable/],
+  [
+    'reading the reply',
+    /read-reply|reply-assembler|bounded-model|reply-length|timer-yield|abortable/,
+  ],
   ['tool calls', /round|close-calls|open-calls|\/tool\/|json-form/],
   ['messages and memory', /conversation|session|\/message\/|\/memory\//],
   ['loop and run', /\/agent\//],

@@ -62,7 +62,7 @@ const parts = {
     'model/bounded-model.js': true,
     'wait/deadline.js': true,
     'wait/call-timeout.js': true,
-    'wait/pace.js': true,
+    'wait/timer-yield.js': true,
   },
   'waits that end at an abort': { 'wait/bounded-waits.js': true, 'wait/halt.js': true },
   'JSON form of values, results of tools': {

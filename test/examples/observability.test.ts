@@ -31,7 +31,7 @@ test('metrics() reports calls, requests, tools and tokens', async () => {
 
   // #region metrics
   const recorder: Metrics = {
-    execution: ({ agent, userId, reason, durationMs }) =>
+    agentCall: ({ agent, userId, reason, durationMs }) =>
       console.log(agent, userId, reason, durationMs),
     modelRequest: ({ modelId, outcome, durationMs, firstDeltaMs }) =>
       console.log(modelId, outcome, durationMs, firstDeltaMs),

@@ -8,7 +8,7 @@ export { maskParameters } from './middleware/observe/mask-parameters.ts';
 export { metrics } from './middleware/observe/metrics.ts';
 export type {
   ContextMetric,
-  ExecutionMetric,
+  AgentCallMetric,
   Metrics,
   MetricsOptions,
   ModelMetric,

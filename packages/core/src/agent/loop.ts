@@ -7,7 +7,7 @@ import { afterReply, nextRequest } from './step/reason.ts';
 import { runRound } from './step/round.ts';
 import { settle, type RunInput } from './step/settle.ts';
 
-/** Number of ticks of `run.pace` that a step of the loop counts for. */
+/** Number of ticks of `run.timerYield` that a step of the loop counts for. */
 const ticksOfStep = 25;
 
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
@@ -15,7 +15,7 @@ export async function loop(run: Run, given: RunInput): Promise<RunEnd> {
   // A rejection of the input changes nothing, so open tool calls stay open.
   let next = await settle(run, given).catch((thrown: unknown) => rescue(run, thrown, endingOf));
   while (!isEnding(next)) {
-    const pause = run.pace.tick(run.now(), ticksOfStep);
+    const pause = run.timerYield.tick(run.now(), ticksOfStep);
     if (pause) await pause;
     try {
       next = await (next.to === 'model' ? reason(run, next.mustAnswer) : act(run));

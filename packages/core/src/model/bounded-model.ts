@@ -7,7 +7,7 @@ import type {
   ModelRequest,
   ReplyStream,
 } from './chat-model.ts';
-import { Pace } from '../wait/pace.ts';
+import { TimerYield } from '../wait/timer-yield.ts';
 import { ReplyLength, defaultReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
@@ -49,12 +49,12 @@ async function* boundedReply(
 ): ReplyStream {
   const { now = Date.now, replyLength = context.replyLength ?? defaultReplyLength } = bounds;
   const length = new ReplyLength(replyLength);
-  const pace = new Pace(now());
+  const timerYield = new TimerYield(now());
   for await (const deltas of abortableReply(model, request, context)) {
     if (!Array.isArray(deltas)) throw notArray(model);
     length.add(deltas);
     yield deltas;
-    const turn = pace.tick(now());
+    const turn = timerYield.tick(now());
     if (turn) await turn;
   }
 }

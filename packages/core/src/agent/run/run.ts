@@ -9,7 +9,7 @@ import type { JsonValue } from '../../message/json.ts';
 import { CallTimeout } from '../../wait/call-timeout.ts';
 import { addUsage, noUsage, runInfo } from '../../model/chat-model.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
-import { Pace } from '../../wait/pace.ts';
+import { TimerYield } from '../../wait/timer-yield.ts';
 import { BoundedWaits } from '../../wait/bounded-waits.ts';
 import { allowTools, toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
@@ -55,7 +55,7 @@ export class Run extends Haltable implements RunContext {
   readonly inbox: Inbox = new Inbox();
   /** Waits for code that may never settle, such as hooks and stores. */
   readonly waits: BoundedWaits = new BoundedWaits(this);
-  readonly pace: Pace;
+  readonly timerYield: TimerYield;
   readonly timeout: CallTimeout;
   readonly log: LogProgress = { lastWork: [] };
   /** What wrappers may do to the run. */
@@ -112,7 +112,7 @@ export class Run extends Haltable implements RunContext {
     this.sessionId = setup.sessionId;
     this.userId = options.userId;
     this.agentPath = [options.name];
-    this.pace = new Pace(this.startedAt);
+    this.timerYield = new TimerYield(this.startedAt);
     this.timeout = new CallTimeout({
       timeoutMs: options.limits.timeoutMs,
       now: this.now,

@@ -7,7 +7,7 @@ import { callState, suspendCall } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append, reload } from '../run/session.ts';
 
-/** Number of ticks of `run.pace` that a tool call counts for. */
+/** Number of ticks of `run.timerYield` that a tool call counts for. */
 const ticksOfCall = 10;
 
 /** Ends or suspends a tool call, or leaves it open. */
@@ -30,7 +30,7 @@ export async function closeCall(
   result: ToolResult,
   options?: WriteOptions,
 ): Promise<void> {
-  const pause = run.pace.tick(run.now(), ticksOfCall);
+  const pause = run.timerYield.tick(run.now(), ticksOfCall);
   if (pause) await pause;
   const event = await reviewResult(run, { toolUse, result });
   const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);

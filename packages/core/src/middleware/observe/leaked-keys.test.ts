@@ -50,7 +50,7 @@ function measured(): Recorder {
   const metric: unknown[] = [];
   const note = (...told: readonly unknown[]): void => void metric.push(told);
   return {
-    middleware: metrics({ execution: note, modelRequest: note, toolCall: note }),
+    middleware: metrics({ agentCall: note, modelRequest: note, toolCall: note }),
     text: async () => JSON.stringify(metric),
   };
 }

@@ -46,7 +46,7 @@ const wait = tool({
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const recorded: [string, unknown][] = [];
   const recorder: Metrics = {
-    execution: (metric) => recorded.push(['execution', metric]),
+    agentCall: (metric) => recorded.push(['agentCall', metric]),
     tokenUsage: (usage, labels) => recorded.push(['tokenUsage', { usage, labels }]),
     modelRequest: (metric) => recorded.push(['modelRequest', metric]),
     contextFitted: (metric) => recorded.push(['contextFitted', metric]),
@@ -74,7 +74,7 @@ test('metrics() names the error of a failed summary at a limit, and that of a fa
   const error = new AgentError('MODEL_SERVER', 'down');
   const limited = setUp([{ error }], { limits: { iterations: 0 }, use: [summaryFallback()] });
   await limited.agent.call('go');
-  expect(limited.of('execution')).toMatchObject([
+  expect(limited.of('agentCall')).toMatchObject([
     { reason: 'max-iterations', error: 'MODEL_SERVER' },
   ]);
   const summaries = summarizeHistory({
@@ -104,7 +104,7 @@ test('metrics() names the error of a failed summary at a limit, and that of a fa
       error: 'MODEL_SERVER',
     },
   ]);
-  expect(of('execution')).toMatchObject([{ reason: 'stop' }]);
+  expect(of('agentCall')).toMatchObject([{ reason: 'stop' }]);
 });
 
 test('metrics() measures a call, its model requests, its tool calls and its tokens', async () => {
@@ -119,7 +119,7 @@ test('metrics() measures a call, its model requests, its tool calls and its toke
   ]);
   const result = await agent.call('go');
   const labels = { agent: 'a', sessionId: 's', userId: 'u', runId: expect.any(String) };
-  expect(of('execution')).toEqual([
+  expect(of('agentCall')).toEqual([
     {
       ...labels,
       reason: 'stop',
@@ -158,12 +158,12 @@ test('metrics() measures a tool that suspends and a tool that ends the call', as
   const { agent, of } = setUp([{ toolCalls: [{ name: 'wait' }] }]);
   await agent.call('go');
   expect(of('toolCall')).toMatchObject([{ name: 'wait', outcome: 'suspended' }]);
-  expect(of('execution')).toMatchObject([{ reason: 'suspended' }]);
+  expect(of('agentCall')).toMatchObject([{ reason: 'suspended' }]);
 
   const other = setUp([{ toolCalls: [{ name: 'fatal' }] }]);
   await other.agent.call('go', { throwOnError: false });
   expect(other.of('toolCall')).toMatchObject([{ name: 'fatal', outcome: 'failed' }]);
-  expect(other.of('execution')).toMatchObject([{ reason: 'error', error: 'TOOL_ERROR' }]);
+  expect(other.of('agentCall')).toMatchObject([{ reason: 'error', error: 'TOOL_ERROR' }]);
 });
 
 test("the time until an approval is not part of the tool's time, and a rejected tool call is not measured", async () => {
@@ -211,7 +211,7 @@ test('metrics() measures a model request that failed and a model request that an
   for await (const { type } of agent.stream('go on'))
     if (type === 'reasoning-chunk') agent.interrupt();
   expect(of('modelRequest')[1]).toMatchObject({ outcome: 'cancelled', firstDeltaMs: 10 });
-  expect(of('execution').at(-1)).toMatchObject({ reason: 'interrupted' });
+  expect(of('agentCall').at(-1)).toMatchObject({ reason: 'interrupted' });
 });
 
 test('a guard rejection is labeled with its stage and category', async () => {
@@ -223,7 +223,7 @@ test('a guard rejection is labeled with its stage and category', async () => {
   expect(of('guardRejection')).toMatchObject([
     { stage: 'length', category: 'INVALID_INPUT', userId: 'u' },
   ]);
-  expect(of('execution')).toMatchObject([{ reason: 'rejected', error: 'GUARD_REJECTED' }]);
+  expect(of('agentCall')).toMatchObject([{ reason: 'rejected', error: 'GUARD_REJECTED' }]);
 });
 
 test('the labels name the model that answered and its run, with metrics() at any place in `use`', async () => {
@@ -394,7 +394,7 @@ test('a recorder that throws or has no methods does not affect the call', async 
     throw new Error('full');
   };
   const all: Metrics = {
-    execution: broken,
+    agentCall: broken,
     tokenUsage: broken,
     modelRequest: broken,
     toolCall: broken,

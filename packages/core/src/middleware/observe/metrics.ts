@@ -21,7 +21,7 @@ export interface RunLabels {
 }
 
 /** Measurement of one agent call. */
-export interface ExecutionMetric extends RunLabels {
+export interface AgentCallMetric extends RunLabels {
   readonly reason: StopReason;
   /**
    * Error code of an agent call that failed or was rejected, or whose summary at a limit failed.
@@ -88,7 +88,7 @@ export interface ToolMetric extends RunLabels {
  */
 export interface Metrics {
   /** Records an agent call that has ended, with any result. */
-  execution?(metric: ExecutionMetric): void;
+  agentCall?(metric: AgentCallMetric): void;
   /**
    * Records the tokens of a whole agent call, even if it failed. Not called if the model's server
    * reports no usage.
@@ -192,7 +192,7 @@ function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
   const about = { reason, durationMs, iterations, toolsUsed };
   const code = error && { error: error.code as AgentErrorCode };
-  callListener(() => recorder.execution?.({ ...labels, ...about, ...code }));
+  callListener(() => recorder.agentCall?.({ ...labels, ...about, ...code }));
   const isUsed = usage.inputTokens + usage.outputTokens > 0;
   if (isUsed) callListener(() => recorder.tokenUsage?.(usage, labels));
   if (reason !== 'rejected') return;

@@ -24,7 +24,7 @@ import {
 } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { concurrencyLimit, Semaphore } from '../limits/concurrency-limit.ts';
-import { metrics, type ExecutionMetric, type ModelMetric } from '../observe/metrics.ts';
+import { metrics, type AgentCallMetric, type ModelMetric } from '../observe/metrics.ts';
 import { openTelemetry } from '../observe/open-telemetry.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 
@@ -126,9 +126,9 @@ function world(seed: number) {
     },
   });
   const semaphore = new Semaphore(1);
-  const measured: (ExecutionMetric | ModelMetric)[] = [];
-  const record = (metric: ExecutionMetric | ModelMetric): void => void measured.push(metric);
-  const observed = metrics({ execution: record, modelRequest: record });
+  const measured: (AgentCallMetric | ModelMetric)[] = [];
+  const record = (metric: AgentCallMetric | ModelMetric): void => void measured.push(metric);
+  const observed = metrics({ agentCall: record, modelRequest: record });
   const spans: { readonly name: string; ends: number }[] = [];
   const traced = openTelemetry({
     api: { trace: { setSpan: () => ({}) }, context } as never,

@@ -9,7 +9,7 @@ import { wrapModel } from '../../model/wrap-model.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { tool } from '../../tool/tool.ts';
-import { metrics, type ExecutionMetric } from '../observe/metrics.ts';
+import { metrics, type AgentCallMetric } from '../observe/metrics.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { concurrencyLimit, Semaphore } from '../limits/concurrency-limit.ts';
 
@@ -27,11 +27,11 @@ test('a call can time out while retry() waits before the next attempt', async ()
 });
 
 test('metrics() records a call whose reader left', async () => {
-  const done: ExecutionMetric[] = [];
+  const done: AgentCallMetric[] = [];
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['a b c d']),
-    use: [metrics({ execution: (m) => done.push(m) })],
+    use: [metrics({ agentCall: (m) => done.push(m) })],
   });
   for await (const { type } of agent.stream('go')) if (type === 'reasoning-chunk') break;
   await expect.poll(() => agent.busy).toBe(false);

@@ -9,7 +9,7 @@ const maxTicks = 4000;
  * Lets timers run at intervals. A model and tools that never wait for real I/O would otherwise
  * block all timers. No abort and no timeout would work then.
  */
-export class Pace {
+export class TimerYield {
   #ticks = 0;
   #since: number;
   #turn: Promise<void> | undefined;
@@ -42,8 +42,7 @@ let sharedTurn: Promise<void> | undefined;
 function nextTurn(): Promise<void> {
   // In Cloudflare Workers, messages would block timers, and requests must not share a promise.
   const isWorkerd = globalThis.navigator?.userAgent === 'Cloudflare-Workers';
-  if (isWorkerd || typeof MessageChannel === 'undefined')
-    return new Promise((resolve) => setTimeout(resolve));
+  if (isWorkerd || !globalThis.MessageChannel) return new Promise((resolve) => setTimeout(resolve));
   sharedTurn ??= turnByMessage();
   return sharedTurn;
 }

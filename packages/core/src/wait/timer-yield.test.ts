@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { Pace } from './pace.ts';
+import { TimerYield } from './timer-yield.ts';
 
 test('runs that let timers run at the same time share one turn of the event loop', () => {
   let channels = 0;
@@ -10,6 +10,6 @@ test('runs that let timers run at the same time share one turn of the event loop
     }
   }
   vi.stubGlobal('MessageChannel', CountedChannel);
-  for (let run = 0; run < 3; run++) new Pace(0).tick(20);
+  for (let run = 0; run < 3; run++) new TimerYield(0).tick(20);
   expect(channels).toBe(1);
 });
