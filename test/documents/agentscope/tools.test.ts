@@ -148,7 +148,7 @@ describe('tools', () => {
       execute: (_, { get }) => [get(one), get(two), get(three)].join(','),
     });
     const toolkit = new Toolkit([read], {
-      context: [one, two, three].map((token) => provide(token, '箱')),
+      toolContext: [one, two, three].map((token) => provide(token, '箱')),
     });
     const { agent } = setUp([calling(['read']), '完', calling(['read']), '完'], {
       tools: toolkit,

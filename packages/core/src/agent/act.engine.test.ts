@@ -200,7 +200,7 @@ test('`toolContext` of a call overrides the agent’s, which overrides the toolk
   });
   const from = (who: string, ...tokens: never[]) =>
     tokens.map((token) => provide<string>(token, who));
-  const tools = new Toolkit([show, lacks], { context: from('toolkit', A, B, C) });
+  const tools = new Toolkit([show, lacks], { toolContext: from('toolkit', A, B, C) });
   const { agent } = setUp([calls('show', 'lacks'), 'done', calls('show'), 'done'], {
     tools,
     toolContext: from('agent', B, C),

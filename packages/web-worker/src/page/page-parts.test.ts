@@ -221,7 +221,7 @@ test('a page tool reads the context tokens of its page, and can suspend its call
       decision ? get(element).id : suspend('which?'),
   });
   const part = pageTools([{ ...reads, takesDecisions: true }], {
-    context: [provide(element, Object.assign(document.createElement('p'), { id: 'p1' }))],
+    toolContext: [provide(element, Object.assign(document.createElement('p'), { id: 'p1' }))],
   });
   const agent = startWorker().connect({ replies: calls('odd') }, { page: [part] });
   expect(await agent.call('go')).toMatchObject({ reason: 'suspended' });

@@ -11,7 +11,7 @@ export interface PageToolsOptions {
    * Values for context tokens of the tools, created with `provide()`. The values never leave the
    * page.
    */
-  readonly context?: Iterable<ContextEntry>;
+  readonly toolContext?: Iterable<ContextEntry>;
   /**
    * Names of the tools that a page in any visible tab may run. Default: none, so each tool runs on
    * the page that asked.
@@ -72,9 +72,9 @@ export type ToolProgress =
  * if two tools have the same name, an item is not a tool, or `anyVisibleTab` names another tool.
  */
 export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}): PagePart {
-  const fields = 'context:iterator()|? anyVisibleTab:array|?';
+  const fields = 'toolContext:iterator()|? anyVisibleTab:array|?';
   checkOptions('pageTools()', options, fields);
-  const { context = [], anyVisibleTab = [] } = options;
+  const { toolContext: values = [], anyVisibleTab = [] } = options;
   const offers = tools.map((tool) => ({
     ...toOffer(tool),
     ...(anyVisibleTab.includes(tool.name) && { anyVisibleTab: true }),
@@ -88,7 +88,7 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
       'CONFIGURATION',
       `anyVisibleTab names "${unknown}", which is no tool here.`,
     );
-  const provided = new Map<unknown, unknown>([...context].map(([token, value]) => [token, value]));
+  const provided = new Map<unknown, unknown>([...values].map(([token, value]) => [token, value]));
 
   return pagePart<ToolQuestion>(
     { kind: 'tools', tools: offers },

@@ -128,7 +128,7 @@ export class Run extends Haltable implements RunContext {
     this.setSystemPrompt(this.agentPrompt);
     this.tools = allowed ? allowTools(tools, allowed) : tools;
     this.toolContext = new Map([
-      ...(tools.context ?? []),
+      ...(tools.toolContext ?? []),
       ...(options.toolContext ?? []),
       ...toolContext,
     ]);

@@ -163,7 +163,7 @@ export class TeamTurn {
     const own = this.#ownTools;
     const sets = this.#team.members.flatMap(({ tools }) => tools ?? []);
     const all: ToolSet = {
-      context: [...sets, own].flatMap(({ context = [] }) => [...context]),
+      toolContext: [...sets, own].flatMap(({ toolContext = [] }) => [...toolContext]),
       ...groupsOf(own),
       find: (name) => this.#setOf(name).find(name),
       schemas: () => {

@@ -66,7 +66,7 @@ test('has the groups and the context of its sources, and a fork has its own grou
   const token = contextToken<number>('n');
   const kit = new Toolkit([tool({ name: 'x', description: '', input: {}, group: 'g' })], {
     groups: [{ name: 'g', description: '' }],
-    context: [provide(token, 1)],
+    toolContext: [provide(token, 1)],
   });
   const joined = joinTools([named('a')], kit);
   expect(joined.activeGroups?.()).toEqual(['g']);
@@ -74,7 +74,7 @@ test('has the groups and the context of its sources, and a fork has its own grou
   joined.setActiveGroups?.([]);
   expect(namesOf(joined)).toEqual(['a']);
   expect(namesOf(fork)).toEqual(['a', 'x']);
-  expect([...(fork.context ?? [])]).toEqual([[token, 1]]);
+  expect([...(fork.toolContext ?? [])]).toEqual([[token, 1]]);
   expect(joinTools([named('a')]).activeGroups).toBeUndefined();
 });
 

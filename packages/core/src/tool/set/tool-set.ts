@@ -40,7 +40,7 @@ export interface ToolSet<T extends Tool = Tool> {
    * Values for context tokens of the tools. A value for the same token from the agent or the agent
    * call replaces them.
    */
-  readonly context?: Iterable<ContextEntry> | undefined;
+  readonly toolContext?: Iterable<ContextEntry> | undefined;
   /** Returns the names of the active tool groups. Absent if the set has no groups. */
   activeGroups?: (() => readonly string[]) | undefined;
   /**
@@ -89,7 +89,7 @@ export function filteredTools(set: ToolSet, filter: ToolFilter): ToolSet {
   const stable = stableList();
   return {
     ...groupsOf(set),
-    context: set.context,
+    toolContext: set.toolContext,
     find(name) {
       const tool = set.find(name);
       return typeof tool === 'object' ? (filter.refusal(tool) ?? tool) : tool;
@@ -148,7 +148,7 @@ export function joinedTools(first: ToolSet, second: ToolSet): ToolSet {
   const stable = stableList();
   return {
     ...groupsOf(first.activeGroups ? first : second),
-    context: [...(first.context ?? []), ...(second.context ?? [])],
+    toolContext: [...(first.toolContext ?? []), ...(second.toolContext ?? [])],
     find: (name) => first.find(name) ?? second.find(name),
     schemas() {
       // `find` also knows tools of inactive groups, so an inactive tool still reserves its name.

@@ -227,7 +227,7 @@ test('the schema of the meta tool names the existing groups', () => {
 test('the context of a toolkit reaches its tools, also in forks', async () => {
   const user = contextToken<string>('user');
   const who = tool({ name: 'who', description: '', input: {}, execute: (_, ctx) => ctx.get(user) });
-  const toolkit = new Toolkit([who], { context: [provide(user, 'Ann')] });
+  const toolkit = new Toolkit([who], { toolContext: [provide(user, 'Ann')] });
   const tools = toolsBefore(toolkit, [make('other')]).fork();
   const model = new ScriptedModel([{ toolCalls: [{ name: 'who' }] }, 'done']);
   await new ReActAgent({ name: 'a', model, tools }).call('go');
@@ -237,7 +237,7 @@ test('the context of a toolkit reaches its tools, also in forks', async () => {
 test('the context of a toolkit may be an iterator that can be read only once', async () => {
   const user = contextToken<string>('user');
   const who = tool({ name: 'who', description: '', input: {}, execute: (_, ctx) => ctx.get(user) });
-  const toolkit = new Toolkit([who], { context: [provide(user, 'Ann')].values() });
+  const toolkit = new Toolkit([who], { toolContext: [provide(user, 'Ann')].values() });
   for (const name of ['a', 'b']) {
     const model = new ScriptedModel([{ toolCalls: [{ name: 'who' }] }, 'done']);
     await new ReActAgent({ name, model, tools: toolkit }).call('go', { allowTools: ['who'] });

@@ -38,7 +38,7 @@ export interface ToolkitOptions extends ForkOptions {
    * Values for context tokens of the tools (AgentScope: `defaultContext`). A value for the same
    * token from the agent or the agent call replaces them.
    */
-  readonly context?: Iterable<ContextEntry>;
+  readonly toolContext?: Iterable<ContextEntry>;
 }
 
 /**
@@ -48,7 +48,7 @@ export interface ToolkitOptions extends ForkOptions {
  */
 export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
   declare readonly of?: () => T;
-  readonly context: readonly ContextEntry[];
+  readonly toolContext: readonly ContextEntry[];
   readonly #options: ToolkitOptions;
   readonly #tools: Map<string, Tool> = new Map();
   readonly #groups: Map<string, ToolGroup> = new Map();
@@ -60,11 +60,11 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
    */
   constructor(tools: Iterable<T | Tool> = [], options: ToolkitOptions = {}) {
     const fields =
-      'tools:iterator() groups:array|? allowDeletion:boolean|? context:iterator()|? presetPriority:preset|model|?';
+      'tools:iterator() groups:array|? allowDeletion:boolean|? toolContext:iterator()|? presetPriority:preset|model|?';
     checkFields('Toolkit', options, '');
     checkOptions('Toolkit', { ...options, tools }, fields);
     this.#options = options;
-    this.context = [...(options.context ?? [])];
+    this.toolContext = [...(options.toolContext ?? [])];
     for (const group of options.groups ?? []) this.createGroup(group);
     for (const tool of tools) this.add(tool);
   }
@@ -160,8 +160,8 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
   }
 
   fork(options: ForkOptions = {}): Toolkit {
-    const { context } = this;
-    const all = { ...this.#options, ...options, groups: this.groups(), context };
+    const { toolContext } = this;
+    const all = { ...this.#options, ...options, groups: this.groups(), toolContext };
     return new Toolkit(this.#tools.values(), all);
   }
 
