@@ -78,7 +78,7 @@ test('input guards check permissions, spending and topics', async () => {
     error: { details: { category: 'OFF_TOPIC' } },
   });
   expect(await agentOf('ann').call('Is Paris nice?')).toMatchObject({ text: 'Hello.' });
-  const { total } = await store.add('spend:ann', 0, { ms: 86_400_000, now: Date.now() });
+  const { total } = await store.add('spend:ann', 0, { durationMs: 86_400_000, now: Date.now() });
   expect(total).toBeCloseTo(0.0000125, 12);
 });
 

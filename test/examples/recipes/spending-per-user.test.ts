@@ -20,7 +20,7 @@ test('a user over the spending limit is refused without a request, and other use
   const dollars = { input: 0.25e-6, cached: 0.025e-6, output: 2e-6 }; // per token
   const cap = spendCap({
     limit: 0.08, // dollars per user
-    window: 30 * 24 * 60 * 60 * 1000, // 30 days; default: one day
+    windowMs: 30 * 24 * 60 * 60 * 1000, // 30 days; default: one day
     price: ({ inputTokens, outputTokens, cachedInputTokens = 0 }) =>
       (inputTokens - cachedInputTokens) * dollars.input +
       cachedInputTokens * dollars.cached +

@@ -86,7 +86,7 @@ test.for([8, 64, 200])(
   'when %s counters count one key at once, the total is exact',
   async (count) => {
     const store = new MemoryStore();
-    const window = { ms: 1000, now: 5 };
+    const window = { durationMs: 1000, now: 5 };
     const sleep = virtualSleep();
     const counters = Array.from({ length: count }, (_, n) =>
       storedCounters(store, { random: randomOf(n + 1), sleep }),

@@ -5,11 +5,11 @@ import { maxAttempts, backOff, type BackOffOptions } from '../../../memory/store
 import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
 
 /**
- * Time window of a counter. The window begins with the first amount above 0 and lasts `ms`
+ * Time window of a counter. The window begins with the first amount above 0 and lasts `durationMs`
  * milliseconds.
  */
 export interface CounterWindow {
-  readonly ms: number;
+  readonly durationMs: number;
   /** Current time in milliseconds since 1970. */
   readonly now: number;
 }
@@ -116,10 +116,12 @@ function readCount(stored: string): WindowTotal {
 function added(
   before: WindowTotal | undefined,
   amount: number,
-  { ms, now }: CounterWindow,
+  { durationMs, now }: CounterWindow,
 ): WindowTotal {
-  // A window that ends more than `ms` from now is over: the clock was set back since the window
-  // began.
-  const runs = before && before.endsAt > now && before.endsAt <= now + ms;
-  return runs ? { ...before, total: before.total + amount } : { total: amount, endsAt: now + ms };
+  // A window that ends more than `durationMs` from now is over: the clock was set back since the
+  // window began.
+  const runs = before && before.endsAt > now && before.endsAt <= now + durationMs;
+  return runs
+    ? { ...before, total: before.total + amount }
+    : { total: amount, endsAt: now + durationMs };
 }

@@ -94,7 +94,7 @@ test('a store that fails, an invalid count and an invalid key reject the call', 
 test('inMemoryCounters() keeps at most `maxKeys` counters and removes the oldest', async () => {
   const store = inMemoryCounters({ maxKeys: 2 });
   const total = async (key: string, amount: number) =>
-    (await store.add(key, amount, { ms: 10, now: 0 })).total;
+    (await store.add(key, amount, { durationMs: 10, now: 0 })).total;
   await total('a', 1);
   await total('b', 1);
   expect(await total('a', 1)).toBe(2);
@@ -105,7 +105,7 @@ test('inMemoryCounters() keeps at most `maxKeys` counters and removes the oldest
 test('a counter whose window starts again becomes the newest counter', async () => {
   const store = inMemoryCounters({ maxKeys: 2 });
   const total = async (key: string, amount: number, now: number) =>
-    (await store.add(key, amount, { ms: 10, now })).total;
+    (await store.add(key, amount, { durationMs: 10, now })).total;
   await total('a', 1, 0);
   await total('b', 1, 5);
   await total('a', 1, 10);
@@ -116,7 +116,7 @@ test('a counter whose window starts again becomes the newest counter', async () 
 test('reading a counter writes nothing, and a call without cost is not counted', async () => {
   const kv = new MemoryStore();
   const store = storedCounters(kv);
-  expect(await store.add('k', 0, { ms: 10, now: 0 })).toEqual({ total: 0, endsAt: 10 });
+  expect(await store.add('k', 0, { durationMs: 10, now: 0 })).toEqual({ total: 0, endsAt: 10 });
   const cap = spendCap({ limit: 1, store, price: () => 1 });
   await spend(cap, { inputTokens: 0, outputTokens: 0 });
   expect(await kv.keys('')).toEqual([]);
@@ -126,7 +126,7 @@ test('storedCounters() counts concurrent calls of several writers, with any char
   const kv = new MemoryStore();
   const one = storedCounters(kv);
   const other = storedCounters(kv);
-  const window = { ms: 1000, now: 5 };
+  const window = { durationMs: 1000, now: 5 };
   const key = 'user 한국 \u0000/:';
   await Promise.all(
     Array.from({ length: 20 }, (_unused, index) => (index % 2 ? one : other).add(key, 1, window)),
@@ -148,7 +148,7 @@ test('a write that fails does not block the next write', async () => {
       get: (key: string) => (reads++ ? get(key) : Promise.reject(new Error('down'))),
     }),
   );
-  const add = async () => store.add('k', 1, { ms: 9, now: 0 });
+  const add = async () => store.add('k', 1, { durationMs: 9, now: 0 });
   const ends = await Promise.allSettled([add(), add()]);
   expect(ends).toMatchObject([
     { status: 'rejected' },
@@ -158,7 +158,7 @@ test('a write that fails does not block the next write', async () => {
 
 test('spendCap() adds up the tokens of calls, including failed calls, until the window ends', async () => {
   const clock = { now: 0 };
-  const cap = spendCap({ limit: 30, window: 1000, now: () => clock.now });
+  const cap = spendCap({ limit: 30, windowMs: 1000, now: () => clock.now });
   const agentOf = (replies: ConstructorParameters<typeof ScriptedModel>[0]) =>
     new ReActAgent({
       name: 'a',

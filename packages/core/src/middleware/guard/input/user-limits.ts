@@ -51,12 +51,12 @@ export function rateLimit(options: RateLimitOptions = {}): InputGuard {
   const { perMinute = 10, perHour = 100, name = 'rateLimit' } = options;
   const add = userCounter(options);
   const windows = [
-    { window: 'minute', limit: perMinute, ms: 60_000 },
-    { window: 'hour', limit: perHour, ms: 3_600_000 },
+    { window: 'minute', limit: perMinute, durationMs: 60_000 },
+    { window: 'hour', limit: perHour, durationMs: 3_600_000 },
   ];
   const check = async (input: readonly Msg[], context: RunContext) => {
-    for (const { window, limit, ms } of windows) {
-      const count = await add(context, `${keyPrefix.rate}${window}:`, 1, ms);
+    for (const { window, limit, durationMs } of windows) {
+      const count = await add(context, `${keyPrefix.rate}${window}:`, 1, durationMs);
       if (count.total > limit) return limitReached(count);
     }
     return input;
@@ -72,7 +72,7 @@ export interface SpendCapOptions extends CounterOptions {
    * Length of a window in milliseconds. A window begins when an agent call first adds an amount.
    * Default: one day.
    */
-  readonly window?: number;
+  readonly windowMs?: number;
   /**
    * Returns the cost of an agent call. `modelId` is the id of the agent's model. Default: the
    * number of input and output tokens.
@@ -102,15 +102,15 @@ interface Unreported {
  * `CONFIGURATION` unless `key` says for whom to count. Otherwise, all users would share one limit.
  */
 export function spendCap(options: SpendCapOptions): Middleware {
-  const fields = 'limit:count window:count|? price:function|? profile:countText()|?';
+  const fields = 'limit:count windowMs:count|? price:function|? profile:countText()|?';
   checkOptions('spendCap()', options, `${fields} ${counterFields}`);
-  const { limit, window = 86_400_000, price = tokensOf } = options;
+  const { limit, windowMs = 86_400_000, price = tokensOf } = options;
   const { profile = arc, name = 'spendCap' } = options;
   const add = userCounter(options);
   const report = reporter(options);
   const unreportedIn = perRun(() => new Set<Unreported>());
   const check = async (input: readonly Msg[], context: RunContext) => {
-    const count = await add(context, keyPrefix.spend, 0, window);
+    const count = await add(context, keyPrefix.spend, 0, windowMs);
     return count.total < limit ? input : limitReached(count);
   };
   const spend = async (usage: Usage, context: RunContext): Promise<void> => {
@@ -119,7 +119,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
     try {
       amount = price(usage, context.model.modelId);
     } finally {
-      await add(context, keyPrefix.spend, isAmount(amount) ? amount : limit, window);
+      await add(context, keyPrefix.spend, isAmount(amount) ? amount : limit, windowMs);
     }
     if (!isAmount(amount))
       throw misconfigured('The price of a call must be a number of 0 or more.');
@@ -171,7 +171,8 @@ interface UserCount {
 }
 
 /**
- * Returns a function that adds an amount to a count of the user, in a window of `ms` milliseconds.
+ * Returns a function that adds an amount to a count of the user, in a window of `durationMs`
+ * milliseconds.
  * The key of the count is `prefix` and the user. Rejects for an invalid key or total.
  */
 function userCounter(options: CounterOptions) {
@@ -180,12 +181,12 @@ function userCounter(options: CounterOptions) {
     context: RunContext,
     prefix: string,
     amount: number,
-    ms: number,
+    durationMs: number,
   ): Promise<UserCount> => {
     const user: unknown = key(context);
     if (typeof user !== 'string') throw misconfigured('The key of a guard must be a string.');
     const time = now();
-    const count = await store.add(prefix + user, amount, { ms, now: time });
+    const count = await store.add(prefix + user, amount, { durationMs, now: time });
     checkFields('The result of a counter store', count, 'total:number', 'STORAGE_FAILED');
     return { total: count.total, retryAfterMs: Math.max(0, count.endsAt - time) };
   };
