@@ -22,7 +22,7 @@ import type {
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
-import { hideSecretsOf } from './http/hidden-secrets.ts';
+import { hideSecretsOf } from './http/secrets.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { ProcessSessions } from './session/host/process-sessions.ts';
 import { runRoute } from './routes/run-route.ts';

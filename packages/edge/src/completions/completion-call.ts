@@ -27,8 +27,6 @@ export interface CompletionCall {
   readonly check: (agent: ReActAgent) => void;
 }
 
-export type CallSettings = Pick<HandlerSettings, 'limits' | 'systemMessages'>;
-
 /** Returns the fields that `readCall` reads. A queued turn stores them. */
 export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
   return { api, ...pick(body, callFieldNames[api]) };
@@ -40,7 +38,7 @@ export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
  */
 export function readCall(
   body: RequestBody,
-  settings: CallSettings,
+  settings: HandlerSettings,
   own: OpenAiSettings,
 ): CompletionCall {
   const { systemMessages } = settings;

@@ -16,26 +16,24 @@ export function access({
   authorize,
 }: Pick<AgentHandlerOptions, 'authorize'>): (c: Context<EdgeEnv>) => Promise<void> {
   return async (c) => {
-    const caller = authorize
-      ? await identify(() => authorize(c.req.raw, c.env), c.get('requestId'))
-      : { user: localUser(c.req.raw) };
+    const caller = authorize ? await identify(c, authorize) : { user: localUser(c.req.raw) };
     c.set('caller', caller);
   };
 }
 
 async function identify(
-  authorize: () => ReturnType<NonNullable<AgentHandlerOptions['authorize']>>,
-  requestId: string,
+  c: Context<EdgeEnv>,
+  authorize: NonNullable<AgentHandlerOptions['authorize']>,
 ): Promise<Caller> {
   const refused = 'This request is not authorized.';
   try {
-    const caller = await authorize();
+    const caller = await authorize(c.req.raw, c.env);
     const user: unknown = caller?.user;
     if (typeof user === 'string' && user) return { ...caller, user: checkUser(user) };
   } catch (cause) {
     // Whether the caller may enter is not known, so this is no failed login.
     if (AgentError.is(cause) && cause.code === 'OVERLOADED') throw cause;
-    logError(cause, requestId);
+    logError(cause, c.get('requestId'));
     const isUnset = AgentError.is(cause) && cause.code === 'CONFIGURATION';
     const hint = isUnset ? ' The endpoint is set up wrongly; its log says what to write.' : '';
     throw new AgentError('UNAUTHORIZED', refused + hint, { cause });

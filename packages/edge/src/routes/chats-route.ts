@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { ChatInfo } from '../session/chat-index.ts';
 import { chatsIn, pageOf } from '../session/chat-index.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import type { KvTitles } from '../store/kv-titles.ts';
+import type { KvTitles } from '../store/kv-sessions.ts';
 import { invalidField, readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/hosted-session.ts';
 import { askerOf, unknownChat } from '../session/session-command.ts';

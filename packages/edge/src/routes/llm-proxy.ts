@@ -1,6 +1,8 @@
 import { checkOptions } from '@isoloop/core/adapter';
 import type { LlmOptions, LlmProxy } from '../proxy/llm-options.ts';
-import { llmResponsesRoute, llmRoute } from './llm-route.ts';
+import { toChatWire, toResponsesWire } from '../proxy/llm-wire.ts';
+import type { Route } from '../http/endpoint.ts';
+import { llmRoute, type LlmApi } from './llm-route.ts';
 import { modelsRoute } from './openai/models-route.ts';
 
 /**
@@ -23,10 +25,15 @@ export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy
   // The routes get the bindings without their type.
   const llm = options as unknown as LlmOptions;
   return {
-    routes: (allowed) => ({
-      '/llm/v1/chat/completions': { POST: allowed((c, settings) => llmRoute(c, settings, llm)) },
-      '/llm/v1/responses': { POST: allowed((c, settings) => llmResponsesRoute(c, settings, llm)) },
-      '/llm/v1/models': { GET: allowed(() => modelsRoute(llm)) },
-    }),
+    routes: (allowed) => {
+      const forward = (api: LlmApi): Record<'POST', Route> => ({
+        POST: allowed((c, settings) => llmRoute(c, settings, llm, api)),
+      });
+      return {
+        '/llm/v1/chat/completions': forward({ path: '/chat/completions', toWire: toChatWire }),
+        '/llm/v1/responses': forward({ path: '/responses', toWire: toResponsesWire }),
+        '/llm/v1/models': { GET: allowed(() => modelsRoute(llm)) },
+      };
+    },
   };
 }

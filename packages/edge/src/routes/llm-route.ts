@@ -8,44 +8,28 @@ import type { LlmOptions, LlmUpstream } from '../proxy/llm-options.ts';
 import { redactStream } from '../proxy/redact.ts';
 import { checkModel, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { toChatWire, toResponsesWire, type WireSetup } from '../proxy/llm-wire.ts';
+import type { WireSetup } from '../proxy/llm-wire.ts';
 import { onDisconnect } from '../http/request-context.ts';
 
-/**
- * Handles `POST /llm/v1/chat/completions`: adds the API key and forwards the request to the model's
- * server. Forwards each chunk of the answer as soon as it arrives. Allows only listed models and
- * known fields, and limits the output tokens.
- */
-export function llmRoute(
-  c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'limits'>,
-  options: LlmOptions,
-): Promise<Response> {
-  return forward(c, settings, options, { path: '/chat/completions', toWire: toChatWire });
-}
-
-/** Handles `POST /llm/v1/responses`, like `llmRoute`. The model's server stores nothing. */
-export function llmResponsesRoute(
-  c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'limits'>,
-  options: LlmOptions,
-): Promise<Response> {
-  return forward(c, settings, options, { path: '/responses', toWire: toResponsesWire });
-}
-
-interface LlmApi {
+/** One of the two APIs that the proxy forwards. */
+export interface LlmApi {
   readonly path: string;
   /** Returns the body for the model's server. Throws if the endpoint does not forward a field. */
   readonly toWire: (body: RequestBody, setup: WireSetup) => object;
 }
 
-async function forward(
+/**
+ * Handles `POST /llm/v1/chat/completions` and `POST /llm/v1/responses`: adds the API key and
+ * forwards the request to the model's server, which stores no response. Forwards each chunk of the
+ * answer as soon as it arrives. Allows only listed models and known fields, and limits the output
+ * tokens.
+ */
+export async function llmRoute(
   c: Context<EdgeEnv>,
-  settings: Pick<HandlerSettings, 'limits'>,
+  { limits }: Pick<HandlerSettings, 'limits'>,
   options: LlmOptions,
   api: LlmApi,
 ): Promise<Response> {
-  const { limits } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const model = checkModel(body['model'], options.models, 'llmProxy');
   const upstream = await options.upstream({ env: c.env, user: c.get('caller').user, model });

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import { checkFields, type OwnerChange, type SessionCopy } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionMoves } from '../handler-options.ts';
-import { sessionSecrets } from '../http/session-secrets.ts';
+import { sessionSecrets } from '../http/secrets.ts';
 import { readJson } from '../http/request-body.ts';
 import { moveAddress, movingSession, type MoveRequest } from '../session/move/moving-session.ts';
 import { takeKvStep } from '../session/move/kv-move.ts';

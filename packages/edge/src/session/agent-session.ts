@@ -1,15 +1,15 @@
-import { hideSecretsOf } from '../http/hidden-secrets.ts';
+import { hideSecretsOf } from '../http/secrets.ts';
 import { ChatIndex } from './chat-index.ts';
-import type { AgentSessionClass } from '../handler-options.ts';
+import type { AgentSessionClass, HandlerSettings } from '../handler-options.ts';
 import { answerCommand, answerRequest, noContent } from './hosted-session.ts';
 import type { SessionRequest } from './session-command.ts';
-import { SessionHost, type SessionSettings } from './session-host.ts';
+import { SessionHost } from './session-host.ts';
 
 /**
  * Returns the Durable Object class of the endpoint. An object of the class stores one session. The
  * object with an empty session id stores the list of a user's sessions.
  */
-export function agentSession(settings: SessionSettings): AgentSessionClass {
+export function agentSession(settings: HandlerSettings): AgentSessionClass {
   // Does not extend `DurableObject` of `cloudflare:workers`, so that tests can import the endpoint
   // in any runtime.
   return class AgentSession {

@@ -55,7 +55,7 @@ export async function answerCommand(
 
 /** Deletes the log of a session, and what its agent stores elsewhere. */
 export async function forgetSession(
-  settings: Pick<HandlerSettings, 'agent' | 'models'>,
+  settings: HandlerSettings,
   setup: SessionSetup,
   memory: Memory,
 ): Promise<void> {

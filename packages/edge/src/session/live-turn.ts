@@ -29,7 +29,7 @@ export interface LiveTurn {
 
 export interface LiveResponseOptions {
   readonly face: TurnFace;
-  readonly settings: Pick<HandlerSettings, 'limits' | 'openai'>;
+  readonly settings: HandlerSettings;
   /**
    * Set if the client did not start the turn with this request. The client then gets the whole
    * answer, or the events after `lastEventId`.

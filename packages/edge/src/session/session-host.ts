@@ -10,7 +10,7 @@ import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
 import { checkFirst, onlyAdds } from './session-turn.ts';
 import { TurnQueue } from './queue/turn-queue.ts';
-import { TurnRunner, type RunnerSettings } from './queue/turn-runner.ts';
+import { TurnRunner } from './queue/turn-runner.ts';
 
 /** Parts of an open session. The object keeps them in memory while it is awake. */
 interface Parts {
@@ -28,10 +28,6 @@ interface Parts {
  */
 const retryMs = 10 * 60_000;
 
-/** Handler settings that the Durable Object of a session needs. */
-export type SessionSettings = RunnerSettings &
-  Pick<HandlerSettings, 'memory' | 'models' | 'secrets'>;
-
 /**
  * Session in its Durable Object. The turns are queued on disk and run one after the other, with or
  * without clients. An alarm keeps the object awake while a turn runs, resumes a turn whose isolate
@@ -40,12 +36,12 @@ export type SessionSettings = RunnerSettings &
 export class SessionHost implements HostedSession {
   readonly #storage: DurableObjectStorage;
   readonly #env: object;
-  readonly #settings: SessionSettings;
+  readonly #settings: HandlerSettings;
   readonly #record: SessionRecord;
   #parts: Parts | undefined;
   #deleting: Promise<void> | undefined;
 
-  constructor(storage: DurableObjectStorage, env: object, settings: SessionSettings) {
+  constructor(storage: DurableObjectStorage, env: object, settings: HandlerSettings) {
     this.#storage = storage;
     this.#env = env;
     this.#settings = settings;

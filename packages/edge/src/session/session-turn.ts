@@ -42,7 +42,7 @@ export interface Place {
 export async function beginTurn(
   agent: ReActAgent,
   turn: SessionTurn,
-  settings: Pick<HandlerSettings, 'openai' | 'systemMessages'>,
+  settings: HandlerSettings,
   options: TakeTurnOptions = {},
 ): Promise<TurnInput> {
   if ('after' in turn) await openAiOf(settings).goTo(agent.memory, turn);
@@ -75,7 +75,7 @@ export async function beginTurn(
 export async function resumeTurn(
   agent: ReActAgent,
   given: SessionTurn,
-  settings: Pick<HandlerSettings, 'openai' | 'systemMessages'>,
+  settings: HandlerSettings,
 ): Promise<TurnInput | undefined> {
   const { memory } = agent;
   const turn = withoutPlace(given);

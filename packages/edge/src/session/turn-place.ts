@@ -3,6 +3,10 @@ import type { Memory, Msg } from '@isoloop/core';
 import { metadataOf, isQuestion } from '@isoloop/core/adapter';
 import { hasAnswer } from './reopened-calls.ts';
 import type { Place, SessionTurn } from './session-turn.ts';
+import type { OpenAiFace } from '../completions/completion-answer.ts';
+import { hasOutput } from '../turn/event-stream.ts';
+import { checkSession } from '../turn/session.ts';
+import type { LiveTurn } from './live-turn.ts';
 
 /**
  * Returns the id that identifies a turn's input in the session's log. For messages, this is the id
@@ -55,4 +59,67 @@ export function unknownResponse(): AgentError {
     `\`${param}\` names no stored response. Create the response with \`store: true\`.`,
     { details: { param } },
   );
+}
+
+/** Part of a session that the id of a response names. */
+export interface ResponsePlace {
+  readonly sessionId: string;
+  /** `inputOf` the turn of the response. */
+  readonly after: string;
+}
+
+/**
+ * Returns the id of a response that is stored in a session. A later request names it as
+ * `previous_response_id`.
+ */
+export function responseId(sessionId: string, turn: SessionTurn): string {
+  return idOf(sessionId, inputOf(turn));
+}
+
+/** `rest`: texts that make the id unique. */
+function idOf(sessionId: string, after: string, ...rest: readonly string[]): string {
+  const text = btoa(JSON.stringify([sessionId, after, ...rest]));
+  return `resp_${text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
+}
+
+/** Reads the id of a stored response. Throws `NOT_FOUND` for any other id. */
+export function readResponseId(id: string): ResponsePlace {
+  const place = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
+  if (!Array.isArray(place) || place.length < 2) throw unknownResponse();
+  const [sessionId, after] = place as readonly unknown[];
+  if (typeof after !== 'string' || !after) throw unknownResponse();
+  return { sessionId: checkSession(sessionId), after };
+}
+
+/**
+ * Returns the face for an answer of the given turn. The answer that a repeated request gets belongs
+ * to an earlier turn, and has the id of that turn's response. If the log does not have the turn's
+ * input, for example because a guard rejected it, the id names the place before the turn. Waits
+ * until the answer begins or ends, because the log has the turn's input only then.
+ */
+export async function faceOfTurn(
+  { turn: { turn }, stream, agent }: LiveTurn,
+  face: OpenAiFace,
+): Promise<OpenAiFace> {
+  if (face.kind !== 'response') return face;
+  try {
+    for await (const batch of stream.batches()) if (hasOutput(batch)) break;
+  } catch {
+    // The answer reports the failure.
+  }
+  const { sessionId } = readResponseId(face.response.id);
+  const input = inputOf(turn);
+  const before = 'after' in turn ? turn.after : undefined;
+  const isStored =
+    before === undefined || (await agent.memory.read()).some((message) => isInput(message, input));
+  const id = isStored ? idOf(sessionId, input) : idOf(sessionId, before, crypto.randomUUID());
+  return { ...face, response: { ...face.response, id } };
+}
+
+function decode(text: string): unknown {
+  try {
+    return JSON.parse(atob(text.replaceAll('-', '+').replaceAll('_', '/')));
+  } catch {
+    return undefined;
+  }
 }

@@ -80,14 +80,6 @@ export function readEcho(c: Context<EdgeEnv>): Pick<MemorySetup, 'echo' | 'witho
   return { ...(echo !== undefined && { echo }), withoutEcho: 'latest' };
 }
 
-/**
- * Calls the memory's `leave` method, if it has one, because the client of the turn has
- * disconnected.
- */
-export function leaveMemory(memory: Memory): void {
-  (memory as { readonly leave?: () => void }).leave?.();
-}
-
 /** Returns the memory's echo, if it has one. The client sends this echo with its next request. */
 export function echoOf(memory: Memory): string | undefined {
   const { echo } = memory as { readonly echo?: unknown };

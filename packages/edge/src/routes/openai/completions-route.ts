@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
 import { readPosted, readTail } from '../../completions/completion-messages.ts';
-import type { EdgeEnv } from '../../handler-options.ts';
+import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { readMessages } from '../../http/request-body.ts';
 import { checkSession } from '../../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
-import { readRequest, type RouteSettings } from './openai-request.ts';
+import { readRequest } from './openai-request.ts';
 
 /**
  * Handles `POST /v1/chat/completions`: offers the agent as an OpenAI model.
@@ -21,7 +21,7 @@ import { readRequest, type RouteSettings } from './openai-request.ts';
  */
 export async function completionsRoute(
   c: Context<EdgeEnv>,
-  settings: RouteSettings,
+  settings: HandlerSettings,
   own: OpenAiSettings,
 ): Promise<Response> {
   const { limits } = settings;

@@ -14,14 +14,14 @@ import {
   withoutSystem,
   type ParamOf,
 } from '../../completions/completion-messages.ts';
-import type { EdgeEnv } from '../../handler-options.ts';
+import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { logError } from '../../http/error-response.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import { onDisconnect, settleBehind, waitUntil } from '../../http/request-context.ts';
 import { checkApprovals } from '../../session/host/kv-host.ts';
 import { askerOf } from '../../session/session-command.ts';
 import type { SessionTurn } from '../../session/session-turn.ts';
-import { turnHost, type HostSettings } from '../../session/host/turn-host.ts';
+import { turnHost } from '../../session/host/turn-host.ts';
 import { readIds } from '../../turn/asked-again.ts';
 import { awaitOpening, hasOutput, streamResponse } from '../../turn/event-stream.ts';
 import type { EventStreamOptions } from '../../turn/event-stream.ts';
@@ -58,7 +58,7 @@ export interface StoredTurn {
 /** Answers a request that contains the whole conversation. The run ends if the client disconnects. */
 export async function answerOnce(
   c: Context<EdgeEnv>,
-  settings: HostSettings,
+  settings: HandlerSettings,
   asked: OpenAiRequest & WholeConversation,
 ): Promise<Response> {
   const { model, posted, call, face } = asked;
@@ -108,7 +108,7 @@ export async function answerOnce(
 /** Answers a turn of a stored session. The turn continues if the client disconnects. */
 export function answerInSession(
   c: Context<EdgeEnv>,
-  settings: HostSettings,
+  settings: HandlerSettings,
   { model, call, face, sessionId, turn, fields }: OpenAiRequest & StoredTurn,
 ): Promise<Response> {
   const messageId = crypto.randomUUID();

@@ -5,10 +5,7 @@ import { checkFields, readStreaming } from '../../completions/request-fields.ts'
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { checkModel, readJson } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
-import type { HostSettings } from '../../session/host/turn-host.ts';
 import type { OpenAiApi } from '../../turn/client-tools.ts';
-
-export type RouteSettings = HostSettings & Pick<HandlerSettings, 'models'>;
 
 /** Parts that requests of both APIs have. */
 export interface CommonRequest {
@@ -34,7 +31,7 @@ export interface CommonRequest {
  */
 export async function readRequest(
   c: Context<EdgeEnv>,
-  settings: RouteSettings,
+  settings: HandlerSettings,
   own: OpenAiSettings,
   api: OpenAiApi,
 ): Promise<CommonRequest> {

@@ -13,10 +13,9 @@ import type { HandlerSettings, SettingsRoute } from '../../handler-options.ts';
 import type { Route } from '../../http/endpoint.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import type { LiveTurn } from '../../session/live-turn.ts';
-import { faceOfTurn } from '../../session/response-id.ts';
+import { faceOfTurn, goToPlace } from '../../session/turn-place.ts';
 import type { EncodeBatch } from '../../turn/event-stream.ts';
 import type { Place } from '../../session/session-turn.ts';
-import { goToPlace } from '../../session/turn-place.ts';
 import { completionsRoute } from './completions-route.ts';
 import { modelsRoute } from './models-route.ts';
 import { noStoredResponse, responsesRoute } from './responses-route.ts';
@@ -28,10 +27,7 @@ export interface OpenAiRoutes {
     allowed: (route: SettingsRoute) => Route,
   ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
   /** Reads the settings for an answer from the fields that a queued turn stores. */
-  readonly readCall: (
-    fields: RequestBody,
-    settings: Pick<HandlerSettings, 'limits' | 'systemMessages'>,
-  ) => CompletionCall;
+  readonly readCall: (fields: RequestBody, settings: HandlerSettings) => CompletionCall;
   /** Returns the response with the answer of a turn that has ended. */
   readonly whole: (
     live: LiveTurn,

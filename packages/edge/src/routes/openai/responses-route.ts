@@ -3,15 +3,15 @@ import type { Msg } from '@isoloop/core';
 import { fromResponsesInput, itemNames } from '../../wire/responses/responses-messages.ts';
 import type { Context } from 'hono';
 import { checkPosted, readTail } from '../../completions/completion-messages.ts';
-import { checkResponseFields, repeatedFields } from '../../completions/response-fields.ts';
-import type { EdgeEnv, EdgeLimits } from '../../handler-options.ts';
+import { checkResponseFields, repeatedFields } from '../../completions/request-fields.ts';
+import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../../handler-options.ts';
 import { invalidField } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
-import { readResponseId, responseId } from '../../session/response-id.ts';
+import { readResponseId, responseId } from '../../session/turn-place.ts';
 import { checkSession } from '../../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
-import { readRequest, type RouteSettings } from './openai-request.ts';
+import { readRequest } from './openai-request.ts';
 
 /**
  * Handles `POST /v1/responses`: offers the agent as a model of OpenAI's Responses API.
@@ -27,7 +27,7 @@ import { readRequest, type RouteSettings } from './openai-request.ts';
  */
 export async function responsesRoute(
   c: Context<EdgeEnv>,
-  settings: RouteSettings,
+  settings: HandlerSettings,
   own: OpenAiSettings,
 ): Promise<Response> {
   const { limits } = settings;

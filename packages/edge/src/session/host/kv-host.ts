@@ -1,51 +1,92 @@
 import { AgentError } from '@isoloop/core';
-import type { ReActAgent } from '@isoloop/core';
-import { mayAskApproval } from '@isoloop/core/adapter';
+import type { Memory, ReActAgent } from '@isoloop/core';
+import { mayAskApproval, timerMs } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../../handler-options.ts';
-import type { TurnInput } from '../../turn/chat-turn.ts';
-import { keepTurn } from '../../turn/keep-turn.ts';
+import { logError } from '../../http/error-response.ts';
+import { onDisconnect, settleBehind, waitUntil } from '../../http/request-context.ts';
+import { entitle, type TurnInput } from '../../turn/chat-turn.ts';
 import { makeAgent, openMemory } from '../../turn/session.ts';
 import { noContent } from '../hosted-session.ts';
 import { liveResponse } from '../live-turn.ts';
 import { beginTurn, type SessionTurn } from '../session-turn.ts';
-import type { HostSettings, TurnHost } from './turn-host.ts';
+import type { TurnHost } from './turn-host.ts';
 
 /**
  * Returns a host that runs each turn within the HTTP request that asks for the turn. The session is
  * stored in KV, or in the memory that `settings.memory` opens.
  */
-export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, setup: SessionSetup): TurnHost {
+export function kvHost(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+  setup: SessionSetup,
+): TurnHost {
   return {
     async answer({ turn, face, call, echo }) {
       const memory = await openMemory(settings, { ...setup, ...echo });
       const made = await makeAgent(settings, { ...setup, memory, model: turn.model });
       const { agent } = made;
-      const { stream, leave } = await keepTurn(c, {
-        ...made,
-        memory,
-        begin: async () => {
-          call?.check(agent);
-          return beginKvTurn(agent, turn.turn, settings);
-        },
-        settings,
-        call: call?.options,
-      });
-      const live = { turn, agent, stream, call, before: [] };
-      return liveResponse(live, { face, settings, here: { memory, onCancel: leave } });
+      let ended: Promise<unknown> | undefined;
+      try {
+        call?.check(agent);
+        const { input, decisions } = await beginKvTurn(agent, turn.turn, settings);
+        entitle(agent);
+        const abort = new AbortController();
+        const { signal } = abort;
+        const options = { ...call?.options, decisions, detached: true, signal };
+        const stream = agent.stream(input, options);
+        ended = stream.result;
+        const onCancel = keepRun(c, { ended, memory, abort, settings });
+        const live = { turn, agent, stream, call, before: [] };
+        return await liveResponse(live, { face, settings, here: { memory, onCancel } });
+      } finally {
+        settleBehind(c, made, ended);
+      }
     },
     reconnect: async () => noContent(),
   };
+}
+
+interface KeptRun {
+  /** Settles when the run ends. */
+  readonly ended: Promise<unknown>;
+  /** Memory of the session. The agent may use a wrapper of this memory. */
+  readonly memory: Memory;
+  readonly abort: AbortController;
+  readonly settings: HandlerSettings;
+}
+
+/**
+ * Keeps the Worker alive until a run ends. Returns a function to call when the client disconnects:
+ * the run then continues for `limits.afterDisconnectMs`. An abort of the request calls it, too.
+ */
+function keepRun(c: Context<EdgeEnv>, { ended, memory, abort, settings }: KeptRun): () => void {
+  const { afterDisconnectMs } = settings.limits;
+  const requestId = c.get('requestId');
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let isRunning = true;
+  const done = ended
+    .catch((error: unknown) => logError(error, requestId))
+    .finally(() => {
+      isRunning = false;
+      clearTimeout(timer);
+    });
+  waitUntil(c, done);
+  const leave = (): void => {
+    if (!isRunning) return;
+    // A memory may write what it has when its client is gone.
+    (memory as { readonly leave?: () => void }).leave?.();
+    timer ??= setTimeout(() => abort.abort(), timerMs(afterDisconnectMs));
+  };
+  onDisconnect(c, leave);
+  return leave;
 }
 
 /**
  * Throws `NEEDS_DURABLE_OBJECT` if the agent may ask for approval and the option `approvals` is not
  * set.
  */
-export function checkApprovals(
-  agent: ReActAgent,
-  { approvals }: Pick<HandlerSettings, 'approvals'>,
-): void {
+export function checkApprovals(agent: ReActAgent, { approvals }: HandlerSettings): void {
   if (!approvals && mayAskApproval(agent)) throw needsObject();
 }
 
@@ -61,7 +102,7 @@ export function checkApprovals(
 async function beginKvTurn(
   agent: ReActAgent,
   turn: SessionTurn,
-  settings: Pick<HandlerSettings, 'approvals' | 'openai' | 'systemMessages'>,
+  settings: HandlerSettings,
 ): Promise<TurnInput> {
   checkApprovals(agent, settings);
   if (settings.approvals) return beginTurn(agent, turn, settings);

@@ -1,10 +1,10 @@
 import { InMemoryMemory } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { EdgeEnv, SessionSetup } from '../../handler-options.ts';
+import type { EdgeEnv, HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { settleBehind } from '../../http/request-context.ts';
 import { makeAgent } from '../../turn/session.ts';
 import type { AskSession } from '../session-command.ts';
-import type { HostSettings, TurnHost } from './turn-host.ts';
+import type { TurnHost } from './turn-host.ts';
 
 /**
  * Returns a host that forwards turns to the session's Durable Object. The object queues the turns
@@ -12,7 +12,7 @@ import type { HostSettings, TurnHost } from './turn-host.ts';
  */
 export function objectHost(
   c: Context<EdgeEnv>,
-  settings: HostSettings,
+  settings: HandlerSettings,
   setup: SessionSetup,
   ask: AskSession,
 ): TurnHost {

@@ -1,16 +1,15 @@
 import { SessionMemory } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
-import type { SessionSetup } from '../../handler-options.ts';
+import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { MemoryQueue } from '../queue/memory-queue.ts';
 import { forgetSession, type HostedSession } from '../hosted-session.ts';
 import { unknownChat, type Command } from '../session-command.ts';
-import type { SessionSettings } from '../session-host.ts';
 import { checkFirst } from '../session-turn.ts';
 import { TurnRunner } from '../queue/turn-runner.ts';
 
 export interface ProcessSessionOptions {
-  readonly settings: SessionSettings;
+  readonly settings: HandlerSettings;
   readonly store: KeyValueStore;
   /** Id of the session in the store. */
   readonly key: string;

@@ -1,9 +1,9 @@
+import type { HandlerSettings } from '../../handler-options.ts';
 import type { KeyValueStore } from '@isoloop/core';
 import { chatsIn, pageOf } from '../chat-index.ts';
 import { ProcessSession } from './process-session.ts';
 import { answerCommand, answerRequest } from '../hosted-session.ts';
 import type { SessionRequest } from '../session-command.ts';
-import type { SessionSettings } from '../session-host.ts';
 
 /** Number of idle sessions that stay in memory, for repeated requests with one key. */
 const keptIdle = 100;
@@ -25,14 +25,14 @@ export interface SessionNamespace {
  * that all routes use these sessions like Durable Objects.
  */
 export class ProcessSessions {
-  readonly #settings: SessionSettings;
+  readonly #settings: HandlerSettings;
   readonly #store: KeyValueStore;
   /** Open sessions by key, the one that was used last at the end. */
   readonly #open: Map<string, Entry> = new Map();
   /** Sessions that are being deleted, by key. */
   readonly #deleting: Map<string, Promise<unknown>> = new Map();
 
-  constructor(settings: SessionSettings, store: KeyValueStore) {
+  constructor(settings: HandlerSettings, store: KeyValueStore) {
     this.#settings = settings;
     this.#store = store;
   }

@@ -25,19 +25,13 @@ export interface TurnHost {
   reconnect(face: StreamFace, lastEventId: string | undefined): Promise<Response>;
 }
 
-/** Handler settings that hosts need. */
-export type HostSettings = Pick<
-  HandlerSettings,
-  'agent' | 'approvals' | 'kv' | 'limits' | 'memory' | 'openai' | 'systemMessages'
->;
-
 /**
  * Returns the host of a session. The host is a Durable Object if a class is bound as
  * `CHAT_SESSION`, otherwise the Worker itself.
  */
 export function turnHost(
   c: Context<EdgeEnv>,
-  settings: HostSettings,
+  settings: HandlerSettings,
   setup: SessionSetup,
 ): TurnHost {
   const ask = askerOf(c, setup.sessionId);

@@ -9,7 +9,7 @@ import { checkJudged, type JudgeSetup } from './judge-messages.ts';
 
 /** What an import needs to know. */
 export interface ImportSetup extends JudgeSetup {
-  readonly settings: JudgeSetup['settings'] & Pick<HandlerSettings, 'limits' | 'systemMessages'>;
+  readonly settings: JudgeSetup['settings'] & HandlerSettings;
   /** The session that the endpoint has. */
   readonly stored: SessionView;
   /** The parts of the copy that the endpoint has signed. */

@@ -1,15 +1,15 @@
 import { changeBranchOwner, type ChooseOwner } from '@isoloop/core/adapter';
-import type { SessionSetup } from '../../handler-options.ts';
-import { sessionSecrets } from '../../http/session-secrets.ts';
+import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
+import { sessionSecrets } from '../../http/secrets.ts';
 import { KvStore } from '../../store/kv-store.ts';
-import { KvTitles } from '../../store/kv-titles.ts';
+import { KvTitles } from '../../store/kv-sessions.ts';
 import { echoHeader } from '../../turn/session.ts';
 import { noContent } from '../hosted-session.ts';
-import { takeStep, type MoveSettings, type MoveStep } from './moving-place.ts';
+import { takeStep, type MoveStep } from './moving-place.ts';
 
 export interface KvMove {
   readonly kv: KVNamespace;
-  readonly settings: MoveSettings;
+  readonly settings: HandlerSettings;
   readonly setup: SessionSetup;
   /** Echo that the client sent. */
   readonly echo: string | undefined;

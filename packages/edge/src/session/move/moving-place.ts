@@ -1,15 +1,9 @@
 import { endpointHere, placeWith, sessionViewOf } from '@isoloop/core/adapter';
 import type { ChooseOwner, OwnerChange, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
-import { sessionSecrets } from '../../http/session-secrets.ts';
+import { sessionSecrets } from '../../http/secrets.ts';
 import { CopySigner } from './copy-signature.ts';
 import { importedRecords } from './imported-records.ts';
-
-/** Settings of the endpoint that a move needs. */
-export type MoveSettings = Pick<
-  HandlerSettings,
-  'agent' | 'limits' | 'memory' | 'models' | 'systemMessages'
->;
 
 /** Request of a client for a step of a move. */
 export type MoveStep =
@@ -18,7 +12,7 @@ export type MoveStep =
   | { readonly type: 'own'; readonly change: OwnerChange };
 
 export interface PlaceSetup {
-  readonly settings: MoveSettings;
+  readonly settings: HandlerSettings;
   readonly setup: SessionSetup;
   /** Reads the session and writes its next owner. */
   readonly change: (choose: ChooseOwner) => Promise<unknown>;

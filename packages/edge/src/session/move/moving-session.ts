@@ -7,7 +7,7 @@ import {
   sessionViewOf,
 } from '@isoloop/core/adapter';
 import type { ChooseOwner, LogRecord, SessionCopy, SessionOwner } from '@isoloop/core/adapter';
-import type { AgentSessionClass } from '../../handler-options.ts';
+import type { AgentSessionClass, HandlerSettings } from '../../handler-options.ts';
 import { errorResponse } from '../../http/error-response.ts';
 import { DurableStore } from '../../store/durable-store.ts';
 import { noContent } from '../hosted-session.ts';
@@ -19,7 +19,7 @@ import {
 } from '../session-command.ts';
 import { TurnQueue } from '../queue/turn-queue.ts';
 import { SessionRecord } from '../session-record.ts';
-import { takeStep, type MoveSettings, type MoveStep } from './moving-place.ts';
+import { takeStep, type MoveStep } from './moving-place.ts';
 
 /** Request of the Worker to the Durable Object of a session, for a step of a move. */
 export interface MoveRequest extends Omit<SessionRequest, 'command'> {
@@ -37,7 +37,7 @@ const changing: ReadonlySet<SessionCommand['type']> = new Set(['turn', 'rename',
 interface MovingOptions {
   readonly storage: DurableObjectStorage;
   readonly env: object;
-  readonly settings: MoveSettings;
+  readonly settings: HandlerSettings;
   /** Opens the session, which then reads its log again. */
   readonly open: () => InstanceType<AgentSessionClass>;
 }
@@ -183,22 +183,11 @@ function busy(message: string): AgentError {
 /** Returns the class of sessions that can move to other places and come back. */
 export function movingSession(
   Session: AgentSessionClass,
-  settings: MoveSettings,
+  settings: HandlerSettings,
 ): AgentSessionClass {
-  return class {
-    readonly #session: MovingSession;
-
+  return class extends MovingSession {
     constructor(ctx: DurableObjectState, env: object) {
-      const open = (): InstanceType<AgentSessionClass> => new Session(ctx, env);
-      this.#session = new MovingSession({ storage: ctx.storage, env, settings, open });
-    }
-
-    fetch(request: Request): Promise<Response> {
-      return this.#session.fetch(request);
-    }
-
-    alarm(): Promise<void> {
-      return this.#session.alarm();
+      super({ storage: ctx.storage, env, settings, open: () => new Session(ctx, env) });
     }
   };
 }

@@ -19,13 +19,8 @@ import { unloadLong } from '../unload-long.ts';
 import { openAiOf } from '../turn-face.ts';
 import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
 
-export type RunnerSettings = Pick<
-  HandlerSettings,
-  'agent' | 'limits' | 'openai' | 'sessions' | 'systemMessages'
->;
-
 export interface TurnRunnerOptions {
-  readonly settings: RunnerSettings;
+  readonly settings: HandlerSettings;
   readonly setup: SessionSetup;
   readonly queue: TurnList;
   readonly memory: Memory;

@@ -1,6 +1,5 @@
 import { hideSecrets } from '@isoloop/core/observe';
 import type { HandlerSettings } from '../handler-options.ts';
-import { sessionSecrets } from './session-secrets.ts';
 
 /** Hides the secrets of a handler in the log: the option `secrets`, and the keys of the echoes. */
 export function hideSecretsOf(
@@ -11,4 +10,15 @@ export function hideSecretsOf(
   const values =
     typeof secrets === 'function' ? secrets(env) : secrets.map((binding) => bindings[binding]);
   hideSecrets([...values, ...sessionSecrets(env)]);
+}
+
+interface Bindings {
+  readonly SESSION_SECRET?: string;
+  readonly SESSION_SECRET_OLD?: string;
+}
+
+/** Returns the secrets for echoes and signatures. The first one signs. */
+export function sessionSecrets(env: object | undefined): readonly string[] {
+  const { SESSION_SECRET: secret, SESSION_SECRET_OLD: old } = (env ?? {}) as Bindings;
+  return [secret, old].flatMap((each) => each || []);
 }
