@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { ParsedInput } from '../event/agent-input.ts';
 import type { RunDriver } from '../event/readers/run-driver.ts';
-import { abortable } from '../wait/wait.ts';
+import { abortable } from '../wait/abort.ts';
 import { runAgentCall } from './agent-call.ts';
 import type { AgentSettings } from './kernel-options.ts';
 import type { Run } from './run/run.ts';

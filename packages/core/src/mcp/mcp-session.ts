@@ -1,6 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, misconfigured } from '../error/agent-error.ts';
-import { abortable, longestTimeout, wait } from '../wait/wait.ts';
+import { abortable } from '../wait/abort.ts';
+import { longestTimeout, wait } from '../wait/timer.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';

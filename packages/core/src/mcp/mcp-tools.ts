@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
-import { abortable, wait } from '../wait/wait.ts';
+import { abortable } from '../wait/abort.ts';
+import { wait } from '../wait/timer.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
 import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { abortable, onAbort } from '../wait/wait.ts';
+import { abortable, onAbort } from '../wait/abort.ts';
 import type {
   ChatModel,
   ModelContext,

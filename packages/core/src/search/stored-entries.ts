@@ -3,7 +3,7 @@ import { isObjectOrArray } from '../message/json.ts';
 import type { Entry, KeyValueStore } from '../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/store/split-value.ts';
 import { encodeForKey, valueKeys } from '../memory/store/storage-keys.ts';
-import { abortable } from '../wait/wait.ts';
+import { abortable } from '../wait/abort.ts';
 
 const formatVersion = 1;
 

@@ -1,6 +1,6 @@
 import { checkOptions, AgentError } from '../error/agent-error.ts';
 import type { JsonValue } from '../message/json.ts';
-import { abortable } from '../wait/wait.ts';
+import { abortable } from '../wait/abort.ts';
 import type {
   ChatModel,
   ModelDelta,

@@ -1,4 +1,4 @@
-import { onAbort } from './wait.ts';
+import { onAbort } from './abort.ts';
 import type { Haltable } from './halt.ts';
 
 /** Time that a store gets to finish after an abort, in milliseconds. */

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { timerMs } from './wait.ts';
+import { timerMs } from './timer.ts';
 
 export interface CallTimeoutOptions {
   /** 0 sets no limit. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Deadline } from './deadline.ts';
-import { wait } from './wait.ts';
+import { wait } from './timer.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {

@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
-import { onAbort, timerMs } from './wait.ts';
+import { onAbort } from './abort.ts';
+import { timerMs } from './timer.ts';
 
 /**
  * Ends the waits of one request or tool call: when the caller's signal is aborted, or when one wait

@@ -1,7 +1,7 @@
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { ParsedInput } from '../../event/agent-input.ts';
 import type { CheckedRequest } from '../../event/interrupt-request.ts';
-import { abortable } from '../../wait/wait.ts';
+import { abortable } from '../../wait/abort.ts';
 import type { KernelCallOptions } from '../kernel-options.ts';
 
 /** An agent call that begins while another one runs. */

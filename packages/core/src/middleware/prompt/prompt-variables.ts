@@ -2,7 +2,7 @@ import { AgentError, checkFields, checkOptions, invalidInput } from '../../error
 import type { Awaitable } from '../../event/hook.ts';
 import { jsonCopy, omitUndefined, type JsonValue } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
-import { abortable } from '../../wait/wait.ts';
+import { abortable } from '../../wait/abort.ts';
 import type { GenerateOptions, ModelRequest, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
 import { contextToken, type ContextToken } from '../../tool/context-token.ts';

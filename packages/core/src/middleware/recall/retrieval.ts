@@ -2,7 +2,7 @@ import { checkFields, AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { textOf } from '../../message/msg.ts';
 import { isOwn } from '../../message/metadata.ts';
-import { longestTimeout } from '../../wait/wait.ts';
+import { longestTimeout } from '../../wait/timer.ts';
 import { objectInput, textIn } from '../../schema/schema.ts';
 import { valueFor } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';

@@ -5,7 +5,7 @@ import type { Awaitable } from '../../event/hook.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { isRecord, sortedJson } from '../../message/json.ts';
 import { isOwn } from '../../message/metadata.ts';
-import { abortable } from '../../wait/wait.ts';
+import { abortable } from '../../wait/abort.ts';
 import { runInfo } from '../../model/chat-model.ts';
 import type { ChatModel, ModelDelta, ModelRequest, RunInfo } from '../../model/chat-model.ts';
 import { joinDeltas } from '../../model/deltas.ts';

@@ -5,7 +5,8 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { runInfo, type RunInfo } from '../../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { withExecute, isSuspension } from '../../tool/tool-call.ts';
-import { abortable, wait } from '../../wait/wait.ts';
+import { abortable } from '../../wait/abort.ts';
+import { wait } from '../../wait/timer.ts';
 import { tryEach } from './try-each.ts';
 
 /** How often to try again, and how long to wait before each try. */

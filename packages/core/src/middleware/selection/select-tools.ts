@@ -5,7 +5,7 @@ import type { RunContext } from '../../agent/run-context.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { AgentError, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
-import { abortable } from '../../wait/wait.ts';
+import { abortable } from '../../wait/abort.ts';
 import type { RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import { reportFailure } from '../../error/report-failure.ts';

@@ -8,7 +8,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
 import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import { abortable } from '../../wait/wait.ts';
+import { abortable } from '../../wait/abort.ts';
 import type { Agent } from '../../agent/agent.ts';
 import type { Msg } from '../../message/msg.ts';
 

@@ -1,7 +1,7 @@
 import { misconfigured, checkFields } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { writtenReply } from '../../message/text-history.ts';
-import { abortable } from '../../wait/wait.ts';
+import { abortable } from '../../wait/abort.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import {

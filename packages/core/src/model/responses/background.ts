@@ -1,7 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { textChecksum } from '../../message/text.ts';
-import { abortable, wait } from '../../wait/wait.ts';
+import { abortable } from '../../wait/abort.ts';
+import { wait } from '../../wait/timer.ts';
 import type { ReplyState, ReplyStream } from '../chat-model.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';

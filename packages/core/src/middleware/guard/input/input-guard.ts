@@ -3,7 +3,7 @@ import { AgentError, checkFields, checkOptions } from '../../../error/agent-erro
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { parseMessages } from '../../../message/validate-message.ts';
-import { abortable } from '../../../wait/wait.ts';
+import { abortable } from '../../../wait/abort.ts';
 import { clientTextsOf, checkWithClientTexts } from '../client-texts.ts';
 import {
   guardFields,
