@@ -60,7 +60,7 @@ test('selectTools() sends fewer tools per request', async () => {
 
   // #region select-by-similarity
   const selecting = selectTools({
-    by: bySimilarity({ embed, threshold: 0.3, limit: 2 }), // `embed` maps texts to vectors; each tool is embedded once
+    by: bySimilarity({ embed, threshold: 0.3, maxTools: 2 }), // `embed` maps texts to vectors; each tool is embedded once
     onError: ({ message }) => report(message), // if `embed` fails, all tools are sent
   });
   const planner = new ReActAgent({ name: 'planner', model, tools, use: [selecting] });
@@ -84,7 +84,7 @@ test('byWords() and byModel() select tools', async () => {
   const tools = [named('mail_send'), named('cal_add'), named('cal_list')];
 
   // #region select-by-model
-  const byText = selectTools({ by: byWords({ limit: 10, evenWhenFew: true }) }); // compares words of names, descriptions and parameters
+  const byText = selectTools({ by: byWords({ maxTools: 10, evenWhenFew: true }) }); // compares words of names, descriptions and parameters
   const clerk = new ReActAgent({ name: 'clerk', model, tools, use: [byText] });
   await clerk.call('Send a mail'); // sends mail_send
 

@@ -45,7 +45,7 @@ describe('prompt and tools', () => {
       name: 'oxy',
       model,
       tools: [mail, weather],
-      use: [selectTools({ by: byWords({ limit: 1, evenWhenFew: true }) }), oxygent()],
+      use: [selectTools({ by: byWords({ maxTools: 1, evenWhenFew: true }) }), oxygent()],
     });
     await agent.call('Send a mail.');
     expect(systemOf(model, 0)).toContain('Sends a mail.');
@@ -65,7 +65,7 @@ describe('prompt and tools', () => {
       tool({ name: 'mail', description: '手紙を送る', input: z.object({}), execute: () => '' }),
     ];
     const model = new ScriptedModel(['はい。']);
-    const use = [selectTools({ by: byWords({ limit: 1, evenWhenFew: true }) }), oxygent()];
+    const use = [selectTools({ by: byWords({ maxTools: 1, evenWhenFew: true }) }), oxygent()];
     await new ReActAgent({ name: 'oxy', model, tools: [天気, 手紙], use }).call('東京の天気は?');
     expect(systemOf(model, 0)).toContain('天気を調べる');
     expect(systemOf(model, 0)).not.toContain('手紙を送る');

@@ -27,8 +27,8 @@ export interface BySimilarityOptions {
    * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen and
    * nothing is embedded. Default: 10, as in Arc Reactor.
    */
-  readonly limit?: number;
-  /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default: false. */
+  readonly maxTools?: number;
+  /** Whether to choose even if there are `maxTools` tools or fewer (OxyGent). Default: false. */
   readonly evenWhenFew?: boolean;
 }
 
@@ -40,16 +40,17 @@ export interface BySimilarityOptions {
  * of the wrong kind. The selector rejects if `embed` rejects or does not return vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
-  const fields = 'embed:function threshold:number|? limit:whole|Infinity|? evenWhenFew:boolean|?';
+  const fields =
+    'embed:function threshold:number|? maxTools:whole|Infinity|? evenWhenFew:boolean|?';
   checkOptions('bySimilarity()', options, fields);
-  const { embed, threshold = 0.3, limit = 10, evenWhenFew = false } = options;
+  const { embed, threshold = 0.3, maxTools = 10, evenWhenFew = false } = options;
   checkThreshold('bySimilarity()', threshold);
   const nearest = similaritySearch(embed, threshold);
   return async (question, tools, context) => {
     const all = tools.map(({ name }) => name);
-    if (tools.length <= limit && !evenWhenFew) return all;
+    if (tools.length <= maxTools && !evenWhenFew) return all;
     const near = await nearest(question, tools, context);
-    return near.length ? near.slice(0, limit) : all;
+    return near.length ? near.slice(0, maxTools) : all;
   };
 }
 

@@ -15,26 +15,26 @@ const all = schemas.map(({ name }) => name);
 
 test('byWords() selects all tools if there are few, unless `evenWhenFew` is true', () => {
   expect(chosen('What time is it?')).toEqual(all);
-  expect(chosen('What time is it?', { limit: 4 })).toEqual(all);
+  expect(chosen('What time is it?', { maxTools: 4 })).toEqual(all);
   expect(chosen('What time is it?', { evenWhenFew: true })).toEqual(['clock']);
 });
 
-test('returns the best tools, at most `limit`, and a match in a name counts more than one in a description', () => {
-  expect(chosen('send mail', { limit: 3 })).toEqual(['mail_send', 'mail_list']);
-  expect(chosen('list mail', { limit: 1 })).toEqual(['mail_list']);
-  expect(chosen('서울의 날씨는?', { limit: 1 })).toEqual(['날씨']);
+test('returns the best tools, at most `maxTools`, and a match in a name counts more than one in a description', () => {
+  expect(chosen('send mail', { maxTools: 3 })).toEqual(['mail_send', 'mail_list']);
+  expect(chosen('list mail', { maxTools: 1 })).toEqual(['mail_list']);
+  expect(chosen('서울의 날씨는?', { maxTools: 1 })).toEqual(['날씨']);
 });
 
 test('returns all tools if no word matches', () => {
-  expect(chosen('Hm?', { limit: 1 })).toEqual(all);
+  expect(chosen('Hm?', { maxTools: 1 })).toEqual(all);
   expect(chosen('', { evenWhenFew: true })).toEqual(all);
 });
 
 test('uses only the start and the end of a long question', () => {
   const filler = '안녕하세요 '.repeat(100_000);
-  expect(chosen(`${filler} mail ${filler}`, { limit: 1 })).toEqual(all);
-  expect(chosen(`time ${filler}`, { limit: 1 })).toEqual(['clock']);
-  expect(chosen(`${filler} time`, { limit: 1 })).toEqual(['clock']);
+  expect(chosen(`${filler} mail ${filler}`, { maxTools: 1 })).toEqual(all);
+  expect(chosen(`time ${filler}`, { maxTools: 1 })).toEqual(['clock']);
+  expect(chosen(`${filler} time`, { maxTools: 1 })).toEqual(['clock']);
 });
 
 test('also matches the names and descriptions of parameters', () => {
@@ -43,11 +43,11 @@ test('also matches the names and descriptions of parameters', () => {
     properties: { currency: { type: 'string', description: 'Yen or euro' }, odd: true },
   };
   const tools = [...schemas, { name: 'rates', description: '', parameters }];
-  expect(byWords({ limit: 2 })('how many euros', tools, context)).toEqual(['rates']);
-  expect(byWords({ limit: 2 })('which currency', tools, context)).toEqual(['rates']);
+  expect(byWords({ maxTools: 2 })('how many euros', tools, context)).toEqual(['rates']);
+  expect(byWords({ maxTools: 2 })('which currency', tools, context)).toEqual(['rates']);
 });
 
-test.each([{ limit: 'two' }, { limit: 1.5 }, { evenWhenFew: 1 }, null])(
+test.each([{ maxTools: 'two' }, { maxTools: 1.5 }, { evenWhenFew: 1 }, null])(
   'byWords() rejects the options %o',
   (options) => {
     expect(() => byWords(options as never)).toThrow(

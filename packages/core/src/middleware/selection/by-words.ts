@@ -11,8 +11,8 @@ export interface ByWordsOptions {
    * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen.
    * Default: 10.
    */
-  readonly limit?: number;
-  /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default: false. */
+  readonly maxTools?: number;
+  /** Whether to choose even if there are `maxTools` tools or fewer (OxyGent). Default: false. */
   readonly evenWhenFew?: boolean;
 }
 
@@ -24,14 +24,14 @@ export interface ByWordsOptions {
  * wrong kind.
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
-  checkOptions('byWords()', options, 'limit:whole|Infinity|? evenWhenFew:boolean|?');
-  const { limit = 10, evenWhenFew = false } = options;
+  checkOptions('byWords()', options, 'maxTools:whole|Infinity|? evenWhenFew:boolean|?');
+  const { maxTools = 10, evenWhenFew = false } = options;
   const search = wordSearch();
   return (question, tools) => {
     const all = tools.map(({ name }) => name);
-    if (tools.length <= limit && !evenWhenFew) return all;
+    if (tools.length <= maxTools && !evenWhenFew) return all;
     const found = search(question, tools);
-    return found.length ? found.slice(0, limit) : all;
+    return found.length ? found.slice(0, maxTools) : all;
   };
 }
 

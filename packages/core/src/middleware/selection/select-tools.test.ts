@@ -491,7 +491,7 @@ function embedder() {
 
 test('bySimilarity() returns the tools above the threshold, the best first, and embeds each tool once', async () => {
   const embed = embedder();
-  const by = bySimilarity({ embed, limit: 3 });
+  const by = bySimilarity({ embed, maxTools: 3 });
   expect(await chosenBy(by, 'q', ['z1', 'b1', 'a1', 'n1'])).toEqual(['a1', 'b1']);
   expect(await chosenBy(by, 'q', ['b1', 'a1', 'z1', 'a2', 'a3'])).toEqual(['a1', 'a2', 'a3']);
   expect(embed.mock.calls.map(([texts]) => texts)).toEqual([
@@ -514,7 +514,7 @@ test('bySimilarity() has the default threshold and limit of Arc Reactor', async 
 
 test('bySimilarity() returns all tools if there are few, without embedding them, or if none is similar', async () => {
   const embed = embedder();
-  const by = bySimilarity({ embed, limit: 2 });
+  const by = bySimilarity({ embed, maxTools: 2 });
   expect(await chosenBy(by, 'q', ['z1', 'z2'])).toEqual(['z1', 'z2']);
   expect(embed).not.toHaveBeenCalled();
   expect(await chosenBy(by, 'q', ['z1', 'z2', 'n3'])).toEqual(['z1', 'z2', 'n3']);
@@ -525,7 +525,7 @@ test('bySimilarity() embeds a changed description again, and vectors of differen
   const embed = vi.fn(async (texts: readonly string[]) =>
     texts.map(() => Float32Array.from({ length }, () => 1)),
   );
-  const by = bySimilarity({ embed, limit: 1 });
+  const by = bySimilarity({ embed, maxTools: 1 });
   await chosenBy(by, 'q', ['a1', 'a2']);
   const changed = [
     { name: 'a1', description: 'New', parameters: {} },
@@ -546,7 +546,7 @@ test.each<[given: unknown]>([
   [[[1], null, [1]]],
   [[{ length: 1e9 }, { length: 1e9 }, { length: 1e9 }]],
 ])('bySimilarity() rejects invalid vectors: %j', async (given) => {
-  const by = bySimilarity({ embed: async () => given as never, limit: 1 });
+  const by = bySimilarity({ embed: async () => given as never, maxTools: 1 });
   await expect(chosenBy(by, 'q', ['a', 'b'])).rejects.toMatchObject({
     code: 'INVALID_INPUT',
     message: expect.stringContaining('3 vectors'),
@@ -563,7 +563,10 @@ test.each<[make: () => unknown, words: string]>([
     () => bySimilarity({ embed: async () => [], threshold: 1.1 }),
     'bySimilarity(): threshold must be',
   ],
-  [() => bySimilarity({ embed: async () => [], limit: 1.5 }), 'bySimilarity(): limit must be'],
+  [
+    () => bySimilarity({ embed: async () => [], maxTools: 1.5 }),
+    'bySimilarity(): maxTools must be',
+  ],
   [() => selectTools({ local: ['mail_.*'] }), 'selectTools(): local has the pattern "mail_.*"'],
   [
     () => byModel({ model: new ScriptedModel([]), alwaysInclude: ['(*)'] }),
