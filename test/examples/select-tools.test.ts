@@ -89,7 +89,7 @@ test('byWords() and byModel() select tools', async () => {
   await clerk.call('Send a mail'); // sends mail_send
 
   const asked = selectTools({
-    by: byModel({ model: small, maxTools: 2, alwaysInclude: [] }),
+    by: byModel({ model: small, maxTools: 2, alwaysOffer: [] }),
   });
   const planner = new ReActAgent({ name: 'planner', model, tools, use: [asked] });
   await planner.call('I meet Ann at noon'); // sends cal_add, the choice of the small model
@@ -111,7 +111,7 @@ test('toolSearch() lets the model search for tools', async () => {
     name: 'assistant',
     model,
     tools,
-    use: [toolSearch({ alwaysInclude: ['clock'], limit: 5, maxTools: 20 })],
+    use: [toolSearch({ alwaysOffer: ['clock'], limit: 5, maxTools: 20 })],
   });
   await agent.call('Mail Ann'); // sends clock and retrieve_tools({ query }), then also mail_send
   // #endregion

@@ -93,7 +93,7 @@ describe('the tools of a request', () => {
   test('are the local ones, then those that fit the prompt, up to the limit', async () => {
     const { agent, model } = make([calls('clock'), 'Done.'], {
       tools: ['plan', 'send_mail', 'send_fax', 'clock'].map((name) => named(name)),
-      use: [selectTools({ by: mail, local: ['clock'], maxTools: 3 })],
+      use: [selectTools({ by: mail, alwaysOffer: ['clock'], maxTools: 3 })],
     });
     await agent.call('안나에게 메일을 보내 줘');
     const offered = offeredIn(model.requests[0]);

@@ -238,7 +238,7 @@ const cases: readonly Case[] = [
     options: (hang) => ({
       use: [
         selectTools({
-          local: [],
+          alwaysOffer: [],
           by: bySimilarity({ embed: () => hang(), evenWhenFew: true }),
           onError() {},
         }),

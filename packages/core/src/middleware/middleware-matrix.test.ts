@@ -102,9 +102,9 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
       by: byModel({
         model: small,
         maxTools: 7,
-        alwaysInclude: ['retrieve_tools', 'read_result', 'write_todos'],
+        alwaysOffer: ['retrieve_tools', 'read_result', 'write_todos'],
       }),
-      local: [],
+      alwaysOffer: [],
     }),
     evictLargeResults({ store: new MemoryStore(), maxTokens: 200, headLines: 3 }),
     closeOpenCalls(),

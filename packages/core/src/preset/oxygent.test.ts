@@ -655,7 +655,7 @@ test('with selectTools(), oxygent() offers the tools that match the query best, 
     );
   };
   const few = (evenWhenFew: boolean) =>
-    selectTools({ by: byWords({ maxTools: evenWhenFew ? 1 : 2, evenWhenFew }), local: [] });
+    selectTools({ by: byWords({ maxTools: evenWhenFew ? 1 : 2, evenWhenFew }), alwaysOffer: [] });
   const both = ['read_mail', 'write_file'];
   expect(await told([])).toEqual([both, both]);
   expect(await told([few(false)])).toEqual([both, both]);

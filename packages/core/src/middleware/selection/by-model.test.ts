@@ -24,7 +24,7 @@ function setUp(
     );
   const selecting = selectTools({
     by: byModel({ model: small, ...options }),
-    local: [],
+    alwaysOffer: [],
     maxTools: Infinity,
     onError,
   });
@@ -50,7 +50,7 @@ test('the request to the model carries the data of the run', async () => {
   const tools = names.map((name) =>
     tool({ name, description: '', input: { type: 'object' }, execute: () => name }),
   );
-  const extensions = [selectTools({ by: byModel({ model: small }), local: [] })];
+  const extensions = [selectTools({ by: byModel({ model: small }), alwaysOffer: [] })];
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['ok']),
@@ -75,7 +75,7 @@ test('does not ask the model if the number of tools is within the maximum', asyn
   const { small, agent, shown } = setUp([], {}, 10);
   await agent.call('Go');
   expect([shown(), small.requests]).toEqual([names.slice(0, 10), []]);
-  const included = setUp([], { alwaysInclude: ['t10', 't11'] });
+  const included = setUp([], { alwaysOffer: ['t10', 't11'] });
   await included.agent.call('Go');
   expect([included.shown(), included.small.requests]).toEqual([names, []]);
 });
@@ -83,7 +83,7 @@ test('does not ask the model if the number of tools is within the maximum', asyn
 test('does not count tools that are always included, and does not ask the model about them', async () => {
   const { small, agent, shown } = setUp(['{"tools":["t1","t2","t3"]}'], {
     maxTools: 2,
-    alwaysInclude: ['t0'],
+    alwaysOffer: ['t0'],
   });
   await agent.call('Go');
   expect(shown()).toEqual(['t0', 't1', 't2']);
@@ -91,7 +91,7 @@ test('does not count tools that are always included, and does not ask the model 
 });
 
 test('an empty list is a valid answer', async () => {
-  const { agent, shown, onError } = setUp(['{"tools":[]}'], { alwaysInclude: ['t4'] });
+  const { agent, shown, onError } = setUp(['{"tools":[]}'], { alwaysOffer: ['t4'] });
   await agent.call('Go');
   expect([shown(), onError.mock.calls]).toEqual([['t4'], []]);
 });
@@ -122,8 +122,8 @@ test.each([
   {},
   { maxTools: 'x' },
   { maxTools: 1.5 },
-  { alwaysInclude: [null] },
-  { alwaysInclude: 't1' },
+  { alwaysOffer: [null] },
+  { alwaysOffer: 't1' },
   { timeoutMs: -1 },
 ])('byModel() rejects the options %o', (options) => {
   const given = Object.keys(options).length

@@ -17,7 +17,7 @@ export interface ByModelOptions {
   /** Model that chooses the tools. A small model is enough. */
   readonly model: ChatModel;
   /**
-   * Maximum number of tools to choose, in addition to `alwaysInclude`. If there are this many tools
+   * Maximum number of tools to choose, in addition to `alwaysOffer`. If there are this many tools
    * or fewer, all are chosen and the model is not asked. Default: 10.
    */
   readonly maxTools?: number;
@@ -25,7 +25,7 @@ export interface ByModelOptions {
    * Names of tools that are always chosen, or patterns such as `mail_*`. The model is not asked
    * about these tools.
    */
-  readonly alwaysInclude?: readonly string[];
+  readonly alwaysOffer?: readonly string[];
   /** Instruction for the model. The required answer format is added after this text. */
   readonly prompt?: string;
   /** Options of the requests to the model, such as `temperature`. */
@@ -45,7 +45,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
   checkOptions('byModel()', options, optionFields);
   checkOptions('byModel(): generate', options.generate ?? {}, generateFields);
   const { model, maxTools = 10, prompt = instruction, generate, timeoutMs = 30_000 } = options;
-  const isIncluded = nameMatcher('byModel(): alwaysInclude', options.alwaysInclude);
+  const isIncluded = nameMatcher('byModel(): alwaysOffer', options.alwaysOffer);
   return async (question, tools, { signal, run, onUsage }) => {
     const others = tools.filter(({ name }) => !isIncluded(name));
     if (others.length <= maxTools) return tools.map(({ name }) => name);
@@ -85,7 +85,7 @@ function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[]
 }
 
 const optionFields =
-  'model:stream() maxTools:whole|Infinity|? alwaysInclude:names|? prompt:string|? ' +
+  'model:stream() maxTools:whole|Infinity|? alwaysOffer:names|? prompt:string|? ' +
   'generate:object|? timeoutMs:count|?';
 
 const instruction = [

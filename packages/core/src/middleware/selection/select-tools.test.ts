@@ -55,7 +55,7 @@ async function chosenBy(
 const named = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `t${index}`);
 
-test('local tools come first, and `maxTools` limits the number of all tools', async () => {
+test('a server’s tools come last, and `maxTools` limits the number of all tools', async () => {
   const tools = [...named(18).map(remote), own('a'), own('b'), own('c')];
   const usual = setUp(['ok'], tools, {});
   await usual.agent.call('Hi');
@@ -91,7 +91,7 @@ test('a selector chooses among the agent’s own tools, and tools of middleware 
 
 test.each<[string, Partial<SelectToolsOptions>, readonly string[]]>([
   ['keeps', {}, ['retrieve_tools']],
-  ['drops, with an empty `local`,', { local: [] }, []],
+  ['drops, with an empty `alwaysOffer`,', { alwaysOffer: [] }, []],
 ])('a selector %s the search tool of toolSearch()', async (_what, options, expected) => {
   const model = new ScriptedModel(['ok']);
   const agent = new ReActAgent({
@@ -104,12 +104,12 @@ test.each<[string, Partial<SelectToolsOptions>, readonly string[]]>([
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(expected);
 });
 
-test('a selector chooses by the last question, only from tools that are not local, and its order is kept', async () => {
+test('a selector chooses by the last question, only from tools that are not in `alwaysOffer`, and its order is kept', async () => {
   const by = vi.fn<ToolSelector>(() => ['d', 'c', 'nothing', 'here', 'b']);
   const { agent, shown } = setUp(
     ['one', 'two'],
     [own('here'), remote('b'), remote('c'), remote('d')],
-    { by, maxTools: 3, local: ['here'] },
+    { by, maxTools: 3, alwaysOffer: ['here'] },
   );
   await agent.call('First');
   await agent.call([userMessage('Second'), userMessage('Third')]);
@@ -125,12 +125,12 @@ test('a selector chooses by the last question, only from tools that are not loca
   ]);
 });
 
-test('`local` may be empty or name other tools', async () => {
+test('`alwaysOffer` may be empty or name other tools', async () => {
   const by: ToolSelector = () => ['a'];
-  const none = setUp(['ok'], [own('a'), own('b')], { by, local: [] });
+  const none = setUp(['ok'], [own('a'), own('b')], { by, alwaysOffer: [] });
   await none.agent.call('Hi');
   expect(none.shown()).toEqual([['a']]);
-  const some = setUp(['ok'], [own('a'), own('b'), remote('c')], { by, local: ['c'] });
+  const some = setUp(['ok'], [own('a'), own('b'), remote('c')], { by, alwaysOffer: ['c'] });
   await some.agent.call('Hi');
   expect(some.shown()).toEqual([['c', 'a']]);
 });
@@ -291,19 +291,19 @@ test('an open call of an earlier run executes even if its tool is no longer sele
 test('respects allowTools, groups, a forced tool, structured output, other hooks and limits', async () => {
   const tools = [remote('a'), remote('b'), own('c')];
   const by: ToolSelector = () => ['a'];
-  const local = ['c'];
+  const alwaysOffer = ['c'];
   const allowed = setUp(['ok'], tools, { by });
   await allowed.agent.call('Hi', { allowTools: ['a', 'b'] });
   expect(allowed.shown()).toEqual([['a']]);
 
-  const wanted = setUp(['ok'], tools, { by, maxTools: 1, local });
+  const wanted = setUp(['ok'], tools, { by, maxTools: 1, alwaysOffer });
   await wanted.agent.call('Hi', { toolChoice: { name: 'b' } });
   expect(wanted.shown()).toEqual([['b']]);
 
   const typed = setUp([{ toolCalls: [{ name: 'generate_response', input: { x: 1 } }] }], tools, {
     by,
     maxTools: 1,
-    local,
+    alwaysOffer,
   });
   await typed.agent.call('Hi', {
     output: structured({ type: 'object', properties: { x: { type: 'number' } } }),
@@ -313,7 +313,7 @@ test('respects allowTools, groups, a forced tool, structured output, other hooks
   const hook = setUp(
     ['ok'],
     tools,
-    { by, local },
+    { by, alwaysOffer },
     {
       use: [{ on: { 'pre-reasoning': (event) => ({ ...event, tools: event.tools.slice(0, 1) }) } }],
     },
@@ -324,7 +324,7 @@ test('respects allowTools, groups, a forced tool, structured output, other hooks
   const limited = setUp(
     [{ toolCalls: [{ name: 'c' }] }, 'ok'],
     tools,
-    { by, local },
+    { by, alwaysOffer },
     { limits: { toolCalls: 1 } },
   );
   await limited.agent.call('Hi');
@@ -457,17 +457,17 @@ test.each<[pattern: string, chosen: readonly string[]]>([
   const by = byCategory([{ keywords: ['go'], tools: [pattern] }, rest]);
   expect(await chosenBy(by, 'go', offered)).toEqual(chosen);
   const tools = offered.map((name) => own(name));
-  const local = setUp(['ok'], tools, { by: () => [], local: [pattern] });
-  await local.agent.call('go');
-  expect(local.shown()).toEqual([chosen]);
+  const always = setUp(['ok'], tools, { by: () => [], alwaysOffer: [pattern] });
+  await always.agent.call('go');
+  expect(always.shown()).toEqual([chosen]);
   const choosing = byModel({
     model: new ScriptedModel(['{"tools":[]}']),
     maxTools: 0,
-    alwaysInclude: [pattern],
+    alwaysOffer: [pattern],
   });
   expect(await chosenBy(choosing, 'go', offered)).toEqual(chosen);
   const model = new ScriptedModel(['ok']);
-  const use = [toolSearch({ alwaysInclude: [pattern] })];
+  const use = [toolSearch({ alwaysOffer: [pattern] })];
   await new ReActAgent({ name: 'a', model, tools, use }).call('go');
   const shown = model.requests[0]!.tools.map(({ name }) => name);
   expect(shown.filter((name) => name !== 'retrieve_tools')).toEqual(chosen);
@@ -557,8 +557,11 @@ test.each<[make: () => unknown, words: string]>([
   [() => selectTools({ by: 'all' as never }), 'selectTools(): by must be'],
   [() => selectTools({ maxTools: -1 }), 'selectTools(): maxTools must be'],
   [() => selectTools({ maxTools: 1.5 }), 'selectTools(): maxTools must be a whole number'],
-  [() => selectTools({ local: 'a' as never }), 'selectTools(): local must be'],
-  [() => selectTools({ local: [5] as never }), 'selectTools(): local must be an array of strings'],
+  [() => selectTools({ alwaysOffer: 'a' as never }), 'selectTools(): alwaysOffer must be'],
+  [
+    () => selectTools({ alwaysOffer: [5] as never }),
+    'selectTools(): alwaysOffer must be an array of strings',
+  ],
   [
     () => bySimilarity({ embed: async () => [], threshold: 1.1 }),
     'bySimilarity(): threshold must be',
@@ -567,15 +570,15 @@ test.each<[make: () => unknown, words: string]>([
     () => bySimilarity({ embed: async () => [], maxTools: 1.5 }),
     'bySimilarity(): maxTools must be',
   ],
-  [() => selectTools({ local: ['mail_.*'] }), 'selectTools(): local has the pattern "mail_.*"'],
   [
-    () => byModel({ model: new ScriptedModel([]), alwaysInclude: ['(*)'] }),
-    'byModel(): alwaysInclude has the pattern "(*)"',
+    () => selectTools({ alwaysOffer: ['mail_.*'] }),
+    'selectTools(): alwaysOffer has the pattern "mail_.*"',
   ],
   [
-    () => toolSearch({ alwaysInclude: ['a *'] }),
-    'toolSearch(): alwaysInclude has the pattern "a *"',
+    () => byModel({ model: new ScriptedModel([]), alwaysOffer: ['(*)'] }),
+    'byModel(): alwaysOffer has the pattern "(*)"',
   ],
+  [() => toolSearch({ alwaysOffer: ['a *'] }), 'toolSearch(): alwaysOffer has the pattern "a *"'],
   [
     () => byCategory([{ keywords: ['mail'], tools: ['mail.*'] }]),
     'byCategory() has the pattern "mail.*"',

@@ -14,22 +14,22 @@ import { toolOf, filteredTools, type ToolSet } from '../../tool/set/tool-set.ts'
 /** How `selectTools()` selects tools, and how many. */
 export interface SelectToolsOptions {
   /**
-   * Selector that chooses among the tools that are not local, for example from `byWords`,
-   * `byCategory`, `bySimilarity` or `byModel`. Default: all tools are chosen.
+   * Selector that chooses among the tools that are not in `alwaysOffer`, for example from
+   * `byWords`, `byCategory`, `bySimilarity` or `byModel`. Default: all tools are chosen.
    */
   readonly by?: ToolSelector;
   /**
-   * Maximum number of tools in one request, including the local tools. Default: 20, as in Arc
-   * Reactor. The tool of a structured answer is not counted.
+   * Maximum number of tools in one request, including those of `alwaysOffer`. Default: 20, as in
+   * Arc Reactor. The tool of a structured answer is not counted.
    */
   readonly maxTools?: number;
   /**
-   * Names of the local tools, or patterns such as `mail_*`. These tools come first in a request and
-   * are not passed to `by`. Default with `by`: the tools of middleware, `metaTool()` and the search
+   * Names of tools that are always chosen, or patterns such as `mail_*`. These tools come first in
+   * a request and are not passed to `by`. Default with `by`: the tools of middleware, `metaTool()` and the search
    * tool of `toolSearch()`. Default without `by`: all tools except those of MCP servers
    * (`mcpTools`).
    */
-  readonly local?: readonly string[];
+  readonly alwaysOffer?: readonly string[];
   /**
    * Function that gets the error of a selector. The request then has all tools, up to `maxTools`.
    * Default: a warning on the console.
@@ -58,16 +58,16 @@ export type ToolSelector = (
 
 /**
  * Creates middleware, for an agent's `use` list, that offers the model only the tools that fit the
- * user's last message (Arc Reactor: `ToolSelector`). Local tools come first and skip the selection.
- * `maxTools` limits all tools together. If the model calls a hidden tool, it gets an error result.
+ * user's last message (Arc Reactor: `ToolSelector`). The tools of `alwaysOffer` come first
+ * and skip the selection. `maxTools` limits all tools together. If the model calls a hidden tool, it gets an error result.
  * Tool calls that an earlier run left open still run. Throws `CONFIGURATION` for an option of the
  * wrong kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
-  const fields = 'by:function|? maxTools:whole|Infinity|? local:names|? onError:function|?';
+  const fields = 'by:function|? maxTools:whole|Infinity|? alwaysOffer:names|? onError:function|?';
   checkOptions('selectTools()', options, fields);
-  const { local } = options;
-  const isNamed = local && nameMatcher('selectTools(): local', local);
+  const { alwaysOffer } = options;
+  const isNamed = alwaysOffer && nameMatcher('selectTools(): alwaysOffer', alwaysOffer);
   const selectionOf = perRun(beginSelection);
   const select = (context: RunContext, asked: Msg | undefined): Promise<void> =>
     chooseTools(context, selectionOf(context), asked, options, isNamed);
@@ -117,7 +117,7 @@ function questionIn(view: readonly Msg[]): Msg | undefined {
 
 /**
  * Chooses again if the question or the tools have changed. Does nothing after an abort, because no
- * request follows. `isNamed`: whether a tool is in the option `local`, if that is set.
+ * request follows. `isNamed`: whether a tool is in the option `alwaysOffer`, if that is set.
  */
 async function chooseTools(
   context: RunContext,
@@ -132,14 +132,14 @@ async function chooseTools(
   const offered = all.map(({ name, description }) => [name, description]);
   const key = JSON.stringify([question, ...offered]);
   if (selection.key === key) return;
-  const isLocal = ({ name }: ToolSchema): boolean => {
+  const isAlways = ({ name }: ToolSchema): boolean => {
     if (isNamed) return isNamed(name);
     const { alwaysOffered = false, server } = toolOf(selection.set, name) ?? {};
     const isAdded = context.addedTools.some((added) => added.name === name);
     return !server && (!by || alwaysOffered || isAdded);
   };
-  const local = all.filter(isLocal);
-  const others = all.filter((schema) => !isLocal(schema));
+  const always = all.filter(isAlways);
+  const others = all.filter((schema) => !isAlways(schema));
   let chosen: readonly string[] = others.map(({ name }) => name);
   if (by && question && others.length) {
     const { stopSignal: signal } = context;
@@ -157,10 +157,10 @@ async function chooseTools(
   }
   const { toolChoice } = context.options.generate;
   const wanted = typeof toolChoice === 'object' ? [toolChoice.name] : [];
-  const best = new Set([...wanted, ...local.map(({ name }) => name), ...chosen]);
+  const best = new Set([...wanted, ...always.map(({ name }) => name), ...chosen]);
   const names = [...best].slice(0, maxTools);
   selection.key = key;
-  const inOrder = [...local, ...others].map(({ name }) => name);
+  const inOrder = [...always, ...others].map(({ name }) => name);
   selection.chosen = inOrder.filter((name) => names.includes(name));
 }
 

@@ -131,14 +131,14 @@ test('a search that finds nothing succeeds, and a search without words is an err
   expect(shown()[3]).toEqual(['retrieve_tools']);
 });
 
-test('tools in `alwaysInclude`, sub-agents and tools of middleware are offered from the start and not searched', async () => {
+test('tools in `alwaysOffer`, sub-agents and tools of middleware are offered from the start and not searched', async () => {
   const child = agentTool(new ReActAgent({ name: 'helper', model: new ScriptedModel([]) }), {
     description: 'Sends mail, too',
   });
   const extensions = (options: ToolSearchOptions) => [toolSearch(options), todoList()];
   const tools = [...office, child];
   const replies = [search('send mail write todo list clock'), 'done'];
-  const usual = setUp(replies, {}, { tools, use: [...extensions({ alwaysInclude: ['clock'] })] });
+  const usual = setUp(replies, {}, { tools, use: [...extensions({ alwaysOffer: ['clock'] })] });
   await usual.agent.call('Go');
   expect(usual.shown()[0]).toEqual(['retrieve_tools', 'write_todos', 'clock', 'call_helper']);
   expect(usual.shown()[1]).toEqual([
@@ -291,7 +291,7 @@ test('`allowTools` of a call and the groups of a toolkit limit the search', asyn
 });
 
 test('can be combined with selectTools() in either order', async () => {
-  const selecting = () => selectTools({ by: () => ['sendMail', 'clock'], local: [] });
+  const selecting = () => selectTools({ by: () => ['sendMail', 'clock'], alwaysOffer: [] });
   for (const extensions of [
     [selecting(), toolSearch()],
     [toolSearch(), selecting()],
@@ -326,8 +326,8 @@ test('rejects a tool with the name of the search tool', async () => {
 });
 
 test.each([
-  { alwaysInclude: 'clock' },
-  { alwaysInclude: [5] },
+  { alwaysOffer: 'clock' },
+  { alwaysOffer: [5] },
   { limit: -1 },
   { limit: 1.5 },
   { maxTools: 0.5 },

@@ -20,7 +20,7 @@ export interface ToolSearchOptions {
    * Names of tools that the model gets from the start, without a search, or patterns such as
    * `mail_*`.
    */
-  readonly alwaysInclude?: readonly string[];
+  readonly alwaysOffer?: readonly string[];
   /**
    * Whether the model also gets agents as tools (`agentTool`) from the start (OxyGent). Default:
    * true.
@@ -71,10 +71,10 @@ export interface ToolSearchOptions {
 export function toolSearch(options: ToolSearchOptions = {}): Middleware {
   checkOptions('toolSearch()', options, optionFields);
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = defaultPrompt } = options;
-  const { embed, threshold = 0.3, childAgents = true, alwaysInclude } = options;
+  const { embed, threshold = 0.3, childAgents = true, alwaysOffer } = options;
   checkThreshold('toolSearch()', threshold);
   const { search = embed ? similaritySearch(embed, threshold) : wordSearch() } = options;
-  const isIncluded = nameMatcher('toolSearch(): alwaysInclude', alwaysInclude);
+  const isIncluded = nameMatcher('toolSearch(): alwaysOffer', alwaysOffer);
   const sourcedIn = perRun((context): SourcedTools | undefined => {
     const sourced = new SourcedTools(context, isIncluded, childAgents);
     if (!context.model.features.tools) return undefined;
@@ -117,7 +117,7 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
 }
 
 const optionFields =
-  'alwaysInclude:names|? childAgents,evenWhenFew:boolean|? limit,maxTools:whole|Infinity|? ' +
+  'alwaysOffer:names|? childAgents,evenWhenFew:boolean|? limit,maxTools:whole|Infinity|? ' +
   'embed,search:function|? threshold:number|? prompt:string|?';
 
 const searchName = 'retrieve_tools';

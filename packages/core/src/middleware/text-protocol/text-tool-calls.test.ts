@@ -903,7 +903,7 @@ test('selectTools() selects by the message of the user, not by a correction', as
   const asked: string[] = [];
   const by = (question: string) => (asked.push(question), ['now']);
   const { agent, model } = setUp([sum, '{"tool_name":"now"}', 'fine'], {
-    use: [selectTools({ by, local: [] })],
+    use: [selectTools({ by, alwaysOffer: [] })],
   });
   expect((await agent.call('What time?')).text).toBe('fine');
   expect(asked).toEqual(['What time?']);
