@@ -17,8 +17,8 @@ import { metrics, type Metrics } from '@isoloop/core/observe';
 // #region trace
 import { jsonlTrace } from '@isoloop/core/observe';
 // #endregion
-// #region hide-secrets
-import { hideSecrets, maskSecrets } from '@isoloop/core/observe';
+// #region add-secrets
+import { addSecrets, maskSecrets } from '@isoloop/core/observe';
 // #endregion
 // #region open-telemetry
 import { context, trace } from '@opentelemetry/api';
@@ -85,13 +85,13 @@ test('jsonlTrace() writes every event as a line', async () => {
   ).toContain('run-end');
 });
 
-test('hideSecrets() hides a value in texts for logs', () => {
+test('addSecrets() masks a value in texts for logs', () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
   const apiKey = 'plain words of a key';
   const password = 'correct horse battery';
 
-  // #region hide-secrets
-  hideSecrets([apiKey, password]); // once, when the process starts
+  // #region add-secrets
+  addSecrets([apiKey, password]); // once, when the process starts
 
   console.log(maskSecrets(`Log in with ${password}.`)); // Log in with ***.
   // #endregion

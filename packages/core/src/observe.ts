@@ -1,4 +1,4 @@
-export { hideSecrets, logText } from './error/log-text.ts';
+export { addSecrets, logText } from './error/log-text.ts';
 export { maskSecrets } from './error/mask-secrets.ts';
 export { traceChanges } from './middleware/observe/trace-changes.ts';
 export type { EventChange, TracedAgentEvent } from './middleware/observe/trace-changes.ts';

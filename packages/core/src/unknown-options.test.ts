@@ -201,7 +201,7 @@ const entries: Readonly<Record<string, Entry>> = {
       jsonlTrace: (wrong) => observe.jsonlTrace(new WritableStream(), wrong),
       metrics: (wrong) => observe.metrics({}, wrong),
     },
-    others: 'hideSecrets traceChanges logText maskParameters maskSecrets',
+    others: 'addSecrets traceChanges logText maskParameters maskSecrets',
   },
   './open-telemetry': {
     exports: telemetry,

@@ -22,7 +22,7 @@ import type {
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
-import { hideSecretsOf } from './http/secrets.ts';
+import { addSecretsOf } from './http/secrets.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { ProcessSessions } from './session/host/process-sessions.ts';
 import { runRoute } from './routes/run-route.ts';
@@ -78,7 +78,7 @@ export function createAgentHandler<
     (route: SettingsRoute, enter = identify): Route =>
     async (c) => {
       const { env = {} } = c;
-      hideSecretsOf(settings, env);
+      addSecretsOf(settings, env);
       if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
       await enter(c);
       return route(c, settings);

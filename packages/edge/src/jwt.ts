@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
-import { hideSecrets } from '@isoloop/core/observe';
+import { addSecrets } from '@isoloop/core/observe';
 import { errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { isLocalHost } from './http/access.ts';
@@ -143,7 +143,7 @@ function secretKey(secret: string): Uint8Array {
       'CONFIGURATION',
       'jwt(): the secret is not set, or has less than 32 bytes.',
     );
-  hideSecrets([secret]);
+  addSecrets([secret]);
   return key;
 }
 

@@ -1,5 +1,5 @@
 import { fieldOf } from './agent-error.ts';
-import { hideValues, maskSecrets } from './mask-secrets.ts';
+import { addSecretForms, maskSecrets } from './mask-secrets.ts';
 import { showFailuresAs } from './report-failure.ts';
 
 /** Maximum number of errors in one log entry, so that a cycle of causes ends. */
@@ -32,15 +32,15 @@ export function logText(thrown: unknown): string {
 }
 
 /**
- * Hides these values in all later logs: those of `logText`, `maskSecrets` and traces, and the
- * library's warnings on the console. These warnings then also hide what looks like a secret. The
- * values are hidden in URLs, JSON and base64, too. Ignores values of less than 4 characters.
+ * Adds values that all later logs mask: those of `logText`, `maskSecrets` and traces, and the
+ * library's warnings on the console. These warnings then also mask what looks like a secret. The
+ * values are masked in URLs, JSON and base64, too. Ignores values of less than 4 characters.
  *
  * @example
- * hideSecrets([process.env.OPENAI_API_KEY]);
+ * addSecrets([process.env.OPENAI_API_KEY]);
  */
-export function hideSecrets(values: readonly unknown[]): void {
-  hideValues(values);
+export function addSecrets(values: readonly unknown[]): void {
+  addSecretForms(values);
   showFailuresAs(logText);
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { AgentError } from './agent-error.ts';
-import { hideSecrets, logText } from './log-text.ts';
+import { addSecrets, logText } from './log-text.ts';
 import { maskSecrets } from './mask-secrets.ts';
 import { reportFailure, showFailuresAs } from './report-failure.ts';
 
@@ -69,7 +69,7 @@ const weak = ['hunter2', 'abc123', '8675309123'].flatMap((key) =>
   ].map((text) => ({ form: 'word and digits', text, key })),
 );
 
-test.each([...table, ...weak])('maskSecrets() hides a key ($form) in: $text', ({ text, key }) => {
+test.each([...table, ...weak])('maskSecrets() masks a key ($form) in: $text', ({ text, key }) => {
   const surfaces = [
     maskSecrets(text),
     maskSecrets(`${text}. And then: ${text}`),
@@ -136,9 +136,9 @@ test.each([
   expect(maskSecrets(text)).toBe(text);
 });
 
-test('hideSecrets() hides values in every encoding, also without padding and with a line break', () => {
+test('addSecrets() masks values in every encoding, also without padding and with a line break', () => {
   const values = ['correct horse', 'Pass"word\\', 'ümläut', 'tree/top?>~', 'broken\ud800 half'];
-  hideSecrets(values.map((value) => `${value}\n`));
+  addSecrets(values.map((value) => `${value}\n`));
   for (const value of values) {
     const bytes = new TextEncoder().encode(value);
     const base64 = btoa(String.fromCharCode(...bytes));
@@ -161,16 +161,16 @@ test('hideSecrets() hides values in every encoding, also without padding and wit
 });
 
 test('hidden values are bounded, and short ones are ignored', () => {
-  hideSecrets(['abc', undefined, 7]);
+  addSecrets(['abc', undefined, 7]);
   expect(maskSecrets('abc')).toBe('abc');
-  hideSecrets(Array.from({ length: 3_000 }, (_, index) => `hidden value ${index}`));
+  addSecrets(Array.from({ length: 3_000 }, (_, index) => `hidden value ${index}`));
   expect(maskSecrets('a hidden value 2999 here')).toBe('a *** here');
   expect(maskSecrets('a hidden value 1 here')).toContain('hidden value 1');
 });
 
 test('a hidden value at the place where a long text is cut does not appear in part', () => {
   const secret = 'correct-horse-battery-staple';
-  hideSecrets([secret]);
+  addSecrets([secret]);
   for (let more = 0; more < secret.length; more += 1) {
     // What is masked makes the text shorter, so the cut moves into what is shown.
     const text = `password=${'x'.repeat(19_970 + more)}\n`;
@@ -180,14 +180,14 @@ test('a hidden value at the place where a long text is cut does not appear in pa
   }
 });
 
-test('after hideSecrets(), warnings on the console show no secret', () => {
+test('after addSecrets(), warnings on the console show no secret', () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const error = new Error('Incorrect API key provided: k9x2f7q', {
     cause: new Error('my own value'),
   });
   reportFailure('A listener failed.', undefined, error);
   expect(warn).toHaveBeenLastCalledWith('A listener failed.', error);
-  hideSecrets(['my own value']);
+  addSecrets(['my own value']);
   reportFailure('A listener failed.', undefined, error);
   const [what, shown] = warn.mock.lastCall!;
   expect(what).toBe('A listener failed.');

@@ -28,7 +28,7 @@ const random = /^(?=.*\d)(?=.*[a-z]).{16}/i;
 export function maskSecrets(text: string): string {
   const clean = patterns.reduce(
     (left, pattern) => left.replace(pattern, '$1***'),
-    withoutTexts(text, [...hidden]).replace(prefixed, '***'),
+    withoutTexts(text, [...secretForms]).replace(prefixed, '***'),
   );
   return withoutTokensNearNames(clean).replace(/[\w-]{16,}/g, (word) =>
     word.split(/[-_]/).some((part) => random.test(part)) ? '***' : word,
@@ -84,24 +84,24 @@ function withoutTokensNearNames(text: string): string {
 }
 
 /** Most values that are kept. Secrets that change often do not use up the memory. */
-const mostHidden = 1_000;
-/** Shorter values are not hidden: they are parts of many words. */
+const mostForms = 1_000;
+/** Shorter values are not secretForms: they are parts of many words. */
 const shortest = 4;
 
 /** Values that no log may show, in all their forms. */
-const hidden: Set<string> = new Set();
+const secretForms: Set<string> = new Set();
 
-/** Removes these values from all later logs, also encoded for URLs, JSON and base64. */
-export function hideValues(values: readonly unknown[]): void {
+/** Masks these values in all later logs, also encoded for URLs, JSON and base64. */
+export function addSecretForms(values: readonly unknown[]): void {
   for (const given of values) {
     // A binding often ends with a line break, which an error does not quote.
     const value = typeof given === 'string' ? given.trim() : '';
-    if (value.length < shortest || hidden.has(value)) continue;
-    for (const form of formsOf(value)) hidden.add(form);
+    if (value.length < shortest || secretForms.has(value)) continue;
+    for (const form of formsOf(value)) secretForms.add(form);
   }
-  for (const oldest of hidden) {
-    if (hidden.size <= mostHidden) return;
-    hidden.delete(oldest);
+  for (const oldest of secretForms) {
+    if (secretForms.size <= mostForms) return;
+    secretForms.delete(oldest);
   }
 }
 

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Awaitable } from '@isoloop/core';
-import { hideSecrets } from '@isoloop/core/observe';
+import { addSecrets } from '@isoloop/core/observe';
 import type { Caller } from '../handler-options.ts';
 
 /**
@@ -42,7 +42,7 @@ export function bearerToken<Env extends object = object>(
         if (isSame(digest, await digestOf(token))) caller ??= { user };
       }
     }
-    if (caller) hideSecrets([given]);
+    if (caller) addSecrets([given]);
     return caller;
   };
 }

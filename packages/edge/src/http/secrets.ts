@@ -1,15 +1,15 @@
-import { hideSecrets } from '@isoloop/core/observe';
+import { addSecrets } from '@isoloop/core/observe';
 import type { HandlerSettings } from '../handler-options.ts';
 
-/** Hides the secrets of a handler in the log: the option `secrets`, and the keys of the echoes. */
-export function hideSecretsOf(
+/** Masks the secrets of a handler in the log: the option `secrets`, and the keys of the echoes. */
+export function addSecretsOf(
   { secrets = [] }: Pick<HandlerSettings, 'secrets'>,
   env: object,
 ): void {
   const bindings = env as Readonly<Record<string, unknown>>;
   const values =
     typeof secrets === 'function' ? secrets(env) : secrets.map((binding) => bindings[binding]);
-  hideSecrets([...values, ...sessionSecrets(env)]);
+  addSecrets([...values, ...sessionSecrets(env)]);
 }
 
 interface Bindings {

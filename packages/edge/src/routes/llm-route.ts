@@ -1,6 +1,6 @@
 import { AgentError, messageOf } from '@isoloop/core';
 import { timerMs } from '@isoloop/core/adapter';
-import { hideSecrets } from '@isoloop/core/observe';
+import { addSecrets } from '@isoloop/core/observe';
 import type { Context } from 'hono';
 import { errorResponse } from '../http/error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
@@ -38,7 +38,7 @@ export async function llmRoute(
   const setup = { url, upstream, model, maxTokens, fields, maxMessages: limits.messages };
   const wire = JSON.stringify(api.toWire(body, setup));
   const secrets = secretsOf(upstream);
-  hideSecrets(secrets);
+  addSecrets(secrets);
   const requestId = c.get('requestId');
   try {
     const response = await ask(c, url, wire, upstream, options.timeoutMs ?? 300_000);

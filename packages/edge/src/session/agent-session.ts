@@ -1,4 +1,4 @@
-import { hideSecretsOf } from '../http/secrets.ts';
+import { addSecretsOf } from '../http/secrets.ts';
 import { ChatIndex } from './chat-index.ts';
 import type { AgentSessionClass, HandlerSettings } from '../handler-options.ts';
 import { answerCommand, answerRequest, noContent } from './hosted-session.ts';
@@ -17,7 +17,7 @@ export function agentSession(settings: HandlerSettings): AgentSessionClass {
     readonly #index: ChatIndex;
 
     constructor(ctx: DurableObjectState, env: object) {
-      hideSecretsOf(settings, env);
+      addSecretsOf(settings, env);
       this.#host = new SessionHost(ctx.storage, env, settings);
       this.#index = new ChatIndex(ctx.storage);
     }
