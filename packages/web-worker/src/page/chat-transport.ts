@@ -1,6 +1,5 @@
 import type { UiChunk } from '@isoloop/core/ai-sdk';
-import type { ChatRequest } from '../wire/protocol.ts';
-import type { RemoteRun } from './remote-run.ts';
+import type { RemoteRun, SessionClient } from './session-client.ts';
 
 /** Whether a chat gets the events of the run beside the answer. */
 export interface WorkerChatTransportOptions {
@@ -45,24 +44,22 @@ export interface WorkerChatTransport {
   }): Promise<ReadableStream<UiChunk> | null>;
 }
 
-type OpenChat = (
-  request: Omit<ChatRequest, 'id' | 'aborted'>,
-  signal: AbortSignal | undefined,
-) => RemoteRun<UiChunk>;
-
 export function workerChatTransport(
+  begin: SessionClient['begin'],
   { events = false }: WorkerChatTransportOptions = {},
-  open: OpenChat,
 ): WorkerChatTransport {
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, messageId, abortSignal }) {
       // Vue and Svelte wrap messages in proxies, which cannot be posted.
-      const sent: typeof messages = JSON.parse(JSON.stringify(sentMessages(messages)));
-      return chunkStream(open({ trigger, messages: sent, messageId, events }, abortSignal));
+      const sent = JSON.parse(JSON.stringify(sentMessages(messages))) as typeof messages;
+      return chunkStream(
+        begin('chat', { trigger, messages: sent, messageId, events }, abortSignal),
+      );
     },
     async reconnectToStream({ abortSignal } = {}) {
-      const run = open({ trigger: 'resume-stream', messages: [], events }, abortSignal);
+      const request = { trigger: 'resume-stream', messages: [], events } as const;
+      const run = begin<'chat', UiChunk>('chat', request, abortSignal);
       const first = await run.batches.next();
       return first.done ? null : chunkStream(run, first);
     },
@@ -79,6 +76,7 @@ export function sentMessages<M extends SentMessage>(messages: readonly M[]): rea
   );
 }
 
+/** Returns the chunks of a run. `first`: what was read already. */
 function chunkStream(
   { batches, abort }: RemoteRun<UiChunk>,
   first?: IteratorResult<readonly UiChunk[], unknown>,

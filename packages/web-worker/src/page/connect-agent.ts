@@ -54,7 +54,5 @@ export function connectAgent<E extends ExposedAgent = ExposedAgent>(
   options: ConnectOptionsFor<E>,
 ): RemoteAgent<OutputsOf<E>> {
   const link = linkWorker(worker, Object(options));
-  return createRemoteAgent({ sessionId: options.sessionId, worker, ...link }) as RemoteAgent<
-    OutputsOf<E>
-  >;
+  return createRemoteAgent(link, worker, options.sessionId) as RemoteAgent<OutputsOf<E>>;
 }

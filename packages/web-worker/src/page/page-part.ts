@@ -1,6 +1,11 @@
 import { AgentError } from '@isoloop/core';
-import { boundaryError } from './connection.ts';
-import type { PageAnswer, PageOffer, PageQuestion, PageVisibility } from '../wire/protocol.ts';
+import {
+  boundaryError,
+  type PageAnswer,
+  type PageOffer,
+  type PageQuestion,
+  type PageVisibility,
+} from '../wire/protocol.ts';
 
 /**
  * Part of an agent that runs on a page: tools, hooks, approvals or a model. Created by

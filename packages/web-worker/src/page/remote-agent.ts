@@ -17,8 +17,7 @@ import {
   type WorkerChatTransport,
   type WorkerChatTransportOptions,
 } from './chat-transport.ts';
-import type { RemoteRun } from './remote-run.ts';
-import { sessionClient } from './session-client.ts';
+import { sessionClient, type RemoteRun } from './session-client.ts';
 import type { WorkerLink } from './worker-link.ts';
 
 /**
@@ -121,24 +120,25 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   terminate(): void;
 }
 
-export interface RemoteAgentSetup extends WorkerLink {
-  readonly sessionId: string;
-  readonly worker: Worker | SharedWorker;
-}
-
-export function createRemoteAgent(setup: RemoteAgentSetup): RemoteAgent {
-  const { sessionId, worker } = setup;
-  const { ask, begin, abort, close } = sessionClient(setup);
+export function createRemoteAgent(
+  link: WorkerLink,
+  worker: Worker | SharedWorker,
+  sessionId: string,
+): RemoteAgent {
+  const { ask, begin, abort, close } = sessionClient(link);
   const beginCall = (
     kind: 'call' | 'stream',
     input?: AgentInput,
-    given?: RemoteCallOptions,
+    given: RemoteCallOptions = {},
   ): RemoteRun<AgentEvent> => {
-    const { signal, detached: _detached, ...options } = checked(given);
+    // The agent in the worker checks the other options.
+    if (Object(given) !== given || (given.signal && !given.signal.addEventListener))
+      throw new AgentError('INVALID_INPUT', '`options` or `signal` is invalid.');
+    const { signal, detached: _detached, ...options } = given;
     return begin(kind, { input, options }, signal);
   };
-  const call: RemoteAgent<never>['call'] = async (input, given) => {
-    const { value } = await beginCall('call', input, given).batches.next();
+  const call: RemoteAgent<never>['call'] = async (input, options) => {
+    const { value } = await beginCall('call', input, options).batches.next();
     return value as AgentResult<never>;
   };
 
@@ -155,8 +155,7 @@ export function createRemoteAgent(setup: RemoteAgentSetup): RemoteAgent {
     messages: () => ask('messages'),
     uiMessages: () => ask('uiMessages'),
     clear: () => ask('clear'),
-    chatTransport: (options) =>
-      workerChatTransport(options, (asked, signal) => begin('chat', asked, signal)),
+    chatTransport: (options) => workerChatTransport(begin, options),
     close: () => close(),
     terminate() {
       close('The worker is terminated.');
@@ -166,16 +165,17 @@ export function createRemoteAgent(setup: RemoteAgentSetup): RemoteAgent {
 }
 
 function toStream(
-  { id, batches: events, abort }: RemoteRun<AgentEvent>,
-  detached = false,
+  { batches, abort }: RemoteRun<AgentEvent>,
+  detached?: boolean,
 ): RemoteStream<never> {
   const driver: RunDriver = new RunDriver({
-    runId: String(id),
+    // Readers find the run's id in its events.
+    runId: '',
     detached,
     abort,
     async run() {
       for (;;) {
-        const { done, value } = await events.next();
+        const { done, value } = await batches.next();
         if (done) return value;
         await driver.push(value);
       }
@@ -183,14 +183,4 @@ function toStream(
   });
   if (detached) driver.start();
   return new AgentStream(driver) as RemoteStream as RemoteStream<never>;
-}
-
-/**
- * Throws `INVALID_INPUT` if the options are not an object or the signal is not an `AbortSignal`.
- * The agent in the worker checks the other options.
- */
-function checked(options: RemoteCallOptions = {}): RemoteCallOptions {
-  if (Object(options) !== options || (options.signal && !options.signal.addEventListener))
-    throw new AgentError('INVALID_INPUT', '`options` or `signal` is invalid.');
-  return options;
 }

@@ -1,8 +1,16 @@
-import { AgentError, type AgentEvent } from '@isoloop/core';
+import { AgentError, type AgentEvent, type AgentResult } from '@isoloop/core';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
-import { fromOutcome, type Outcome, type SessionApi } from '../wire/protocol.ts';
-import { remoteRun, type RemoteRun } from './remote-run.ts';
-import type { WorkerLink } from './worker-link.ts';
+import { unpackEvents } from '../wire/delta-runs.ts';
+import {
+  boundaryError,
+  fromOutcome,
+  initialCredits,
+  type CreditMessage,
+  type Outcome,
+  type RunMessage,
+  type SessionApi,
+} from '../wire/protocol.ts';
+import { unreadable, type WorkerLink } from './worker-link.ts';
 
 /** Methods of the API that begin a run. */
 type RunKind = 'call' | 'stream' | 'watch' | 'chat';
@@ -14,6 +22,13 @@ type Ask = <T>(input: unknown) => Promise<Outcome<T>>;
 
 type Begin = (request: object, port: MessagePort) => Promise<void>;
 
+/** Run in the worker. */
+export interface RemoteRun<T> {
+  /** Batches of the run's events. The first read starts the run. */
+  readonly batches: AsyncGenerator<readonly T[], AgentResult>;
+  readonly abort: () => void;
+}
+
 /** The API of a session in a worker, as its page uses it. */
 export interface SessionClient {
   /** Calls a method of the API. */
@@ -24,30 +39,101 @@ export interface SessionClient {
     request: Omit<Parameters<SessionApi[K]>[0], 'id' | 'aborted'>,
     signal?: AbortSignal,
   ) => RemoteRun<T>;
-  /** Aborts a run, or all runs of the connection. */
-  readonly abort: (id?: number, unread?: boolean) => void;
+  /**
+   * Aborts a run, or all runs of the connection. `isUnread`: no event of the run has arrived yet.
+   */
+  readonly abort: (id?: number, isUnread?: boolean) => void;
   readonly close: (reason?: string) => void;
 }
 
-export function sessionClient({ port, connection }: WorkerLink): SessionClient {
+export function sessionClient(link: WorkerLink): SessionClient {
+  const { port, connection, pending } = link;
   const remote: Remote<SessionApi> = wrap<SessionApi>(port);
-  let lastId = 0;
-  const abort: SessionClient['abort'] = (id, unread) => {
-    if (!connection.error) remote.abort(id, unread).catch(() => {});
+  const abort: SessionClient['abort'] = (id, isUnread) => {
+    if (!connection.signal.aborted) remote.abort(id, isUnread).catch(() => {});
   };
   return {
-    ask: async (method, input) =>
-      fromOutcome(await connection.guard(() => (remote[method] as Ask)(input))),
-    begin(kind, request, signal) {
-      const id = ++lastId;
-      const open = (aborted: boolean, runPort: MessagePort): Promise<void> =>
-        (remote[kind] as Begin)({ ...request, id, aborted }, transfer(runPort, [runPort]));
-      return remoteRun({ id, connection, signal, open, abort: (unread) => abort(id, unread) });
-    },
+    ask: <T>(method: AskedMethod, input?: unknown) =>
+      new Promise<T>((resolve, reject) => {
+        connection.signal.throwIfAborted();
+        pending.add(reject);
+        (remote[method] as Ask)<T>(input)
+          .finally(() => pending.delete(reject))
+          .then((outcome) => resolve(fromOutcome(outcome)))
+          .catch((error) => reject(boundaryError(error)));
+      }),
+    begin: runsOf(link, remote, abort),
     abort,
     close(reason = 'The connection is closed.') {
-      if (!connection.error) remote[releaseProxy]();
-      connection.cut(new AgentError('WORKER_TERMINATED', reason));
+      if (!connection.signal.aborted) remote[releaseProxy]();
+      connection.abort(new AgentError('WORKER_TERMINATED', reason));
     },
+  };
+}
+
+/**
+ * Returns the function that begins runs. The worker may send only a limited number of batches ahead
+ * of a run's reader (`initialCredits`).
+ */
+function runsOf(
+  { connection, pending }: WorkerLink,
+  remote: Remote<SessionApi>,
+  abort: SessionClient['abort'],
+): SessionClient['begin'] {
+  let lastId = 0;
+  return <T>(kind: RunKind, request: object, signal?: AbortSignal) => {
+    const id = ++lastId;
+    let isOver = false;
+    let isUnread = true;
+    const stop = (): void => {
+      if (!isOver) abort(id, isUnread);
+      isOver = true;
+    };
+    async function* read(): AsyncGenerator<readonly T[], AgentResult> {
+      connection.signal.throwIfAborted();
+      const messages: RunMessage<T>[] = [];
+      let wake = (): void => {};
+      const receive = ({ data }: { readonly data: RunMessage<T> }): void => {
+        messages.push(data);
+        wake();
+      };
+      const fail = (error: unknown): void =>
+        receive({ data: { type: 'end', outcome: { ok: false, error: boundaryError(error) } } });
+      const { port1, port2 } = new MessageChannel();
+      port1.addEventListener('message', receive);
+      port1.addEventListener('messageerror', () =>
+        fail(new AgentError('WORKER_FAILED', unreadable)),
+      );
+      port1.start();
+      pending.add(fail);
+      signal?.addEventListener('abort', stop);
+      try {
+        if (signal?.aborted) isOver = true;
+        const asked = { ...request, id, aborted: isOver };
+        (remote[kind] as Begin)(asked, transfer(port2, [port2])).catch(fail);
+        for (let credits = 0; ;) {
+          while (!messages.length) await new Promise<void>((resolve) => (wake = resolve));
+          const message = messages.shift()!;
+          if (message.type === 'end') {
+            // The worker ignores the abort of a run that has failed there.
+            isOver = message.outcome.ok;
+            return fromOutcome(message.outcome);
+          }
+          isUnread = false;
+          if (message.items.length) yield unpackEvents(message.items);
+          credits += message.reads;
+          // Grants many credits at once, and before the worker has used all others.
+          if (credits < initialCredits / 2) continue;
+          port1.postMessage({ credits } satisfies CreditMessage);
+          credits = 0;
+        }
+      } finally {
+        stop();
+        pending.delete(fail);
+        signal?.removeEventListener('abort', stop);
+        port1.close();
+      }
+    }
+    return { batches: read(), abort: stop };
   };
 }

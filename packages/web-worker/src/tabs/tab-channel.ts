@@ -1,4 +1,4 @@
-import { boundaryError } from '../page/connection.ts';
+import { boundaryError } from '../wire/protocol.ts';
 import { tabVersion, type TabMessage, type TabPost } from '../wire/tab-protocol.ts';
 
 /** BroadcastChannel between the tabs of one session. Adds the version and the id of this tab to each message. */

@@ -37,14 +37,12 @@ export function packEvents(events: EventBatch): readonly WireEvent[] {
  * stay unchanged.
  */
 export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[]): T[] {
-  const events: unknown[] = [];
-  for (const item of packed) {
+  return packed.flatMap((item) => {
     const { first, deltas } = item as DeltaRun;
-    events.push(first ?? item);
-    let seq = first?.seq;
-    if (first) for (const delta of deltas) events.push({ ...first, seq: ++seq, delta });
-  }
-  return events as T[];
+    if (!first) return item as T;
+    const others = deltas.map((delta, index) => ({ ...first, seq: first.seq + index + 1, delta }));
+    return [first, ...others] as T[];
+  });
 }
 
 /**

@@ -254,5 +254,14 @@ export async function toOutcome<T>(promise: Promise<T>): Promise<Outcome<T>> {
 
 export function fromOutcome<T>(outcome: Outcome<T>): T {
   if (outcome.ok) return outcome.value;
-  throw AgentError.fromJSON(outcome.error);
+  throw AgentError.from(outcome.error);
+}
+
+/**
+ * Converts an error that occurred when a message was sent. Data that cannot be cloned becomes
+ * `INVALID_INPUT`.
+ */
+export function boundaryError(error: unknown): AgentError {
+  const isUncloneable = (error as Error)?.name === 'DataCloneError';
+  return AgentError.from(error, isUncloneable ? 'INVALID_INPUT' : undefined);
 }
