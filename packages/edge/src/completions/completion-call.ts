@@ -53,8 +53,8 @@ export function readCall(
   const given = readInstructions(body);
   const instructions = systemMessages === 'keep' ? given : withoutSystem(given);
   const names = tools.tools.map(({ name }) => name);
-  const take = (judged: JsonValue): void => {
-    declared = readDeclared({ ...body, ...(judged as JsonObject) });
+  const take = (guarded: JsonValue): void => {
+    declared = readDeclared({ ...body, ...(guarded as JsonObject) });
   };
   const output = [
     ...(names.length ? [clientTools(() => declared.tools)] : []),
@@ -64,7 +64,7 @@ export function readCall(
     options: {
       ...readSettings(body, settings, own),
       ...(instructions.length && { instructions }),
-      // The guards judge the declarations before the output mode begins, and may change them.
+      // The guards check the declarations before the output mode begins, and may change them.
       ...(output.length && { clientTexts: [jsonClientText(declarations(body), take)], output }),
     },
     wholeText: format !== undefined,

@@ -99,14 +99,7 @@ function checkAddress(address: string, { hosts, http = false }: PublicFetchOptio
   if (url.protocol !== 'https:' && !(http && url.protocol === 'http:'))
     throw refused(url, 'is not https');
   if (url.username || url.password) throw refused(url, 'contains a user name');
-  if (
-    url.port &&
-    url.port !== '443' &&
-    url.port !== '80' &&
-    url.port !== '8443' &&
-    url.port !== '8080'
-  )
-    throw refused(url, 'has an unusual port');
+  if (!/^(80|443|8080|8443)?$/.test(url.port)) throw refused(url, 'has an unusual port');
   const reason = privateReason(url.hostname);
   if (reason !== undefined) throw refused(url, `is not public: ${reason}`);
   if (hosts && !hosts.some((host) => isHost(url.hostname, host)))

@@ -133,16 +133,16 @@ test('a session whose conversation cannot be read is listed once, without a titl
     changedAt: () => 2,
   });
   entry.update();
-  await entry.told;
+  await entry.sent;
   expect(told).toEqual([
     { type: 'put-in-list', chat: { sessionId: 's', createdAt: 1, updatedAt: 2 } },
   ]);
-  expect(entry.isTold).toBe(true);
+  expect(entry.isSent).toBe(true);
   expect(log).toHaveBeenCalledOnce();
   log.mockRestore();
 });
 
-test('a failed update of the list is repeated, and a told one is not', async () => {
+test('a failed update of the list is repeated, and a sent one is not', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const told: SessionCommand[] = [];
   const env = listNamespace(told) as { CHAT_SESSION: { get: () => unknown } };
@@ -157,12 +157,12 @@ test('a failed update of the list is repeated, and a told one is not', async () 
     changedAt: () => 2,
   });
   env.CHAT_SESSION.get = () => ({ fetch: () => Promise.reject(new Error('away')) });
-  entry.tell();
-  await entry.told;
-  expect([entry.isTold, told]).toEqual([false, []]);
+  entry.send();
+  await entry.sent;
+  expect([entry.isSent, told]).toEqual([false, []]);
   env.CHAT_SESSION.get = get;
-  for (let time = 0; time < 3; time++) entry.tell();
-  await entry.told;
-  expect([entry.isTold, told.length]).toEqual([true, 1]);
+  for (let time = 0; time < 3; time++) entry.send();
+  await entry.sent;
+  expect([entry.isSent, told.length]).toEqual([true, 1]);
   log.mockRestore();
 });

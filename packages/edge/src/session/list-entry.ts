@@ -21,8 +21,8 @@ export interface ListEntryOptions {
  */
 export class ListEntry {
   readonly #options: ListEntryOptions;
-  #isTold = false;
-  #telling: Promise<void> = Promise.resolve();
+  #isSent = false;
+  #sending: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(options: ListEntryOptions) {
@@ -31,40 +31,40 @@ export class ListEntry {
 
   /** Sends the entry to the list after a change of the session. */
   update(): void {
-    this.#isTold = false;
-    this.tell();
+    this.#isSent = false;
+    this.send();
   }
 
   /**
    * Sends the entry to the list, unless the list already has the last change. Updates are sent one
    * at a time. The next call retries a failed one.
    */
-  tell(): void {
-    this.#telling = this.#telling.then(async () => {
-      if (this.#isClosed || this.#isTold) return;
+  send(): void {
+    this.#sending = this.#sending.then(async () => {
+      if (this.#isClosed || this.#isSent) return;
       // A change that comes meanwhile sets this back.
-      this.#isTold = true;
+      this.#isSent = true;
       try {
         const { identity, changedAt } = this.#options;
         const { sessionId, createdAt } = identity;
         const title = await this.#title();
         const chat = { sessionId, createdAt, updatedAt: changedAt(), title };
-        await this.#tell({ type: 'put-in-list', chat });
+        await this.#send({ type: 'put-in-list', chat });
       } catch (error) {
-        this.#isTold = false;
+        this.#isSent = false;
         logError(error, 'list');
       }
     });
   }
 
-  /** Whether the list has the last change. Await `told` before. */
-  get isTold(): boolean {
-    return this.#isTold;
+  /** Whether the list has the last change. Await `sent` before. */
+  get isSent(): boolean {
+    return this.#isSent;
   }
 
   /** Resolves when all updates so far have succeeded or failed. */
-  get told(): Promise<void> {
-    return this.#telling;
+  get sent(): Promise<void> {
+    return this.#sending;
   }
 
   /** Stops further updates of the list. */
@@ -73,9 +73,9 @@ export class ListEntry {
   }
 
   async remove(): Promise<void> {
-    await this.#telling;
+    await this.#sending;
     const { sessionId } = this.#options.identity;
-    await this.#tell({ type: 'take-from-list', sessionId });
+    await this.#send({ type: 'take-from-list', sessionId });
   }
 
   /**
@@ -94,7 +94,7 @@ export class ListEntry {
     }
   }
 
-  async #tell(command: SessionCommand): Promise<void> {
+  async #send(command: SessionCommand): Promise<void> {
     const { env, identity } = this.#options;
     const { user } = identity;
     const list = sessionObject(env, user, '');

@@ -111,7 +111,7 @@ export class SessionHost implements HostedSession {
       const parts = await this.#wake();
       if (parts && !parts.turns.isBusy) {
         if (Date.now() >= this.#expiresAt(parts.changedAt())) return await this.delete();
-        parts.entry.tell();
+        parts.entry.send();
       }
     } catch (error) {
       logError(error, 'alarm');
@@ -140,7 +140,7 @@ export class SessionHost implements HostedSession {
       memory,
       onChange: () => entry.update(),
       onRest: () => {
-        entry.tell();
+        entry.send();
         void this.#schedule().catch((error: unknown) => logError(error, 'alarm'));
       },
     });
@@ -188,7 +188,7 @@ export class SessionHost implements HostedSession {
    * expires.
    */
   async #schedule(): Promise<void> {
-    await this.#parts?.entry.told;
+    await this.#parts?.entry.sent;
     this.#parts?.turns.unloadLong();
     if (!this.#record.identity || this.#deleting) return;
     const at = this.#nextAlarm();
@@ -199,7 +199,7 @@ export class SessionHost implements HostedSession {
     const now = Date.now();
     if (!this.#parts) return now + retryMs;
     const { turns, entry, changedAt } = this.#parts;
-    if (turns.isBusy || !entry.isTold) return now + this.#settings.sessions.heartbeatMs;
+    if (turns.isBusy || !entry.isSent) return now + this.#settings.sessions.heartbeatMs;
     const expiresAt = this.#expiresAt(changedAt());
     // If the expiry time has passed, the last deletion failed.
     return expiresAt > now ? expiresAt : now + retryMs;

@@ -63,7 +63,7 @@ export function refuseOwnNames(
 
 /**
  * Returns middleware for one agent call that offers the client's tools in addition to the agent's
- * tools. `read` returns the tools after the guards have judged them.
+ * tools. `read` returns the tools after the guards have accepted them.
  */
 export function clientTools(read: () => ClientTools): Middleware {
   let isFirst = true;

@@ -1,5 +1,5 @@
 import { InMemoryMemory } from '@isoloop/core';
-import type { AgentStream, Msg } from '@isoloop/core';
+import type { Msg } from '@isoloop/core';
 import { unfitClientText } from '@isoloop/core/adapter';
 import type { ClientText } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
@@ -24,7 +24,6 @@ import type { SessionTurn } from '../../session/session-turn.ts';
 import { turnHost } from '../../session/host/turn-host.ts';
 import { readIds } from '../../turn/asked-again.ts';
 import { awaitOpening, hasOutput, streamResponse } from '../../turn/event-stream.ts';
-import type { EventStreamOptions } from '../../turn/event-stream.ts';
 import { makeAgent, readEcho, setupOf } from '../../turn/session.ts';
 
 /**
@@ -69,9 +68,9 @@ export async function answerOnce(
   const memory = new InMemoryMemory(history);
   const clientTexts = history.map((message): ClientText => ({
     message,
-    take(judged) {
-      if (!judged) throw unfitClientText();
-      return judged === message ? undefined : memory.replace(judged);
+    take(guarded) {
+      if (!guarded) throw unfitClientText();
+      return guarded === message ? undefined : memory.replace(guarded);
     },
   }));
   const made = await makeAgent(settings, { ...setupOf(c, asked.id), memory, model });
@@ -91,15 +90,17 @@ export async function answerOnce(
     });
     if (!face.stream) return wholeAnswer(await run.result, face);
     const requestId = c.get('requestId');
-    const answer = await streamed(run, asked, {
+    const batches = await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput);
+    // Reads `result` only after the stream has its reader, because otherwise the run would also
+    // continue without a reader.
+    ended = run.result;
+    return streamResponse(face, {
+      batches,
+      encode: answerEncoder(face, call),
       keepAliveMs: settings.limits.keepAliveMs,
       onCancel: () => waitUntil(c, run.cancel()),
       onError: (error) => logError(error, requestId),
     });
-    // Reads `result` only after the stream has its reader, because otherwise the run would also
-    // continue without a reader.
-    ended = run.result;
-    return answer;
   } finally {
     settleBehind(c, made, ended);
   }
@@ -118,17 +119,5 @@ export function answerInSession(
     face,
     call,
     echo: readEcho(c),
-  });
-}
-
-async function streamed(
-  run: AgentStream,
-  { face, call }: OpenAiRequest,
-  options: Pick<EventStreamOptions, 'keepAliveMs' | 'onCancel' | 'onError'>,
-): Promise<Response> {
-  return streamResponse(face, {
-    ...options,
-    batches: await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput),
-    encode: answerEncoder(face, call),
   });
 }

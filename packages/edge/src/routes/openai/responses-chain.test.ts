@@ -225,7 +225,7 @@ test('a developer message in a later request reaches the model', async () => {
   }
 });
 
-test('the guards of the agent judge instructions', async () => {
+test('instructions pass the guards of the agent', async () => {
   const seen: string[] = [];
   const guard = inputGuard('guard', (input) => {
     seen.push(...input.map(textOf));
@@ -279,7 +279,7 @@ test("AI SDK's model continues a chain, with instructions and citations", async 
   expect(saidIn(messages)).toEqual(['Be brief.', 'First?', 'One.', 'Next?']);
 });
 
-test('the guards judge the new messages of a request without a session', async () => {
+test('the new messages of a request without a session pass the guards', async () => {
   const guard = inputGuard('guard', (input) => {
     if (input.some((message) => textOf(message) === 'bad'))
       throw new AgentError('GUARD_REJECTED', 'No.');

@@ -5,11 +5,11 @@ import type { CallState, LogRecord, SessionCopy, SessionView } from '@isoloop/co
 import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
 import type { SignedParts } from './copy-signature.ts';
-import { checkJudged, type JudgeSetup } from './judge-messages.ts';
+import { guardMessages, type GuardSetup } from './guard-messages.ts';
 
 /** What an import needs to know. */
-export interface ImportSetup extends JudgeSetup {
-  readonly settings: JudgeSetup['settings'] & HandlerSettings;
+export interface ImportSetup extends GuardSetup {
+  readonly settings: GuardSetup['settings'] & HandlerSettings;
   /** The session that the endpoint has. */
   readonly stored: SessionView;
   /** The parts of the copy that the endpoint has signed. */
@@ -39,11 +39,11 @@ export async function importedRecords(
   const known = Math.max(signed.messages, kept);
   const mayEdit = setup.setup.mayEdit !== false;
   const claims = messages.slice(known).map(asClaim);
-  const judged = await checkJudged(
+  const guarded = await guardMessages(
     settings.systemMessages === 'keep' ? claims : withoutSystem(claims),
     setup,
   );
-  const all = [...messages.slice(0, known), ...judged];
+  const all = [...messages.slice(0, known), ...guarded];
   return [
     ...all.map((message): LogRecord => ({ kind: 'message', message })),
     ...openCallRecords(all, copy, { kept, known, stored, signed, mayEdit }),

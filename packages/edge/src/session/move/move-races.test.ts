@@ -5,15 +5,15 @@ import { copyOf, placeOf, textsOf } from '../../../test-support/moves.ts';
 import { ask, codeOf, open } from '../../../test-support/session-client.ts';
 
 /**
- * Returns a guard that waits before it judges an imported message. It looks at variables, because
+ * Returns a guard that waits before it checks an imported message. It looks at variables, because
  * workerd crashes if one request settles a promise of another one.
  */
 function slowGuard() {
-  const state = { isAsked: false, isJudged: false };
+  const state = { isAsked: false, isChecked: false };
   const guard = inputGuard('slow', async (input) => {
     if (input.some(({ role }) => role === 'assistant')) {
       state.isAsked = true;
-      await vi.waitUntil(() => state.isJudged, { timeout: 10_000 });
+      await vi.waitUntil(() => state.isChecked, { timeout: 10_000 });
     }
     return input;
   });
@@ -36,7 +36,7 @@ test('a turn that begins while a copy is taken in is refused, and the copy is st
       409,
       'AGENT_BUSY',
     ]);
-  state.isJudged = true;
+  state.isChecked = true;
   await put;
   expect(await codeOf(await session.post('/api/chat', turn))).toEqual([409, 'SESSION_MOVED']);
   await place.own(session.id, { owner: place.name, epoch: 2, copyOf: 't' });

@@ -218,7 +218,7 @@ test('a client cannot reopen a tool call that has its result here', async () => 
   expect(resultsIn(copy)).toEqual([['c1', 'interrupted']]);
 });
 
-test('the guards of the agent judge an imported conversation, and a rejected one is not stored', async () => {
+test('an imported conversation passes the guards of the agent, and a rejected one is not stored', async () => {
   const session = open([], { use: [lengthGuard({ max: 40 })] });
   const claims = [userMessage('Hi.'), assistantMessage('x'.repeat(100))];
   await expect(placeOf(session).put(copyOf(session.id, claims))).rejects.toMatchObject({

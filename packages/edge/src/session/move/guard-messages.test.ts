@@ -2,7 +2,7 @@ import { assistantMessage, ReActAgent } from '@isoloop/core';
 import { inputGuard } from '@isoloop/core/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { checkJudged } from './judge-messages.ts';
+import { guardMessages } from './guard-messages.ts';
 
 test('a guard that never answers ends the import, so that the session takes turns again', async () => {
   const use = [inputGuard('never', () => new Promise(() => {}))];
@@ -10,6 +10,6 @@ test('a guard that never answers ends the import, so that the session takes turn
     new ReActAgent({ name: 'assistant', model: new ScriptedModel([]), use });
   const setup = { env: {}, user: 'ann', sessionId: 's' };
   const settings = { agent, models: ['m'] };
-  const judging = checkJudged([assistantMessage('Hi.')], { settings, setup, judgeMs: 20 });
+  const judging = guardMessages([assistantMessage('Hi.')], { settings, setup, guardsMs: 20 });
   await expect(judging).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
 });

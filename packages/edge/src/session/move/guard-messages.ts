@@ -4,45 +4,45 @@ import { unfitClientText, type ClientText } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { makeAgent } from '../../turn/session.ts';
 
-export interface JudgeSetup {
+export interface GuardSetup {
   readonly settings: Pick<HandlerSettings, 'agent' | 'models'>;
   readonly setup: SessionSetup;
   /** Time for all guards, in milliseconds. Default: a minute. */
-  readonly judgeMs?: number;
+  readonly guardsMs?: number;
 }
 
 /**
  * Passes messages of a client through the guards of the session's agent, which may change them.
- * Asks no model. Throws the error of the guard that rejects them, and `CALL_TIMEOUT` after `judgeMs`,
+ * Asks no model. Throws the error of the guard that rejects them, and `CALL_TIMEOUT` after `guardsMs`,
  * because the session takes no turns meanwhile.
  */
-export async function checkJudged(
+export async function guardMessages(
   messages: readonly Msg[],
-  { settings, setup, judgeMs = 60_000 }: JudgeSetup,
+  { settings, setup, guardsMs = 60_000 }: GuardSetup,
 ): Promise<readonly Msg[]> {
   if (!messages.length) return messages;
-  const judged = [...messages];
+  const guarded = [...messages];
   const clientTexts = messages.map((message, at): ClientText => ({
     message,
     take(next) {
       if (!next) throw unfitClientText();
-      judged[at] = next;
+      guarded[at] = next;
     },
   }));
   const memory = new InMemoryMemory();
   const made = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
   const { agent } = made;
-  // The guards have judged the input when this hook ends the agent call.
+  // The guards have accepted the input when this hook ends the agent call.
   agent.addHook({ name: 'import', on: { 'pre-call': (_event, { stop }) => stop() } });
-  const signal = AbortSignal.timeout(judgeMs);
+  const signal = AbortSignal.timeout(guardsMs);
   const input = userMessage('Imported conversation.');
   try {
     const { error, reason } = await agent.call(input, { clientTexts, signal });
     if (reason === 'aborted')
-      throw new AgentError('CALL_TIMEOUT', `The guards took longer than ${judgeMs} ms.`);
+      throw new AgentError('CALL_TIMEOUT', `The guards took longer than ${guardsMs} ms.`);
     if (error) throw AgentError.fromJSON({ name: 'AgentError', ...error } as AgentErrorData);
   } finally {
     await made.settled?.();
   }
-  return judged;
+  return guarded;
 }

@@ -149,7 +149,7 @@ test.each(cases)('lengthGuard() counts $name', async ({ path, body }) => {
   expect((await send(guard, path, body('word'))).requests).toHaveLength(1);
 });
 
-test('the declarations and instructions of a stored session are judged, and its history is not judged again', async () => {
+test('the declarations and instructions of a stored session pass the guards, and its history does not pass them again', async () => {
   const looks: (readonly string[])[] = [];
   const use = [
     inputGuard('look', (input) => {
@@ -191,8 +191,8 @@ test.each([
     'gives messages other ids',
     (input: readonly Msg[]) => input.map((each) => ({ ...each, id: `new-${each.id}` })),
   ],
-])('a guard that %s of the history fails the request', async (_, judge) => {
-  const target = testEndpoint(['Yes.'], { use: [inputGuard('guard', judge)] });
+])('a guard that %s of the history fails the request', async (_, check) => {
+  const target = testEndpoint(['Yes.'], { use: [inputGuard('guard', check)] });
   const messages = [user('My secret.'), { role: 'assistant', content: 'Ok.' }, last];
   const response = await target.post('/v1/chat/completions', { model: 'offline', messages });
   await target.settled();
