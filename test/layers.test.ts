@@ -73,7 +73,7 @@ test('a feature may not import another feature, except what the list names', () 
     check('packages/core/src/middleware/a.ts', `import { b } from './limits/b.ts';`),
   ).toHaveLength(1);
   const policy = '../approval/approval-rules.ts';
-  expect(check(agentTool, `import { mayAsk } from '${policy}';`)).toEqual([]);
+  expect(check(agentTool, `import { mayNeedApproval } from '${policy}';`)).toEqual([]);
 });
 
 test('only the folder of a provider and entry files may import it, except what the list names', () => {

@@ -137,7 +137,7 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
     checkServed(this.use, { ...given, ...given.limits });
     if (given.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
     // The part of `standard()` defers no rounds.
-    if (given.deferRound !== undefined && !this.use.some((part) => 'mayAsk' in part))
+    if (given.deferRound !== undefined && !this.use.some((part) => 'mayNeedApproval' in part))
       throw missingPart('approvals', 'The option `deferRound`', 'Add it');
   }
 

@@ -173,7 +173,7 @@ export interface Tool {
    * Returns whether a tool call may wait for an approval even without `needsApproval`. An example
    * is an agent tool whose child agent asks for approvals.
    */
-  readonly mayAskApproval?: () => boolean;
+  readonly mayNeedApproval?: () => boolean;
   /**
    * Whether each decision about a suspended tool call runs the tool again, with the decision in its
    * context. A `result` or `reject` decision then runs the tool again too, instead of ending the
@@ -249,7 +249,7 @@ const toolFields =
   'server:string|? execute:function|? ' +
   // The fields of a finished tool are allowed too, so that `tool({ ...other, description })` can
   // copy a tool.
-  'groups,schema,fork,mayAskApproval,takesDecisions,requires,alwaysOffered';
+  'groups,schema,fork,mayNeedApproval,takesDecisions,requires,alwaysOffered';
 
 /** Throws `CONFIGURATION` for a value that is not a tool, such as the options of `tool()`. */
 export function checkTool(value: unknown): void {

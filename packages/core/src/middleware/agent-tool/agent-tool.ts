@@ -12,7 +12,7 @@ import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
 import { provide, parentRuns, runsAboveChild } from '../../tool/context-token.ts';
 import type { Suspension } from '../../tool/tool-call.ts';
-import { mayAskApproval } from '../approval/approval-rules.ts';
+import { mayNeedApproval } from '../approval/approval-rules.ts';
 import type { Agent } from '../../agent/agent.ts';
 
 /** The part of an agent that `agentTool` uses. */
@@ -115,7 +115,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     ...declared,
     input: { ...declared.input, validate: validateInput },
     takesDecisions: true,
-    ...(isLocal(agent) && { mayAskApproval: () => mayAskApproval(agent) }),
+    ...(isLocal(agent) && { mayNeedApproval: () => mayNeedApproval(agent) }),
     // A fork opens its own children.
     fork() {
       const own = agentTool(agent, options);

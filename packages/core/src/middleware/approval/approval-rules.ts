@@ -15,9 +15,9 @@ import type { Middleware, OpenCall } from '../../agent/middleware.ts';
 export type NeedsApproval = (call: ReadyCall, context: RunContext) => Awaitable<boolean | string>;
 
 /** Middleware that decides when tool calls need an approval. */
-export interface Approving extends Middleware {
+export interface ApprovalMiddleware extends Middleware {
   /** Whether it may ask for an approval that the tool itself does not need. */
-  readonly mayAsk: boolean;
+  readonly mayNeedApproval: boolean;
 }
 
 /** Returns whether the tool itself says that a call needs an approval. */
@@ -49,10 +49,10 @@ export async function isUndecided(
  * Returns whether a tool call of the agent may wait for an approval. Includes the tools of inactive
  * groups and the tools of child agents. Leaves out child agents that a factory creates later.
  */
-export function mayAskApproval({ tools, use }: Pick<Agent, 'tools' | 'use'>): boolean {
+export function mayNeedApproval({ tools, use }: Pick<Agent, 'tools' | 'use'>): boolean {
   return (
-    use.some((part) => (part as Partial<Approving>).mayAsk) ||
-    toolsIn(tools).some((tool) => tool.needsApproval || tool.mayAskApproval?.())
+    use.some((part) => (part as Partial<ApprovalMiddleware>).mayNeedApproval) ||
+    toolsIn(tools).some((tool) => tool.needsApproval || tool.mayNeedApproval?.())
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { nestedWraps } from '../../agent/nested.ts';
 import { checkOptions } from '../../error/agent-error.ts';
-import { type Approving, approvalRules, type ApprovalRules } from './approval-rules.ts';
+import { type ApprovalMiddleware, approvalRules, type ApprovalRules } from './approval-rules.ts';
 import { askApprover, type Decide } from './ask-approver.ts';
 import { basicApprovals } from './basic-approvals.ts';
 import { deferredRounds } from './deferred-rounds.ts';
@@ -70,9 +70,9 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   const decided = basicApprovals(deferred.needs);
   const asking = decide ? [askApprover({ ...options, decide })] : [];
   const parts = [...asking, decided, deferred];
-  const made: Approving = {
+  const made: ApprovalMiddleware = {
     name: decided.name,
-    mayAsk: Boolean(needsApproval || decide),
+    mayNeedApproval: Boolean(needsApproval || decide),
     wrapSettle: (next) => async (input, context, steps) => {
       // Later than `wrapRun`, in which other middleware adds tools.
       rules.check(context.tools);
