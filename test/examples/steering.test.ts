@@ -143,7 +143,7 @@ test('modelRequestLimit() and toolCallLimit() end an agent call', async () => {
     model,
     tools,
     use: [
-      modelRequestLimit({ run: 20, session: 200, exit: 'error' }),
+      modelRequestLimit({ run: 20, session: 200, atLimit: 'fail' }),
       toolCallLimit({ tool: 'look', run: 1, message: 'I looked already.' }),
     ],
   });

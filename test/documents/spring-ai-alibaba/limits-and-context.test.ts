@@ -37,7 +37,7 @@ describe('limits and the context', () => {
     const open = (session: string) =>
       alibaba(['ok'], {
         memory: new SessionMemory(store, session),
-        use: [modelRequestLimit({ session: 2, exit: 'error' })],
+        use: [modelRequestLimit({ session: 2, atLimit: 'fail' })],
         preset: { hooks: [notingHook(log, 'h')] },
       }).agent;
     await open('甲').call('1');

@@ -304,10 +304,10 @@ test('hooks beside a failing hook still run, also if it was added later or is a 
 });
 
 test.each<[string, Partial<AgentOptions>, string]>([
-  ['toolCallLimit()', { use: [toolCallLimit({ session: 1, exit: 'error' })] }, 'LIMIT_EXCEEDED'],
+  ['toolCallLimit()', { use: [toolCallLimit({ session: 1, atLimit: 'fail' })] }, 'LIMIT_EXCEEDED'],
   [
     'modelRequestLimit()',
-    { use: [modelRequestLimit({ run: 1, exit: 'error' })] },
+    { use: [modelRequestLimit({ run: 1, atLimit: 'fail' })] },
     'LIMIT_EXCEEDED',
   ],
   [

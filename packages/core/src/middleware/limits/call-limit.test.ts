@@ -87,7 +87,7 @@ test('modelRequestLimit({ session }) counts across runs, also after a saved stat
 });
 
 test('two limits of model requests count each request once', async () => {
-  const session = { ...modelRequestLimit({ session: 3, exit: 'error' }), name: 'sessionLimit' };
+  const session = { ...modelRequestLimit({ session: 3, atLimit: 'fail' }), name: 'sessionLimit' };
   const both = [modelRequestLimit({ run: 2 }), session];
   const { agent, model } = setUp([calls('add'), calls('add'), calls('add')], both);
   expect(await run(agent)).toMatchObject({ reason: 'limit' });
@@ -146,7 +146,7 @@ test('exactly as many parallel tool calls as the limit allows run', async () => 
 
 test('toolCallLimit() limits the calls of one tool, beside a limit for all tools', async () => {
   const limits = [
-    toolCallLimit({ tool: 'add', session: 1, exit: 'error' }),
+    toolCallLimit({ tool: 'add', session: 1, atLimit: 'fail' }),
     toolCallLimit({ session: 9 }),
   ];
   const { agent } = setUp([calls('add', 'look', 'look'), calls('look'), calls('add')], limits);
@@ -200,7 +200,7 @@ test.for([
   {},
   { run: -1 },
   { run: 'two' },
-  { session: 1, exit: 'stop' },
+  { session: 1, atLimit: 'stop' },
   { run: 1, message: 2 },
   undefined,
 ])('modelRequestLimit() and toolCallLimit() reject the options %j', (options) => {

@@ -15,33 +15,33 @@ export interface CallLimitOptions {
   readonly session?: number;
   /**
    * What happens at the limit. `end` (default) ends the agent call with `message` as its text and
-   * `limit` as its reason. `error` fails the agent call with `LIMIT_EXCEEDED`.
+   * `limit` as its reason. `fail` fails it with `LIMIT_EXCEEDED`.
    */
-  readonly exit?: 'end' | 'error';
+  readonly atLimit?: 'end' | 'fail';
   /** Text of the final message or of the error. Default: names the limit that is reached. */
   readonly message?: string;
 }
 
 /** Fields of `CallLimitOptions` for `checkOptions`. */
-const limitFields = 'run,session:count|? exit:end|error|? message:string|?';
+const limitFields = 'run,session:count|? atLimit:end|fail|? message:string|?';
 
 /** The numbers of a session. The limits of one kind share them. */
 type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };
 
 /**
- * Creates a limit of model requests or tool calls, which are counted in the session's state. `key` is the name of the count in the state, and `what` names the counted items in
- * messages. Throws `CONFIGURATION` without a limit.
+ * Creates a limit of model requests or tool calls, which are counted in the session's
+ * state. `key` is the name of the count in the state, and `what` names the counted items in messages. Throws `CONFIGURATION` without a limit.
  */
 function callLimit(where: string, key: string, what: string, options: CallLimitOptions) {
-  const { run = Infinity, session = Infinity, exit, message } = options;
+  const { run = Infinity, session = Infinity, atLimit, message } = options;
   const limits = { run, session };
   if ((options.run ?? options.session) === undefined)
     throw misconfigured(`${where} needs run or session.`);
   const name = ownPrefix + key;
   return {
     /**
-     * Returns the message of the limit if `more` further items would exceed it. With `exit: 'error'`,
-     * throws it.
+     * Returns the message of the limit if `more` further items would exceed it. Throws it with
+     * `atLimit: 'fail'`.
      */
     reachedBy(more: number, context: RunContext): string | undefined {
       const used = countIn(context, name);
@@ -51,7 +51,7 @@ function callLimit(where: string, key: string, what: string, options: CallLimitO
         .map((kind) => `${used[kind]} of ${limits[kind]} used in this ${kind}${asked}`);
       if (!more || !reached.length) return undefined;
       const words = message ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
-      if (exit !== 'error') return words;
+      if (atLimit !== 'fail') return words;
       const details = { what, run: used.run, session: used.session };
       throw new AgentError('LIMIT_EXCEEDED', words, { details });
     },
