@@ -83,7 +83,7 @@ test('context policies form a chain: clear old tool results, then summarize', as
   expect(texts.at(-1)).toContain('They searched.');
   small.assertDone();
   expect(await store.keys('')).toHaveLength(1);
-  await summaries.forget(agent.sessionId);
+  await summaries.deleteSession(agent.sessionId);
   expect(await store.keys('')).toEqual([]);
 });
 

@@ -193,7 +193,7 @@ test('evictLargeResults() stores a large result that the model reads in parts', 
     use: [evicting],
   });
   await agent.call('What is in line 1999?'); // the model gets ten lines and calls read_result({ id, query })
-  await evicting.forget('ann-1'); // when you delete the session's log
+  await evicting.deleteSession('ann-1'); // when you delete the session's log
   // #endregion
 
   expect((await agent.messages()).flatMap(toolResultsOf)[1]!.output).toContain(

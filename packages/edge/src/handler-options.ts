@@ -59,16 +59,16 @@ export interface SessionAgent {
   readonly agent: ReActAgent;
   /**
    * Function that resolves when all background writes are done, for example
-   * `longTermMemory().settled`. Called after each turn and before `forget`. Also close in this
+   * `longTermMemory().settled`. Called after each turn and before `deleteSession`. Also close in this
    * function what the factory opened, such as `mcpTools()`.
    */
   readonly settled?: () => Promise<void>;
   /**
    * Function that deletes data of the session outside its memory, for example with
-   * `LongTermMemory.deleteSession` or `summarizeHistory().forget`. Called when the session is deleted
+   * `LongTermMemory.deleteSession` or `summarizeHistory().deleteSession`. Called when the session is deleted
    * or expires, before its memory is deleted. If this function rejects, the memory is not deleted.
    */
-  readonly forget?: (sessionId: string) => Promise<unknown>;
+  readonly deleteSession?: (sessionId: string) => Promise<unknown>;
 }
 
 /** The agent of an endpoint, who may use it, and within which limits. */

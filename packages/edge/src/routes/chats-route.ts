@@ -42,7 +42,7 @@ export async function chatsRoute(
 }
 
 /**
- * Handles `DELETE /api/chat/:id`: deletes the conversation, and calls `forget` for data outside the
+ * Handles `DELETE /api/chat/:id`: deletes the conversation, and calls `deleteSession` for data outside the
  * memory. Answers 204, even if there is no such conversation.
  */
 export async function deleteRoute(

@@ -565,7 +565,7 @@ test('deleting a session stops its run and removes all its data, and the session
   let refuses = true;
   const parts: Partial<SessionAgent> = {
     settled: async () => void done.push('settled'),
-    forget: async (id) => {
+    deleteSession: async (id) => {
       if (refuses) throw new AgentError('STORAGE_FAILED', 'not now');
       done.push(id);
     },
@@ -739,7 +739,7 @@ test('a message that a guard rejects does not become a title', async () => {
 test('a session whose expiry fails keeps its data and tries again later', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const forget = (): Promise<void> => Promise.reject(new AgentError('STORAGE_FAILED', 'not now'));
-  const session = open(['One.'], { brief: true, parts: { forget } });
+  const session = open(['One.'], { brief: true, parts: { deleteSession: forget } });
   await session.chat([ask('Hi')]);
   await expect.poll(async () => (await session.list())[0]?.title).toBe('Hi');
   const later = Date.now() + 3_700_000;
@@ -754,7 +754,7 @@ test('a session whose expiry fails keeps its data and tries again later', async 
 
 test('a message sent while the session is deleted begins a new session', async () => {
   const gone = gate();
-  const session = open(['One.', 'Two.'], { parts: { forget: () => gone.passed } });
+  const session = open(['One.', 'Two.'], { parts: { deleteSession: () => gone.passed } });
   await session.chat([ask('Old')]);
   const deleted = session.send(`/api/chat/${session.id}`, { method: 'DELETE' });
   const answer = session.chat([ask('New')]);

@@ -61,7 +61,7 @@ export async function forgetSession(
 ): Promise<void> {
   const made = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
   await made.settled?.();
-  await made.forget?.(setup.sessionId);
+  await made.deleteSession?.(setup.sessionId);
   await made.agent.memory.clear();
 }
 

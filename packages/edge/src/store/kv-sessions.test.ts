@@ -94,7 +94,7 @@ test.for(secrets)(
     const forgotten: string[] = [];
     const parts: Partial<SessionAgent> = {
       settled: async () => void forgotten.push('settled'),
-      forget: async (id) => void forgotten.push(id),
+      deleteSession: async (id) => void forgotten.push(id),
     };
     const { send, user } = endpoint(['One.', 'Two.', 'Other.'], parts, { secret });
     await send('POST', '/api/chat', { id: 'first', messages: [ask('Plan a\ntrip')] });

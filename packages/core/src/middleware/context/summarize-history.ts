@@ -55,7 +55,7 @@ export interface SummarizeHistoryOptions extends WindowOptions {
   /** Options of the summary request: `maxTokens`, `temperature`, … */
   readonly generate?: GenerateOptions;
   /**
-   * Store that keeps summaries after the process ends. Default: none. `forget` deletes a session's
+   * Store that keeps summaries after the process ends. Default: none. `deleteSession` deletes a session's
    * summary from the store.
    */
   readonly store?: SummaryStore;
@@ -66,13 +66,13 @@ export interface SummarizeHistoryOptions extends WindowOptions {
   readonly onError?: (error: AgentError) => void;
 }
 
-/** What `summarizeHistory()` returns: middleware that can forget the summary of a session. */
+/** What `summarizeHistory()` returns: middleware that can delete the summary of a session. */
 export interface HistorySummarizer extends ContextMiddleware {
   /**
-   * Deletes a session's summary from memory and from the store. Call `forget` when you delete the
+   * Deletes a session's summary from memory and from the store. Call `deleteSession` when you delete the
    * session's log.
    */
-  forget(sessionId: string): Promise<void>;
+  deleteSession(sessionId: string): Promise<void>;
 }
 
 /**
@@ -103,7 +103,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
       const given = settings.keepFirst ? withFirst(request) : request;
       return summarizer.fit(given);
     },
-    forget: (sessionId: string) => state.delete(sessionId),
+    deleteSession: (sessionId: string) => state.delete(sessionId),
   });
 }
 

@@ -288,7 +288,7 @@ test('an abort ends the wait for a summary and the summary request, without an e
   expect([model.requests.length, errors]).toEqual([1, []]);
 });
 
-test('a store keeps summaries for other processes, and forget() deletes a summary', async () => {
+test('a store keeps summaries for other processes, and deleteSession() deletes a summary', async () => {
   const store = new MemoryStore();
   const first = setUp(['First.'], { store });
   const log = [...history(8), prompt()];
@@ -299,7 +299,7 @@ test('a store keeps summaries for other processes, and forget() deletes a summar
   const after = await second.policy.fit(requestOf(log, { sessionId: 'ü/1' }));
   expect(after.messages).toEqual(before.messages);
   expect(after).not.toHaveProperty('usage');
-  await second.policy.forget('ü/1');
+  await second.policy.deleteSession('ü/1');
   expect(await store.keys('')).toEqual([]);
   expect(
     (await second.policy.fit(requestOf(log, { sessionId: 'ü/1' }))).messages[1]?.id,

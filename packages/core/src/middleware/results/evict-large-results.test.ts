@@ -187,7 +187,7 @@ test('another process with the same store and session can read a result, but ano
   expect(await stranger.outputs()).toEqual(['Error: There is no result "big".']);
 });
 
-test('a text that is larger than one value is split, and forget() deletes all parts', async () => {
+test('a text that is larger than one value is split, and deleteSession() deletes all parts', async () => {
   const store = new MemoryStore({ maxValueBytes: 50_000 });
   const other = setUp(numbered(10_000), [look, 'done'], { store }, { sessionId: 'other' });
   await other.agent.call('Go');
@@ -199,14 +199,14 @@ test('a text that is larger than one value is split, and forget() deletes all pa
   await agent.call('Go');
   expect((await outputs())[1]).toContain('9876: line 9876');
   expect((await store.keys('result:s:')).length).toBeGreaterThan(3);
-  await evicting.forget('s');
+  await evicting.deleteSession('s');
   expect(await store.keys('result:s:')).toEqual([]);
   expect(await store.keys('result:other:')).not.toEqual([]);
   await agent.call('Read it');
   expect((await outputs())[2]).toBe('Error: There is no result "big".');
 });
 
-test('forget() deletes values that the store does not list yet', async () => {
+test('deleteSession() deletes values that the store does not list yet', async () => {
   const store = new MemoryStore();
   const lagging: KeyValueStore = {
     features: store.features,
@@ -219,7 +219,7 @@ test('forget() deletes values that the store does not list yet', async () => {
   };
   const { agent, evicting } = setUp(numbered(10_000), [look, 'done'], { store: lagging });
   await agent.call('Go');
-  await evicting.forget('s');
+  await evicting.deleteSession('s');
   expect(await store.keys('')).toEqual([]);
 });
 

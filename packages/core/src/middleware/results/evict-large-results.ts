@@ -43,10 +43,10 @@ export interface EvictLargeResultsOptions {
 /** What `evictLargeResults()` returns: middleware that can delete the stored results. */
 export interface LargeResultEviction extends Middleware {
   /**
-   * Deletes the stored results of a session. Call `forget` when you delete the session's log. If
+   * Deletes the stored results of a session. Call `deleteSession` when you delete the session's log. If
    * the store's list of keys is out of date, results that another process has just stored may stay.
    */
-  forget(sessionId: string): Promise<void>;
+  deleteSession(sessionId: string): Promise<void>;
 }
 
 /**
@@ -96,7 +96,7 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
     tools: [readResultTool(store, Math.ceil(maxTokens / 2), profile)],
     // Runs after hooks that change results, so that the changed result is stored.
     on: { 'post-acting': { handle: evict, priority: 10_000 } },
-    forget: (sessionId) => store.delete(sessionId),
+    deleteSession: (sessionId) => store.delete(sessionId),
   };
 }
 
