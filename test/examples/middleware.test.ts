@@ -116,7 +116,7 @@ test('rewordToolErrors() and closeOpenCalls() set the result texts of failed and
       rewordToolErrors({
         format: (error, { name }) =>
           `${name} is not available now (${String(error)}). Try something else.`,
-        rethrow: isFatal, // these errors end the call with TOOL_ERROR
+        endsCall: isFatal, // these errors end the call with TOOL_ERROR
       }),
       closeOpenCalls(),
     ],

@@ -92,9 +92,9 @@ test('a result without a JSON form is a failure', async () => {
   expect(await setUp(() => ({ n: 1n }), { format }).outcome()).toEqual([['error', 'true']]);
 });
 
-test('errors for which `rethrow` returns true end the call', async () => {
+test('errors for which `endsCall` returns true end the call', async () => {
   const cause = new RangeError('disk full');
-  const { agent } = setUp(throwing(cause), { rethrow: (error) => error instanceof RangeError });
+  const { agent } = setUp(throwing(cause), { endsCall: (error) => error instanceof RangeError });
   await expect(agent.call('Go')).rejects.toMatchObject({
     code: 'TOOL_ERROR',
     message: 'disk full',
@@ -105,7 +105,7 @@ test('errors for which `rethrow` returns true end the call', async () => {
   expect(messages.flatMap(toolResultsOf)).toMatchObject([{ output: 'Error: disk full' }]);
   expect(
     await setUp(throwing(new Error('no')), {
-      rethrow: (error) => error instanceof RangeError,
+      endsCall: (error) => error instanceof RangeError,
     }).outcome(),
   ).toEqual([['error', 'Tool failed: no']]);
 });
@@ -117,7 +117,7 @@ test('a fatal error still ends the call', async () => {
   expect(format).not.toHaveBeenCalled();
 });
 
-test('if `format` or `rethrow` fails, the usual text is kept, and `onError` gets the failure', async () => {
+test('if `format` or `endsCall` fails, the usual text is kept, and `onError` gets the failure', async () => {
   const onError = vi.fn<(error: AgentError) => void>();
   const format = throwing(new Error('no words'));
   expect(await setUp(throwing(new Error('no')), { format, onError }).outcome()).toEqual([
@@ -126,7 +126,7 @@ test('if `format` or `rethrow` fails, the usual text is kept, and `onError` gets
   expect(
     await setUp(throwing(new Error('no')), { format: (() => 5) as never, onError }).outcome(),
   ).toEqual([['error', 'Error: no']]);
-  expect(await setUp(throwing(new Error('no')), { rethrow: format, onError }).outcome()).toEqual([
+  expect(await setUp(throwing(new Error('no')), { endsCall: format, onError }).outcome()).toEqual([
     ['error', 'Error: no'],
   ]);
   expect(onError.mock.calls.map(([{ message }]) => message)).toEqual([
@@ -216,7 +216,7 @@ test.each([
   { tools: 'step' },
   { tools: [7] },
   { format: 'x' },
-  { rethrow: true },
+  { endsCall: true },
   { onError: 1 },
   null,
 ])('rewordToolErrors() rejects the options %o', (options) => {

@@ -26,9 +26,9 @@ export interface RewordToolErrorsOptions {
    * Returns whether a failure ends the agent call with `TOOL_ERROR` and the failure as its `cause`.
    * Default: never.
    */
-  readonly rethrow?: (error: unknown, call: FailedTool) => boolean;
+  readonly endsCall?: (error: unknown, call: FailedTool) => boolean;
   /**
-   * Function that gets the error if `format` or `rethrow` throws. The model then gets the usual
+   * Function that gets the error if `format` or `endsCall` throws. The model then gets the usual
    * error result. Default: logs a warning to the console.
    */
   readonly onError?: (error: AgentError) => void;
@@ -43,8 +43,8 @@ export interface RewordToolErrorsOptions {
  * kind.
  */
 export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middleware {
-  checkOptions('rewordToolErrors()', options, 'tools:names|? format,rethrow,onError:function|?');
-  const { tools, format = defaultFormat, rethrow, onError } = options;
+  checkOptions('rewordToolErrors()', options, 'tools:names|? format,endsCall,onError:function|?');
+  const { tools, format = defaultFormat, endsCall, onError } = options;
   return {
     name: 'rewordToolErrors',
     wrapTool: (next) => async (call) => {
@@ -71,7 +71,7 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
       const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
       let output: string | undefined;
       try {
-        if (!rethrow?.(error, failed)) {
+        if (!endsCall?.(error, failed)) {
           output = format(error, failed);
           checkFields('rewordToolErrors(): the result of format', { output }, 'output:string');
         }
