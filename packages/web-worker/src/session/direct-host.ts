@@ -81,22 +81,13 @@ export class DirectHost implements SessionHost {
     void runs.settle(answer, request.settle);
   }
 
-  /** Does nothing, because the run in this worker uses the signal of the request itself. */
-  abort(): void {}
-
   stop(work: string): void {
     this.#options.pending.abort(work);
   }
 
-  /** Does nothing, because the readers get their events from this worker. */
-  onReader(): void {}
-
   sleep(): void {
     this.#share()?.sleep();
   }
-
-  /** Does nothing, because `sleep` replaces this host. */
-  wake(): void {}
 
   async close(gone: boolean): Promise<void> {
     const { pending } = this.#options;

@@ -16,16 +16,19 @@ export interface SessionHost {
   enter(): void;
   /** Passes a new request to the agent's worker. */
   give(request: PendingRequest): void;
-  /** Aborts the run of a request, which may be in another tab. `work`: id of the request. */
-  abort(work: string): void;
+  /**
+   * Aborts the run of a request in another tab. `work`: id of the request. A run in this worker uses
+   * the signal of the request itself.
+   */
+  abort?(work: string): void;
   /** Aborts the active run on behalf of a reader that joined the run. */
   stop(work: string): void;
   /** Called when a reader has joined the active run or watches all runs. */
-  onReader(): void;
+  onReader?(): void;
   /** Called when the page may be frozen at any moment. */
   sleep(): void;
   /** Called when the page is active again. */
-  wake(): void;
+  wake?(): void;
   /**
    * Leaves the session. Resolves when the log is complete. `gone`: the page disappeared, so its
    * runs stay in the log for another tab to continue.

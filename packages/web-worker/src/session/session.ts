@@ -98,7 +98,7 @@ export class Session {
    */
   watch(listener: (events: EventBatch) => void): () => void {
     const stop = this.#readers.watch(listener);
-    this.#host.onReader();
+    this.#host.onReader?.();
     return stop;
   }
 
@@ -109,7 +109,7 @@ export class Session {
 
   /** Lets this worker become the leader again, because the page is active. */
   wake(): void {
-    this.#host.wake();
+    this.#host.wake?.();
   }
 
   /**
@@ -123,7 +123,7 @@ export class Session {
   #request(options: PendingRequestOptions): Promise<AgentResult | TabAnswer> {
     return this.#pending.add(options, (request) => {
       const { id, controller } = request;
-      controller.signal.addEventListener('abort', () => this.#host.abort(id));
+      controller.signal.addEventListener('abort', () => this.#host.abort?.(id));
       this.#host.give(request);
     });
   }
@@ -140,7 +140,7 @@ export class Session {
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop);
     const joined = this.#readers.join(reader, gone);
-    this.#host.onReader();
+    this.#host.onReader?.();
     return joined.finally(() => signal.removeEventListener('abort', stop));
   }
 }

@@ -14,7 +14,7 @@ function openOutbox() {
   port.postMessage = (message: RunMessage<number>) => void posted.push(message);
   const outbox = new Outbox<number>({
     port,
-    encode: (events) => events.map(({ seq }) => seq),
+    encoding: { encode: (events) => events.map(({ seq }) => seq) },
     later: (task) => tasks.push(task),
   });
   onTestFinished(() => {

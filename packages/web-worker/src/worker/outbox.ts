@@ -5,23 +5,31 @@ import {
   type CreditMessage,
   type Outcome,
   type RunMessage,
+  type ShownTurn,
 } from '../wire/protocol.ts';
+import type { RunReader } from '../session/runs/run-readers.ts';
+
+/** Converts the events of a run to the items that the page receives, in the same order. */
+export interface Encoding<T> {
+  /** Called once, before the first events. */
+  begin?(turn: ShownTurn): void;
+  encode(events: EventBatch): readonly T[];
+}
 
 export interface OutboxOptions<T> {
   readonly port: MessagePort;
-  /** Function that converts events to the items that the page receives, in the same order. */
-  readonly encode: (events: EventBatch) => readonly T[];
+  readonly encoding: Encoding<T>;
   /** Function that calls `task` in a macrotask of its own. */
   readonly later: (task: () => void) => void;
 }
 
 /**
- * Sends the events of a run to a page. Joins all batches of one macrotask into one message. Each
+ * Reader that sends the events of a run to a page. Joins all batches of one macrotask into one message. Each
  * batch costs a credit. Without credits, `ready` waits until the page grants more.
  */
-export class Outbox<T> {
+export class Outbox<T> implements RunReader {
   readonly #port: MessagePort;
-  readonly #encode: (events: EventBatch) => readonly T[];
+  readonly #encoding: Encoding<T>;
   readonly #later: (task: () => void) => void;
   #credits = initialCredits;
   #events: AgentEvent[] = [];
@@ -36,15 +44,19 @@ export class Outbox<T> {
    */
   onFailure: (() => void) | undefined;
 
-  constructor({ port, encode, later }: OutboxOptions<T>) {
+  constructor({ port, encoding, later }: OutboxOptions<T>) {
     this.#port = port;
-    this.#encode = encode;
+    this.#encoding = encoding;
     this.#later = later;
     port.addEventListener('message', ({ data }: MessageEvent<CreditMessage>) => {
       this.#credits += data.credits;
       this.#wake?.();
     });
     port.start();
+  }
+
+  begin(turn: ShownTurn): void {
+    this.#encoding.begin?.(turn);
   }
 
   /** Whether another batch may be sent now. */
@@ -100,7 +112,7 @@ export class Outbox<T> {
     const [events, reads] = [this.#events, this.#reads];
     this.#events = [];
     this.#reads = 0;
-    this.#post(() => ({ type: 'batch', items: this.#encode(events), reads }));
+    this.#post(() => ({ type: 'batch', items: this.#encoding.encode(events), reads }));
   }
 
   #post(message: () => RunMessage<T>): void {

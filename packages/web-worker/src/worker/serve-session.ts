@@ -1,10 +1,9 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentResult, EventBatch, Msg, PendingCall } from '@isoloop/core';
+import type { AgentResult, Msg, PendingCall } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { finalizer } from 'comlink';
 import { ChatEncoder } from './chat-encoder.ts';
 import type {
-  ShownTurn,
   ChatMessage,
   ChatRequest,
   ConnectMessage,
@@ -13,7 +12,7 @@ import type {
   SessionApi,
 } from '../wire/protocol.ts';
 import { packEvents } from '../wire/delta-runs.ts';
-import { Outbox } from './outbox.ts';
+import { Outbox, type Encoding } from './outbox.ts';
 import { toOutcome } from '../wire/protocol.ts';
 import type { RunReader } from '../session/runs/run-readers.ts';
 import type { Session } from '../session/session.ts';
@@ -36,11 +35,6 @@ export interface Served {
    * continue its runs.
    */
   readonly lose: () => void;
-}
-
-interface Encoding<T> {
-  encode(events: EventBatch): readonly T[];
-  begin?(turn: ShownTurn): void;
 }
 
 /**
@@ -80,7 +74,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       const { trigger, events } = request;
       const replays = trigger === 'resume-stream';
       const encoder = new ChatEncoder({ events, replays });
-      runs.begin(request, port, encoder, (controller, reader) => {
+      runs.begin(request, port, encoder, async (controller, reader) => {
         if (!replays)
           return session.run({ type: 'chat', ...messageOf(request), asker }, controller, reader);
         return runs.read(controller.signal, request.aborted, (own, left) =>
@@ -137,35 +131,13 @@ class PageRuns {
     const controller = new AbortController();
     if (aborted) controller.abort();
     this.#controllers.set(id, controller);
-    void this.#send(port, encoding, async (reader) => {
-      try {
-        return await job(controller, reader);
-      } finally {
-        this.#controllers.delete(id);
-      }
-    });
-  }
-
-  async #send<T>(
-    port: MessagePort,
-    encoding: Encoding<T>,
-    job: (reader: RunReader) => Promise<AgentResult | undefined>,
-  ): Promise<void> {
-    const encode = (events: EventBatch): readonly T[] => encoding.encode(events);
-    const outbox = new Outbox<T>({ port, encode, later: this.#later });
-    const reader: RunReader = {
-      begin: (turn) => encoding.begin?.(turn),
-      add: (events) => outbox.add(events),
-      get isReady() {
-        return outbox.isReady;
-      },
-      ready: () => outbox.ready(),
-      onFailure: undefined,
-    };
-    outbox.onFailure = () => reader.onFailure?.();
+    const outbox = new Outbox<T>({ port, encoding, later: this.#later });
     this.#outboxes.add(outbox);
-    outbox.end((await toOutcome(job(reader))) as Outcome<AgentResult>);
-    this.#outboxes.delete(outbox);
+    const ended = job(controller, outbox).finally(() => this.#controllers.delete(id));
+    void toOutcome(ended).then((outcome) => {
+      outbox.end(outcome as Outcome<AgentResult>);
+      this.#outboxes.delete(outbox);
+    });
   }
 
   /**
