@@ -38,7 +38,7 @@ export interface RequestDraft {
    * Number of messages at the beginning that stay, such as the system prompt. A wrapper that adds
    * messages there counts them, too.
    */
-  readonly headLength: number;
+  readonly headCount: number;
   readonly tools: readonly ToolSchema[];
   readonly options: GenerateOptions;
   /**

@@ -23,7 +23,7 @@ export async function nextRequest(run: Run, mustAnswer: boolean): Promise<ModelR
   const messages = shortenResults(run.request, resultLength);
   const draft: RequestDraft = {
     messages,
-    headLength: messages.length - run.messages.length,
+    headCount: messages.length - run.messages.length,
     tools: run.toolSchemas,
     options: run.options.generate,
     mustAnswer,

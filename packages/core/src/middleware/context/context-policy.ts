@@ -20,7 +20,7 @@ export interface ContextRequest {
    * Number of messages before the conversation, such as the system prompt. A policy must keep these
    * messages. Default: the number of leading system messages.
    */
-  readonly headLength?: number;
+  readonly headCount?: number;
   /**
    * Messages that other middleware adds to the request later, such as the instruction of an output
    * mode. Policies count their tokens but do not return them.
@@ -36,11 +36,11 @@ export interface ContextRequest {
 }
 
 /**
- * Returns the number of messages before the conversation. They are the first `headLength` messages
+ * Returns the number of messages before the conversation. They are the first `headCount` messages
  * of the request and the system messages right after them.
  */
-export function headOf({ messages, headLength = 0 }: ContextRequest): number {
-  let start = headLength;
+export function headOf({ messages, headCount = 0 }: ContextRequest): number {
+  let start = headCount;
   while (messages[start]?.role === 'system') start++;
   return Math.min(start, messages.length);
 }
@@ -56,10 +56,10 @@ export interface FittedContext {
   /** Estimated tokens of the request after fitting, including system prompt and tools. */
   readonly after: number;
   /**
-   * The new `headLength`, if later policies must keep more messages at the beginning, such as a
-   * summary. Default: the `headLength` of the request.
+   * The new `headCount`, if later policies must keep more messages at the beginning, such as a
+   * summary. Default: the `headCount` of the request.
    */
-  readonly headLength?: number;
+  readonly headCount?: number;
   /** Usage of the policy's own model requests. It becomes part of the usage of the agent call. */
   readonly usage?: Usage | undefined;
   /** Error that the policy worked around, such as that of a summary. Events and results have it. */
@@ -91,16 +91,16 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
       const { tools, addedLater } = draft;
       const { sessionId, promptId, model, stopSignal: signal } = context;
       const about = { sessionId, promptId, model, signal, run: context };
-      const given = { messages: draft.messages, headLength: draft.headLength, tools, addedLater };
+      const given = { messages: draft.messages, headCount: draft.headCount, tools, addedLater };
       const result = await policy.fit({ ...given, ...about }, context);
       checkFields('The result of a context policy', result, resultFields);
-      const { removed, before, after, messages, headLength = draft.headLength } = result;
+      const { removed, before, after, messages, headCount = draft.headCount } = result;
       const error = result.error?.toJSON();
       context.addUsage(result.usage);
       if (error) steps.addToResult({ warning: error });
       if (removed || before !== after || error)
         await steps.emit('context-fitted', { removed, before, after, ...(error && { error }) });
-      return next({ ...draft, messages, headLength });
+      return next({ ...draft, messages, headCount });
     },
   };
 }

@@ -113,7 +113,7 @@ test('fitContext() counts and keeps the messages before the history: system prom
     messages: [system, recalled, ...history, prompt],
     tools: [],
     promptId: 'prompt',
-    headLength: 2,
+    headCount: 2,
   };
   const fitted = await fitContext({ window: 340, reserveOutput: 50, roundTo: 0 }).fit(request);
   expect(fitted.messages.slice(0, 3).map(({ id }) => id)).toEqual(['system', 'recalled', 'u16']);

@@ -46,7 +46,7 @@ test('a context policy gets the whole request, and its usage is part of the call
   const [user] = await agent.messages();
   for (const request of seen) {
     expect(request).toMatchObject({
-      headLength: 2,
+      headCount: 2,
       sessionId: 's1',
       promptId: user!.id,
       tools: [{ name: 'look' }],
@@ -68,18 +68,18 @@ test('later policies keep a message that a policy put before the conversation, a
     },
   });
   const put = contextPolicy({
-    fit: ({ messages, headLength = 0 }) => ({
-      messages: messages.toSpliced(headLength, 0, userMessage('note')),
+    fit: ({ messages, headCount = 0 }) => ({
+      messages: messages.toSpliced(headCount, 0, userMessage('note')),
       removed: 0,
       before: 0,
       after: 0,
-      headLength: headLength + 1,
+      headCount: headCount + 1,
     }),
   });
   const seen: unknown[] = [];
   const last = contextPolicy({
-    fit({ messages, headLength }) {
-      seen.push([messages.map(textOf).slice(0, headLength), headLength]);
+    fit({ messages, headCount }) {
+      seen.push([messages.map(textOf).slice(0, headCount), headCount]);
       return { messages, removed: 0, before: 0, after: 0 };
     },
   });

@@ -282,10 +282,10 @@ class Summarizer {
     const head = request.messages.slice(0, measured.start);
     const rest = request.messages.slice(firstUncovered(work));
     const messages = [...head, summary.message, ...shownPrompt(work), ...rest];
-    const headLength = head.length + 1;
-    const fitted = trimRequest({ ...request, messages, headLength }, this.#measureView);
+    const headCount = head.length + 1;
+    const fitted = trimRequest({ ...request, messages, headCount }, this.#measureView);
     const removed = request.messages.length - fitted.messages.length + 1;
-    return { ...fitted, removed, before, headLength };
+    return { ...fitted, removed, before, headCount };
   }
 }
 
@@ -298,7 +298,7 @@ function firstUncovered({ measured, summary }: Work): number {
 function withFirst(request: ContextRequest): ContextRequest {
   const first = headOf(request);
   const isAsked = request.messages[first]?.role === 'user';
-  return isAsked ? { ...request, headLength: first + 1 } : request;
+  return isAsked ? { ...request, headCount: first + 1 } : request;
 }
 
 /**

@@ -31,7 +31,7 @@ const prompt = (id = 'p'): Msg => userMessage(ten(id), { id });
 const requestOf = (log: readonly Msg[], more: Partial<ContextRequest> = {}): ContextRequest => {
   return {
     messages: [system, ...log],
-    headLength: 1,
+    headCount: 1,
     tools: [],
     promptId: log.at(-1)!.id,
     sessionId: 's',
@@ -86,7 +86,7 @@ test('a summary replaces the oldest messages after the head', async () => {
   expect(fitted).toMatchObject({
     removed: 8,
     before: 180,
-    headLength: 2,
+    headCount: 2,
     usage: { inputTokens: 10, outputTokens: 5 },
   });
   expect(fitted.after).toBe(100 + Math.round(textOf(fitted.messages[1]!).length / 4 - 0.5));

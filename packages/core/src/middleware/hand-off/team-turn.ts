@@ -104,20 +104,20 @@ export class TeamTurn {
   /** Returns the request with the part of the history that the active agent sees. */
   filter(draft: RequestDraft): RequestDraft {
     const { inputFilter, name } = this.#active;
-    const { messages, headLength } = draft;
+    const { messages, headCount } = draft;
     const newest = inputFilter && this.#team.newestIn(messages);
     if (!newest) return draft;
     const { toolUseId } = newest;
     const end = roundEnd(messages, toolUseId);
     if (this.#filtered?.toolUseId !== toolUseId) {
       const from = this.#activeBefore(messages, newest).name;
-      const history = inputFilter(messages.slice(headLength, end), { from, to: name });
+      const history = inputFilter(messages.slice(headCount, end), { from, to: name });
       this.#filtered = { toolUseId, history };
     }
     const { history } = this.#filtered;
     return {
       ...draft,
-      messages: [...messages.slice(0, headLength), ...history, ...messages.slice(end)],
+      messages: [...messages.slice(0, headCount), ...history, ...messages.slice(end)],
     };
   }
 
