@@ -86,12 +86,12 @@ test('an output mode of your own judges the answer', async () => {
     {
       name: 'output',
       wrapReply: (next) => async (reply, context, steps) => {
-        const made = await next(reply);
-        if (!isNewAnswer(made)) return made;
-        const output = Number(textOf(made.message));
-        if (!Number.isNaN(output)) return { ...made, output };
+        const outcome = await next(reply);
+        if (!isNewAnswer(outcome)) return outcome;
+        const output = Number(textOf(outcome.message));
+        if (!Number.isNaN(output)) return { ...outcome, output };
         const asked = steps.message('user', 'Answer with a number alone.');
-        await steps.edit({ append: [made.message, asked] });
+        await steps.edit({ append: [outcome.message, asked] });
         return { to: 'model' };
       },
     },

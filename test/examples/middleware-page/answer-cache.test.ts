@@ -24,10 +24,10 @@ export function answerCache(answers: Map<string, string> = new Map()): Middlewar
       return { kind: 'custom', reason: 'stop', message: steps.message('assistant', known) };
     },
     wrapReply: (next) => async (reply, context) => {
-      const made = await next(reply);
+      const outcome = await next(reply);
       const { question } = stateOf(context);
-      if (question && isNewAnswer(made)) answers.set(question, textOf(made.message));
-      return made;
+      if (question && isNewAnswer(outcome)) answers.set(question, textOf(outcome.message));
+      return outcome;
     },
   };
 }

@@ -85,7 +85,7 @@ function withoutTokensNearNames(text: string): string {
 
 /** Most values that are kept. Secrets that change often do not use up the memory. */
 const mostForms = 1_000;
-/** Shorter values are not secretForms: they are parts of many words. */
+/** Shorter values are not masked: they are parts of many words. */
 const shortest = 4;
 
 /** Values that no log may show, in all their forms. */

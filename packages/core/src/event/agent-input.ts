@@ -41,9 +41,9 @@ export function parseInput(
   { generateId, now }: Required<MessageContext>,
 ): ParsedInput {
   if (typeof input === 'string' && !input.trim()) throw invalidInput('The input is empty.');
-  const given: readonly unknown[] =
+  const list: readonly unknown[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat();
-  const items = given.map((item) =>
+  const items = list.map((item) =>
     isPlainMessage(item) ? createMessage(item.role, item.content, { generateId, now }) : item,
   );
   const messages: Msg[] = [];

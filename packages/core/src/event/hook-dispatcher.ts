@@ -98,10 +98,10 @@ export class HookDispatcher {
       if (control.isOver) break;
       try {
         const work = this.#handle(handler, current, control);
-        const given = await this.#options.waits.hook(work, !renew);
-        if (!renew || !given || given === current) continue;
-        checkEvent(given, event, handler.name);
-        current = await renew(given as EventOf<K>);
+        const result = await this.#options.waits.hook(work, !renew);
+        if (!renew || !result || result === current) continue;
+        checkEvent(result, event, handler.name);
+        current = await renew(result as EventOf<K>);
       } catch (error) {
         if (renew) throw error;
         failure ??= error;
@@ -166,9 +166,9 @@ export class HookDispatcher {
 function handlersOf(hook: Hook<never>, type: EventType): readonly Handler[] {
   const entry = hook.on?.[type];
   const own = typeof entry === 'function' ? { handle: entry } : entry;
-  const given = [own, { handle: hook.onEvent }] as readonly (Partial<Handler> | undefined)[];
+  const handlers = [own, { handle: hook.onEvent }] as readonly (Partial<Handler> | undefined)[];
   const { name = 'unnamed' } = hook;
-  return given.flatMap(({ handle, priority = 100 } = {}) =>
+  return handlers.flatMap(({ handle, priority = 100 } = {}) =>
     handle ? [{ hook, name, handle, priority }] : [],
   );
 }

@@ -48,8 +48,8 @@ function matches(pattern: string, name: string): boolean {
  * what then has to give the name.
  */
 export function agentToolName(prefix: string, name: string, option: string): string {
-  const made = `${prefix}${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
-  if (/[a-z\d]/i.test(made.slice(prefix.length))) return made;
+  const candidate = `${prefix}${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
+  if (/[a-z\d]/i.test(candidate.slice(prefix.length))) return candidate;
   const message = `The agent "${name}" needs a \`${option}\` with ASCII letters or digits.`;
   throw misconfigured(message);
 }

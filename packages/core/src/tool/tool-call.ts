@@ -87,11 +87,11 @@ function dropNulls(value: JsonValue, paths: readonly Path[]): JsonValue {
     paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []));
   if (Array.isArray(value))
     return value.map((item: JsonValue, index) => dropNulls(item, within(String(index))));
-  const kept = Object.entries(value).flatMap(([key, item]) => {
+  const entries = Object.entries(value).flatMap(([key, item]) => {
     const own = within(key);
     return item === null && own.length ? [] : [[key, dropNulls(item, own)] as const];
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(entries);
 }
 
 /** Outcome of a tool call. Without a result, the tool call stays open. */

@@ -298,17 +298,17 @@ function presetInput(
     readonly properties?: JsonObject;
     readonly required?: readonly string[];
   };
-  const shown = { ...properties };
+  const visibleFields = { ...properties };
   for (const key of Object.keys(preset)) {
-    if (!Object.hasOwn(shown, key))
+    if (!Object.hasOwn(visibleFields, key))
       throw misconfigured(`The tool "${name}" has no parameter "${key}".`);
-    delete shown[key];
+    delete visibleFields[key];
   }
   return {
     jsonSchema: {
       ...rest,
-      properties: shown,
-      required: required?.filter((key) => key in shown),
+      properties: visibleFields,
+      required: required?.filter((key) => key in visibleFields),
     } as JsonObject,
     validate: (value) =>
       isRecord(value)

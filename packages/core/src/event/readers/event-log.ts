@@ -93,7 +93,7 @@ function costOf(event: EventLogEntry['event']): number {
  * finished replies. Drops the older half of the progress of tools.
  */
 function shortened(log: EventLog): EventLog {
-  const kept: EventLog = [];
+  const entries: EventLog = [];
   /** The event with each finished reply, by the run and the iteration. */
   const replies = new Map<string, ReplyEvent>();
   const progress = log.filter(({ event }) => event.type === 'acting-chunk');
@@ -105,11 +105,12 @@ function shortened(log: EventLog): EventLog {
     if (event.type === 'post-reasoning' || event.type === 'post-summary') replies.set(place, event);
     if (event.type === 'acting-chunk' && event.seq < newest) continue;
     if (event.type === 'pre-reasoning' && reply)
-      kept.push({ ...entry, event: { ...event, messages: [], tools: [] } });
-    else if (!isPiece(event) || !reply) kept.push(entry);
-    else if (!isResetTo(reply, kept.at(-1))) kept.push({ event: resetTo(reply, event), ends: [0] });
+      entries.push({ ...entry, event: { ...event, messages: [], tools: [] } });
+    else if (!isPiece(event) || !reply) entries.push(entry);
+    else if (!isResetTo(reply, entries.at(-1)))
+      entries.push({ event: resetTo(reply, event), ends: [0] });
   }
-  return kept.toReversed();
+  return entries.toReversed();
 }
 
 /** Returns whether the finished reply repeats what the event says. */

@@ -75,9 +75,9 @@ export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
   return {
     name: 'answerAtLimit',
     wrapRequest: (next) => async (draft, context, steps) => {
-      const made = await next(draft);
-      if (!isEnding(made) || made.kind !== 'limit') return made;
-      const { reason, draft: refused } = made;
+      const outcome = await next(draft);
+      if (!isEnding(outcome) || outcome.kind !== 'limit') return outcome;
+      const { reason, draft: refused } = outcome;
       const answer = options.answer ?? defaultAnswer(context);
       let stopped: Next | undefined;
       const limitSteps: LimitSteps = {
@@ -174,10 +174,10 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
  * the model streamed is no longer valid.
  */
 async function fixedText(text: string, steps: LimitSteps): Promise<CompleteReply> {
-  const given = steps.message('assistant', text);
+  const message = steps.message('assistant', text);
   await steps.emit('step-reset', { reason: 'no-summary' });
-  await steps.emit('summary-chunk', { blockId: `${given.id}:0`, delta: text });
-  return complete(given, steps);
+  await steps.emit('summary-chunk', { blockId: `${message.id}:0`, delta: text });
+  return complete(message, steps);
 }
 
 /** Passes a last reply through the `post-summary` hooks. */
@@ -210,9 +210,9 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
       try {
         return await defaultAnswer(context)(context, steps);
       } catch (thrown) {
-        const given = AgentError.from(thrown);
-        if (context.stopped || notTheModels.includes(given.code)) throw thrown;
-        const error = { ...given.toJSON(), message: maskSecrets(given.message) };
+        const agentError = AgentError.from(thrown);
+        if (context.stopped || notTheModels.includes(agentError.code)) throw thrown;
+        const error = { ...agentError.toJSON(), message: maskSecrets(agentError.message) };
         const defaultText = `${limitOf(context)} reached. Error generating summary: ${error.message}`;
         const words = text === undefined ? defaultText : friendlyText(error, text);
         return { ...(await fixedText(words, steps)), error };

@@ -70,8 +70,8 @@ async function answerDirectly(
   };
   if (!results.every(isAnswer)) return next(draft);
   const content = results.length > 1 ? `[${results.map(toJson).join()}]` : results[0]!.output;
-  const made = await steps.reply(steps.message('assistant', content), 'return-direct');
-  return isEnding(made) ? made : next(draft);
+  const outcome = await steps.reply(steps.message('assistant', content), 'return-direct');
+  return isEnding(outcome) ? outcome : next(draft);
 }
 
 function isDirect({ name }: ToolResult, tools: ToolSet): boolean {

@@ -108,10 +108,10 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
       const unknown = [...named.keys()].filter((name) => tools.find(name) === undefined);
       if (!unknown.length) return;
       const list = unknown.map((name) => `"${name}"`).join(', ');
-      const known = tools.schemas().map(({ name }) => name);
+      const names = tools.schemas().map(({ name }) => name);
       const wrong = `${where} names tools that the agent does not have: ${list}`;
       const advice = 'For tools that come later, use a pattern such as "mail_*".';
-      const message = `${wrong}. It has: ${known.join(', ') || 'none'}. ${advice}`;
+      const message = `${wrong}. It has: ${names.join(', ') || 'none'}. ${advice}`;
       throw misconfigured(message, { details: { tools: unknown } });
     },
   };

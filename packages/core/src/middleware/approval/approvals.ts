@@ -70,7 +70,7 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   const decided = basicApprovals(deferred.needs);
   const asking = decide ? [askApprover({ ...options, decide })] : [];
   const parts = [...asking, decided, deferred];
-  const made: ApprovalMiddleware = {
+  const middleware: ApprovalMiddleware = {
     name: decided.name,
     mayNeedApproval: Boolean(needsApproval || decide),
     wrapSettle: (next) => async (input, context, steps) => {
@@ -81,7 +81,7 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
     wrapRound: nestedWraps(...parts.map((part) => part.wrapRound)),
     wrapTool: nestedWraps(...parts.map((part) => part.wrapTool)),
   };
-  return made;
+  return middleware;
 }
 
 const optionFields =

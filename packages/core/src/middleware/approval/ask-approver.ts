@@ -82,10 +82,10 @@ async function decisionAbout(
   const late = new AgentError('TOOL_TIMEOUT', tooLate);
   const deadline = new Deadline(signal, timeoutMs, () => late);
   try {
-    const asked = { sessionId, messages, signal: deadline.signal };
-    const given: unknown = await deadline.wait(async () => decide(pending, asked));
-    if (given === undefined) return undefined;
-    const decision = toDecision(pending, given);
+    const approverContext = { sessionId, messages, signal: deadline.signal };
+    const answer: unknown = await deadline.wait(async () => decide(pending, approverContext));
+    if (answer === undefined) return undefined;
+    const decision = toDecision(pending, answer);
     const input = { messages: [], decisions: [decision], from: 'decision' } as const;
     const { decisions } = await steps.admit(input);
     return decisions[0];
@@ -101,8 +101,8 @@ async function decisionAbout(
 }
 
 /** Adds the id of the tool call to the decision of `decide`. Throws `INVALID_DECISION` if it is none. */
-function toDecision({ toolUseId, name }: PendingCall, given: unknown): Decision {
-  const decision: unknown = { toolUseId, name, ...Object(given) };
+function toDecision({ toolUseId, name }: PendingCall, answer: unknown): Decision {
+  const decision: unknown = { toolUseId, name, ...Object(answer) };
   checkDecision(decision, 'The decision', 'INVALID_DECISION');
   const isOfCall = decision.toolUseId === toolUseId && decision.name === name;
   if (isOfCall && decision.type !== 'result') return decision;

@@ -100,12 +100,12 @@ function decidedInput(input: SettledInput, open: readonly OpenCall[]): SettledIn
   const { messages } = input;
   const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
   const results = messages.flatMap(toolResultsOf).filter(({ toolUseId }) => !own.has(toolUseId));
-  const given = results.map(
+  const resultDecisions = results.map(
     (result) => ({ ...result, name: result.name || undefined, type: 'result' }) as Decision,
   );
-  const decisions = [...input.decisions, ...given];
+  const decisions = [...input.decisions, ...resultDecisions];
   checkDecisions(decisions, open);
-  if (!given.length) return input;
+  if (!resultDecisions.length) return input;
   const isResult = ({ type }: { readonly type: string }): boolean => type === 'tool_result';
   if (!messages.every(({ content }) => content.every(isResult)))
     throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
@@ -135,8 +135,8 @@ async function decideRound(
   run: DecidedRun,
 ): Promise<Next> {
   const calls: OpenCall[] = [];
-  for (const given of round.calls) {
-    const call = await applyDecision(given, run);
+  for (const waitingCall of round.calls) {
+    const call = await applyDecision(waitingCall, run);
     calls.push(await run.steps.wait(markNotStarted(call, run.context, needs)));
   }
   return next({ ...round, calls });
@@ -200,15 +200,19 @@ export async function editCall(
   const { id, name } = toolUse;
   const input = jsonForm(decision.input, 'The edited arguments')!;
   const edited: ToolUse = { ...toolUse, input };
-  const shown = withoutHidden(context, name, input);
+  const visibleInput = withoutHidden(context, name, input);
   const message = context.messages.find((one) => toolUsesOf(one).some((call) => call.id === id));
-  const changed = message && withEditedCall(message, id, shown);
+  const changed = message && withEditedCall(message, id, visibleInput);
   // A deferred round comes here again after the edit.
   if (changed === message && isSameJson(toolUse.input, input)) return toolUse;
   if (changed && changed !== message) await steps.edit({ replace: [changed] });
   const state = openCall(context, toolUse)?.state;
   if (!state?.toolUse) return edited;
-  await steps.emit('pre-acting', { toolUse: { ...edited, input: shown } }, { to: 'readers' });
+  await steps.emit(
+    'pre-acting',
+    { toolUse: { ...edited, input: visibleInput } },
+    { to: 'readers' },
+  );
   // The log has the form that the hooks have seen. The edited form takes its place.
   const { pending: before, waitedFor = before } = state;
   const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waitedFor, input };
@@ -222,6 +226,6 @@ export async function editCall(
 function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {
   const preset = toolOf(tools, name)?.preset;
   if (!preset || !isRecord(input)) return input;
-  const shown = Object.entries(input).filter(([key]) => !Object.hasOwn(preset, key));
-  return Object.fromEntries(shown);
+  const visibleFields = Object.entries(input).filter(([key]) => !Object.hasOwn(preset, key));
+  return Object.fromEntries(visibleFields);
 }

@@ -33,9 +33,9 @@ export function deferredRounds(
     const deferral = deferralOf(context);
     // A tool call that is asked about while tools run is not cleared.
     const isDecided = !deferral.mayStart;
-    const asked = await needs(call, context);
-    if (!asked && isDecided) deferral.cleared.add(call.toolUse.id);
-    return asked;
+    const isAsked = await needs(call, context);
+    if (!isAsked && isDecided) deferral.cleared.add(call.toolUse.id);
+    return isAsked;
   };
   const runDeferred = async (
     given: readonly OpenCall[],
@@ -56,12 +56,12 @@ export function deferredRounds(
     }
     deferral.mayStart = false;
     try {
-      const made = await next({ calls: first, parallelTools: Infinity });
+      const outcome = await next({ calls: first, parallelTools: Infinity });
       // The tools start in the next round, also if the run pauses after it.
       const { openCalls } = context;
       const hasPending = openCalls.some(({ state }) => state.pending);
-      const isPause = isEnding(made) && made.reason === 'suspended' && !hasPending;
-      return openCalls.length && (isPause || !isEnding(made)) ? { to: 'tools' } : made;
+      const isPause = isEnding(outcome) && outcome.reason === 'suspended' && !hasPending;
+      return openCalls.length && (isPause || !isEnding(outcome)) ? { to: 'tools' } : outcome;
     } finally {
       deferral.mayStart = true;
     }

@@ -91,8 +91,8 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
       const { tools, addedLater } = draft;
       const { sessionId, promptId, model, stopSignal: signal } = context;
       const about = { sessionId, promptId, model, signal, run: context };
-      const given = { messages: draft.messages, headCount: draft.headCount, tools, addedLater };
-      const result = await policy.fit({ ...given, ...about }, context);
+      const request = { messages: draft.messages, headCount: draft.headCount, tools, addedLater };
+      const result = await policy.fit({ ...request, ...about }, context);
       checkFields('The result of a context policy', result, resultFields);
       const { removed, before, after, messages, headCount = draft.headCount } = result;
       const error = result.error?.toJSON();

@@ -123,10 +123,10 @@ function piecesOf(
   const begin = stepsStart(turn);
   const answer = answerOf(turn);
   const end = answer ? turn.lastIndexOf(answer) : turn.length;
-  const asked = turn.slice(0, begin);
+  const questions = turn.slice(0, begin);
   const closing = [...(answer ? textIn(answer) : []), ...turn.slice(end + 1)];
-  const size = sizeOf([...asked, ...closing]);
-  const question: Piece = { messages: asked, closing, size };
+  const size = sizeOf([...questions, ...closing]);
+  const question: Piece = { messages: questions, closing, size };
   const steps: Msg[][] = [];
   for (const message of turn.slice(begin, end)) {
     if (message.role === 'assistant' || !steps.length) steps.push([]);

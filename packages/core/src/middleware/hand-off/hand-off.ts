@@ -95,9 +95,9 @@ export function handOff(options: HandOffOptions): Middleware {
       // The kernel would take the answer of another agent for a message to answer.
       if (isEmpty && turn.isAnswered())
         throw new AgentError('INVALID_INPUT', 'The call needs an input.');
-      const made = await next(input);
-      if (!isEnding(made) && made.to === 'model') turn.follow();
-      return made;
+      const outcome = await next(input);
+      if (!isEnding(outcome) && outcome.to === 'model') turn.follow();
+      return outcome;
     },
     wrapRequest: (next) => (draft, context) => next(turnOf(context).filter(draft)),
     wrapModel(next) {
@@ -112,10 +112,10 @@ export function handOff(options: HandOffOptions): Middleware {
     wrapRound: (next) => async (round, context) => {
       const turn = turnOf(context);
       const calls = turn.refuseFurtherHandOffs(round.calls);
-      const made = await next({ ...round, calls });
-      const isHandedOff = !isEnding(made) && made.to === 'model' && turn.follow();
+      const outcome = await next({ ...round, calls });
+      const isHandedOff = !isEnding(outcome) && outcome.to === 'model' && turn.follow();
       // The results of this round are no answer.
-      return isHandedOff ? { to: 'model', mustAnswer: true } : made;
+      return isHandedOff ? { to: 'model', mustAnswer: true } : outcome;
     },
   };
 }

@@ -202,7 +202,7 @@ export class TeamTurn {
 
   #toolFor(target: Member): Tool {
     const { onHandOff } = this.#options;
-    const made = tool({
+    const handOffTool = tool({
       name: target.toolName,
       description: `Passes the conversation to the agent "${target.name}". ${target.description}`,
       input: target.input ?? objectInput({}),
@@ -215,7 +215,7 @@ export class TeamTurn {
         return `The agent "${target.name}" answers from now on.`;
       },
     });
-    return { ...made, alwaysOffered: true };
+    return { ...handOffTool, alwaysOffered: true };
   }
 
   /** Sets the name of the active agent in replies of this run that passed no wrapper. */

@@ -69,9 +69,9 @@ function callLimit(where: string, key: string, what: string, options: CallLimitO
 }
 
 function countIn({ runId, resumes, state }: RunContext, name: string): Count {
-  const known = state[name] as Count | undefined;
-  if (known?.runId === runId) return known;
-  const { session = 0, run = 0, runId: earlier } = known ?? {};
+  const count = state[name] as Count | undefined;
+  if (count?.runId === runId) return count;
+  const { session = 0, run = 0, runId: earlier } = count ?? {};
   const isResumed = earlier !== undefined && earlier === resumes;
   return { session, run: isResumed ? run : 0, counted: 0, runId };
 }
@@ -97,9 +97,9 @@ export function modelRequestLimit(options: CallLimitOptions): Middleware {
       if (draft.limit) return next(draft);
       const words = limit.reachedBy(1, context);
       if (words !== undefined) return endAt(words, steps);
-      const made = await next(draft);
+      const outcome = await next(draft);
       limit.count(context.iteration, context);
-      return made;
+      return outcome;
     },
   };
 }

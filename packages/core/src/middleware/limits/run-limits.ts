@@ -67,8 +67,8 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
     },
     wrapReply: (next) => (reply, context) => {
       const isLast = !hasCallsLeft(context);
-      const made = next(reply);
-      return isLast ? made.then(atLimit) : made;
+      const outcome = next(reply);
+      return isLast ? outcome.then(atLimit) : outcome;
     },
     wrapRound: (next) => (round, context) => {
       if (maxCalls(context) === Infinity) return next(round);

@@ -65,8 +65,8 @@ export function traceChanges(use: UseList): readonly Middleware[] {
       const changes = noted.filter(isShown);
       if (!changes.length) return event;
       noted.splice(0, noted.length, ...noted.filter((change) => !isShown(change)));
-      const shown: TracedAgentEvent = { ...event, changes };
-      return shown;
+      const tracedEvent: TracedAgentEvent = { ...event, changes };
+      return tracedEvent;
     },
   };
   const parts = partsOf(use).map((part, index) => {
@@ -90,9 +90,9 @@ function watched(part: Middleware, compare: Compare): Middleware {
   /** Compares the event that a handler gets with the one that it returns. */
   const watchedHandler = (own: Handle): Handle => {
     return async (event, control, context) => {
-      const given = await own.call(part, event, control, context);
-      compare(context as RunInfo, (event as AgentEvent).type, event, given ?? event);
-      return given;
+      const result = await own.call(part, event, control, context);
+      compare(context as RunInfo, (event as AgentEvent).type, event, result ?? event);
+      return result;
     };
   };
   const changed: { readonly [K in keyof Middleware]?: unknown } = {
@@ -100,9 +100,9 @@ function watched(part: Middleware, compare: Compare): Middleware {
     ...(part.onEvent && { onEvent: watchedHandler(part.onEvent as Handle) }),
     ...(part.mapEvent && {
       mapEvent(event: AgentEvent, context: RunContext) {
-        const shown = part.mapEvent!(event, context);
-        compare(context, event.type, event, shown);
-        return shown;
+        const mappedEvent = part.mapEvent!(event, context);
+        compare(context, event.type, event, mappedEvent);
+        return mappedEvent;
       },
     }),
     ...(part.wrapModel && { wrapModel: (next: ChatModel) => watchedModel(part, next, compare) }),
@@ -148,15 +148,15 @@ function watchedStep(part: Middleware, key: (typeof wrappers)[number], compare: 
 
 /** Compares the request that a wrapper of the model gets with the one that it sends. */
 function watchedModel(part: Middleware, next: ChatModel, compare: Compare): ChatModel {
-  const given: WeakMap<RunInfo, ModelRequest> = new WeakMap();
+  const requests: WeakMap<RunInfo, ModelRequest> = new WeakMap();
   const inner = withStream(next, (request, context) => {
-    const outer = context.run && given.get(context.run);
+    const outer = context.run && requests.get(context.run);
     if (context.run && outer) compare(context.run, 'wrapModel', outer, request);
     return next.stream(request, context);
   });
   const model = part.wrapModel!(inner);
   return withStream(model, (request, context) => {
-    if (context.run) given.set(context.run, request);
+    if (context.run) requests.set(context.run, request);
     return model.stream(request, context);
   });
 }

@@ -55,10 +55,10 @@ export function operator(): Middleware {
         await steps.edit({ append: input.messages });
         return suspended;
       }
-      const made = await next(input);
+      const outcome = await next(input);
       const { messages } = context;
-      const isDone = hasOperatorMessage && !isEnding(made) && !isUnanswered(messages);
-      return isDone || isOperated(messages) ? suspended : made;
+      const isDone = hasOperatorMessage && !isEnding(outcome) && !isUnanswered(messages);
+      return isDone || isOperated(messages) ? suspended : outcome;
     },
     wrapRequest: (next) => async (draft, context) => {
       if (isOperated(context.messages)) return suspended;

@@ -95,16 +95,16 @@ export function valueMode(
       name: 'output',
       wrapSettle: (next) => async (input, context) => {
         const run = valueRun(context);
-        const made = await next(input);
-        const isStored = isEnding(made) && made.kind === 'stored';
-        return isStored ? run.checkStored(made) : made;
+        const outcome = await next(input);
+        const isStored = isEnding(outcome) && outcome.kind === 'stored';
+        return isStored ? run.checkStored(outcome) : outcome;
       },
       wrapRequest: (next) => (draft, context) => valueRun(context).request(draft, next),
       wrapReply: (next) => async (reply, context) => {
         // The output of a tool is no value.
         if (!reply.request) return { to: 'model' };
-        const made = await next(reply);
-        return isNewAnswer(made) ? valueRun(context).check(made) : made;
+        const outcome = await next(reply);
+        return isNewAnswer(outcome) ? valueRun(context).check(outcome) : outcome;
       },
     },
     answerAtLimit({ answer: (context, steps) => valueRun(context).last(steps) }),
@@ -139,16 +139,16 @@ class ValueRun {
   ): Promise<ModelRequest | Next> {
     const form = this.#form;
     const read = draft.mustAnswer ? undefined : form.readResults?.(this.#context.messages);
-    const given = await read;
-    if (given) {
-      const { reading, reply } = given;
+    const found = await read;
+    if (found) {
+      const { reading, reply } = found;
       if (reading.ok) return this.#ending({ kind: 'answer' }, reading.value, reply);
       await this.#fail(reading.issues, reply);
     }
     const { addedLater: own } = form;
     const addedLater = own ? [...draft.addedLater, own] : draft.addedLater;
-    const made = await next({ ...draft, addedLater });
-    return isNext(made) ? made : form.request(made, this.#isAsked);
+    const request = await next({ ...draft, addedLater });
+    return isNext(request) ? request : form.request(request, this.#isAsked);
   }
 
   /**
@@ -173,10 +173,10 @@ class ValueRun {
     const { output, given = output } = message.metadata ?? {};
     const checked = given === undefined ? undefined : await this.#form.schema.validate(given);
     if (checked?.ok) return { ...ending, output: checked.value };
-    const made = await this.check(ending);
-    if (isEnding(made) && made.message && made.message !== message)
-      await this.#steps.edit({ remove: [message.id], append: [made.message] });
-    return made;
+    const outcome = await this.check(ending);
+    if (isEnding(outcome) && outcome.message && outcome.message !== message)
+      await this.#steps.edit({ remove: [message.id], append: [outcome.message] });
+    return outcome;
   }
 
   /** Asks for the value at a limit. Only one attempt is made. */
@@ -268,11 +268,11 @@ class ValueRun {
     const removed: Msg[] = [];
     const appended: Msg[] = [];
     for (const message of messages.slice(from)) {
-      const left = this.#attemptIds.has(message.id) ? undefined : withoutAttempt(message);
-      if (!left) removed.push(message);
+      const rest = this.#attemptIds.has(message.id) ? undefined : withoutAttempt(message);
+      if (!rest) removed.push(message);
       // A changed message is appended at the end of the log, so the messages after it must be
       // appended again.
-      else if (left !== message || appended.length) appended.push(left);
+      else if (rest !== message || appended.length) appended.push(rest);
     }
     const ids = [...removed, ...appended].map(({ id }) => id);
     if (ids.length) await this.#steps.edit({ remove: ids, append: appended });

@@ -139,9 +139,9 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
       const { rendered } = stateOf(context);
       if (!rendered) return next(draft);
       const given = renderAgain(rendered, draft, draft.options, context);
-      const made = await next(given);
+      const request = await next(given);
       // Hooks may have changed the tools.
-      return isNext(made) ? made : renderAgain(rendered, made, made, context);
+      return isNext(request) ? request : renderAgain(rendered, request, request, context);
     },
   };
 }
@@ -171,13 +171,13 @@ function promptRenderer(options: PromptVariablesOptions) {
     if (!whole || context.stopped) return undefined;
     const own = toolContext.get(token);
     const asked = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
-    const given = await abortable(Promise.resolve(asked), context.stopSignal);
-    checkFields('The result of `variables`', given, '', 'INVALID_INPUT');
+    const values = await abortable(Promise.resolve(asked), context.stopSignal);
+    checkFields('The result of `variables`', values, '', 'INVALID_INPUT');
     if (own !== undefined) checkFields("The call's own prompt variables", own, '', 'INVALID_INPUT');
     // Text that other middleware added after the agent's own prompt is not a template. An example
     // is the tools of a text protocol.
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
-    const all = { ...given, ...(own as TemplateVariables) };
+    const all = { ...values, ...(own as TemplateVariables) };
     const prompt = fill(template, all, run.generate, toolSchemas);
     const rest = whole.slice(template.length);
     context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
@@ -207,6 +207,6 @@ function promptRenderer(options: PromptVariablesOptions) {
 function callOf(context: RunContext, input: readonly Msg[]): PromptCall {
   const { runId, sessionId, userId, agentPath } = context;
   const isUser = ({ role }: Msg): boolean => role === 'user';
-  const asked = input.some(isUser) ? input : context.messages.filter(isUser).slice(-1);
-  return { runId, sessionId, userId, agentPath, input: asked };
+  const questions = input.some(isUser) ? input : context.messages.filter(isUser).slice(-1);
+  return { runId, sessionId, userId, agentPath, input: questions };
 }

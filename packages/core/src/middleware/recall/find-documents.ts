@@ -76,9 +76,9 @@ type Ask = (call: RetrievalCall) => unknown;
 
 /** Returns the query, or an empty string for no search. */
 async function queryOf(call: RetrievalCall, ask: Ask): Promise<string> {
-  const asked = (await ask(call)) ?? '';
-  if (typeof asked !== 'string') throw misconfigured('retrieval(): query must return a string');
-  return shortQuery(asked.trim());
+  const text = (await ask(call)) ?? '';
+  if (typeof text !== 'string') throw misconfigured('retrieval(): query must return a string');
+  return shortQuery(text.trim());
 }
 
 /**
@@ -169,9 +169,9 @@ function sectionOf(options: RetrievalOptions, found: readonly RetrievedDocument[
   const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
   let text = '';
   for (let count = documents.length; count > 0; count--) {
-    const made: unknown = format(documents.slice(0, count));
-    if (typeof made !== 'string') throw misconfigured('retrieval(): format must return a string');
-    text = made;
+    const result: unknown = format(documents.slice(0, count));
+    if (typeof result !== 'string') throw misconfigured('retrieval(): format must return a string');
+    text = result;
     if (fits(text)) break;
     if (count === 1) text = longestStart(text, fits);
   }

@@ -36,8 +36,8 @@ export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettl
       const { messages, promptId } = context;
       const prompt = messages.filter(({ id }) => id === promptId);
       const { name, ids, report } = recall;
-      const asked = input.messages.length ? input.messages : prompt;
-      const text = await recall.find(asked, context).catch((error: unknown) => {
+      const prompts = input.messages.length ? input.messages : prompt;
+      const text = await recall.find(prompts, context).catch((error: unknown) => {
         if (!context.stopSignal.aborted) report(error);
       });
       if (!text) return first;

@@ -41,20 +41,20 @@ export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
   checkOptions('mmrRerank()', options, 'lambda:share|?');
   const { lambda = 0.5 } = options;
   return (documents, { topK }) => {
-    const left = documents.map((document, index) => ({
+    const candidates = documents.map((document, index) => ({
       document,
       terms: termsOf(document.content),
       relevance: relevanceOf(document, index, documents.length),
       likeness: 0,
     }));
     const chosen: RetrievedDocument[] = [];
-    while (left.length && chosen.length < topK) {
-      const marginal = left.map(
+    while (candidates.length && chosen.length < topK) {
+      const marginal = candidates.map(
         ({ relevance, likeness }) => lambda * relevance - (1 - lambda) * likeness,
       );
-      const [next] = left.splice(marginal.indexOf(Math.max(...marginal)), 1);
+      const [next] = candidates.splice(marginal.indexOf(Math.max(...marginal)), 1);
       chosen.push(next!.document);
-      for (const one of left)
+      for (const one of candidates)
         one.likeness = Math.max(one.likeness, jaccard(one.terms, next!.terms));
     }
     return chosen;

@@ -24,15 +24,15 @@ export function errorHints(): Middleware {
       return next({ ...draft, messages });
     },
     wrapReply: (next) => async (reply, context, steps) => {
-      const made = await next(reply);
+      const outcome = await next(reply);
       const hinting = hintingOf(context);
       hinting.isForced =
-        isNewAnswer(made) &&
+        isNewAnswer(outcome) &&
         !toolUsesOf(reply.message).length &&
         context.toolSchemas.length > 0 &&
         hinting.refused < mostRefused &&
         newestResults(context.messages).some(isError);
-      if (!hinting.isForced) return made;
+      if (!hinting.isForced) return outcome;
       hinting.refused += 1;
       await steps.emit('step-reset', { reason: 'error-hints' });
       return { to: 'model', mustAnswer: true };

@@ -107,8 +107,8 @@ function cachedStream(
     };
     const key = await safely(() => keyOf(model, request, run, cache));
     if (key === undefined) return yield* model.stream(request, context);
-    const known = await safely(async () => checkReply(await store.get(key, request)));
-    const hit = known && known.expiresAt > now() ? known : undefined;
+    const entry = await safely(async () => checkReply(await store.get(key, request)));
+    const hit = entry && entry.expiresAt > now() ? entry : undefined;
     const hitKind = hit?.key === key ? 'exact' : 'semantic';
     const lookup = { found: hit ? hitKind : 'nothing', provider, modelId } as const;
     callListener(onLookup, { ...lookup, ...(run && { run: runInfo(run) }) });

@@ -137,9 +137,9 @@ function readResultTool(
       const found = query ? findLines(lines, query) : undefined;
       const all = found ?? [...lines.keys()];
       const numbers = all.filter((index) => index + 1 >= from);
-      const shown = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
-      const size = Math.max(1, countFitting(shown, maxTokens, profile));
-      const page = shown.slice(0, size);
+      const shownLines = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
+      const size = Math.max(1, countFitting(shownLines, maxTokens, profile));
+      const page = shownLines.slice(0, size);
       const next = numbers[page.length];
       const count = `${lines.length} lines`;
       const of = found ? `${found.length} of ${count} contain it` : count;
@@ -154,15 +154,15 @@ function readResultTool(
  * numbers as text. Throws `INVALID_INPUT`, and the model gets the message.
  */
 function readInput(input: unknown) {
-  const given = Object(input) as Readonly<Record<string, unknown>>;
+  const fields = Object(input) as Readonly<Record<string, unknown>>;
   const numberOf = (key: string): number | undefined => {
-    const value = given[key] ?? '';
+    const value = fields[key] ?? '';
     if (value === '') return undefined;
     const number = Number(value);
     if (Number.isInteger(number) && number >= 1) return number;
     throw invalidInput(`${key}: a whole number of 1 or more`);
   };
-  const { id, query = '' } = given;
+  const { id, query = '' } = fields;
   if (typeof id !== 'string') throw invalidInput('id: the id of the result, a string');
   if (typeof query !== 'string' && query !== null) throw invalidInput('query: a text');
   return { id, from: numberOf('from'), lines: numberOf('lines'), query };

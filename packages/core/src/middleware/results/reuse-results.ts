@@ -30,18 +30,18 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
       if (draft.limit || !reuseOf(context).hasRepeated) return next(draft);
       const messages = [...draft.messages, steps.message('user', hint)];
       // The value of an `output` is no repeated call.
-      const left = draft.tools.filter(({ name }) => name === outputToolName);
-      return next({ ...draft, messages, tools: left });
+      const outputTools = draft.tools.filter(({ name }) => name === outputToolName);
+      return next({ ...draft, messages, tools: outputTools });
     },
     wrapTool: (next) => async (call, context) => {
       const { toolUse } = call;
       if (!applies(toolUse.name)) return next(call);
       const reuse = reuseOf(context);
       const key = `${toolUse.name}::${JSON.stringify(toolUse.input)}`;
-      const known = reuse.results.get(key);
-      if (known) {
+      const result = reuse.results.get(key);
+      if (result) {
         reuse.hasRepeated = true;
-        return { ...known, toolUseId: toolUse.id };
+        return { ...result, toolUseId: toolUse.id };
       }
       const outcome = await next(call);
       if (hasResult(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);

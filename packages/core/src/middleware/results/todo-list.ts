@@ -56,8 +56,8 @@ export function todoList(options: TodoListOptions = {}): Middleware {
         input: objectInput({ todos: { type: 'array', items: objectInput(todoFields) } }),
         replay: 'safe',
         execute(input, { messages }) {
-          const asked = messages.findLast(({ role }) => role === 'assistant');
-          if (asked && toolUsesOf(asked).filter(({ name }) => name === toolName).length > 1)
+          const reply = messages.findLast(({ role }) => role === 'assistant');
+          if (reply && toolUsesOf(reply).filter(({ name }) => name === toolName).length > 1)
             throw invalidInput(`${toolName} replaces the whole list: call it once at a time.`);
           const todos = readTodos(input);
           if (!todos) throw invalidInput(wrongTodos);
@@ -74,12 +74,12 @@ export function todoList(options: TodoListOptions = {}): Middleware {
       const list = result && listOf(result);
       if (!list?.todos.some(({ status }) => status !== 'completed')) return next(draft);
       const addedLater = [...draft.addedLater, list.message];
-      const made = await next({ ...draft, addedLater });
-      if (isNext(made) || isShown(list.toolUseId, made.messages)) return made;
-      const { messages } = made;
+      const request = await next({ ...draft, addedLater });
+      if (isNext(request) || isShown(list.toolUseId, request.messages)) return request;
+      const { messages } = request;
       const head = messages.findIndex(({ role }) => role !== 'system');
       const at = head < 0 ? messages.length : head;
-      return { ...made, messages: messages.toSpliced(at, 0, list.message) };
+      return { ...request, messages: messages.toSpliced(at, 0, list.message) };
     },
   };
 }

@@ -72,13 +72,13 @@ export function steering(options: SteeringOptions = {}): Middleware {
       return beforeModel(run, first);
     },
     wrapReply: (next) => async (reply, context) => {
-      const made = await next(reply);
+      const outcome = await next(reply);
       const run = steeredRun(context);
-      return isNewAnswer(made) ? afterAnswer(run, made) : beforeModel(run, made);
+      return isNewAnswer(outcome) ? afterAnswer(run, outcome) : beforeModel(run, outcome);
     },
     wrapRound: (next) => async (round, context) => {
-      const made = await next(round);
-      return beforeModel(steeredRun(context), made);
+      const outcome = await next(round);
+      return beforeModel(steeredRun(context), outcome);
     },
   };
 }

@@ -61,10 +61,10 @@ export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']
       if (!context.stopped) throw error;
       return steps.endStopped(partOf(message, context.stopped));
     }
-    const made = await next({ ...reply, message });
-    const invalid = isNewAnswer(made) && metadataOf(made.message).invalidReply;
-    if (!invalid) return made;
-    await steps.edit({ append: correctionOf(made.message, invalid, steps) });
+    const outcome = await next({ ...reply, message });
+    const invalid = isNewAnswer(outcome) && metadataOf(outcome.message).invalidReply;
+    if (!invalid) return outcome;
+    await steps.edit({ append: correctionOf(outcome.message, invalid, steps) });
     return { to: 'model' };
   };
 }
@@ -97,12 +97,12 @@ async function problemIn(
     signal,
     ...(value !== undefined && { replyFor: 'program' }),
   });
-  const given: unknown = (await check?.(text, context)) ?? '';
-  if (typeof given !== 'string')
+  const ownCorrection: unknown = (await check?.(text, context)) ?? '';
+  if (typeof ownCorrection !== 'string')
     throw misconfigured(
-      `check must return a correction as text, or nothing; got a ${typeof given}.`,
+      `check must return a correction as text, or nothing; got a ${typeof ownCorrection}.`,
     );
-  const correction = given || refuseEmptyAnswers(text);
+  const correction = ownCorrection || refuseEmptyAnswers(text);
   return correction ? { text: writtenText(message) ?? text, message: correction } : undefined;
 }
 
@@ -136,7 +136,7 @@ function partOf(message: Msg, partial: NonNullable<RunContext['stopped']>): Msg 
 
 /** Returns the messages for the log: the reply, unless it is empty, and its correction. */
 function correctionOf(reply: Msg, { text, message }: InvalidReply, steps: Steps): readonly Msg[] {
-  const said = { ...withoutMark(reply), content: [{ type: 'text', text }] } as const;
-  const asked = withMetadata(steps.message('user', message), { correction: 'message' });
-  return text.trim() ? [withMetadata(said, { correction: 'reply' }), asked] : [asked];
+  const answer = { ...withoutMark(reply), content: [{ type: 'text', text }] } as const;
+  const correction = withMetadata(steps.message('user', message), { correction: 'message' });
+  return text.trim() ? [withMetadata(answer, { correction: 'reply' }), correction] : [correction];
 }

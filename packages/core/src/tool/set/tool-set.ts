@@ -123,20 +123,20 @@ export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
  * the same name, or if a tool has a group.
  */
 export function toolList(tools: Iterable<Tool>, options: ForkOptions = {}): ToolSet {
-  const known = new Map<string, Tool>();
+  const byName = new Map<string, Tool>();
   const set: ToolSet = {
-    find: (name) => known.get(name),
+    find: (name) => byName.get(name),
     schemas: () => schemas,
-    fork: (changes) => toolList(known.values(), changes),
+    fork: (changes) => toolList(byName.values(), changes),
   };
   for (const tool of tools) {
     const { name } = tool;
-    if (known.has(name)) throw twoNamed(name);
+    if (byName.has(name)) throw twoNamed(name);
     if (tool.groups?.length)
       throw misconfigured(`The tool "${name}" has a group, which needs a Toolkit.`);
-    known.set(name, tool.fork?.(options, set) ?? tool);
+    byName.set(name, tool.fork?.(options, set) ?? tool);
   }
-  const schemas = [...known.values()].map(({ schema }) => schema);
+  const schemas = [...byName.values()].map(({ schema }) => schema);
   return set;
 }
 

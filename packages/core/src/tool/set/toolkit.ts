@@ -191,7 +191,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     checkFields('The tool groups', { names }, 'names:names', code);
     const unknown = names.find((name) => !this.#groups.has(name));
     if (unknown === undefined) return;
-    const known = [...this.#groups.keys()].join(', ') || 'none';
-    throw new AgentError(code, `There is no tool group "${unknown}". There are: ${known}.`);
+    const groups = [...this.#groups.keys()].join(', ') || 'none';
+    throw new AgentError(code, `There is no tool group "${unknown}". There are: ${groups}.`);
   }
 }

@@ -70,8 +70,8 @@ export function inputGuardOf(name: string, check: InputCheck, options: GuardOpti
     const { signal } = context;
     let result: readonly Msg[] | Rejection = { category: 'SYSTEM_ERROR' };
     try {
-      const asked = (async () => check(input, context))();
-      result = validResult(name, input, await abortable(asked, signal));
+      const checking = (async () => check(input, context))();
+      result = validResult(name, input, await abortable(checking, signal));
     } catch (error) {
       signal.throwIfAborted();
       if (AgentError.is(error) && error.code === 'GUARD_REJECTED') throw error;

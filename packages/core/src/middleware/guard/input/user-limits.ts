@@ -140,13 +140,13 @@ export function spendCap(options: SpendCapOptions): Middleware {
     },
     wrapModel: (next) =>
       withStream(next, async function* (request, context) {
-        const asked = { request, said: '' };
+        const entry = { request, said: '' };
         const requests = context.run && unreportedIn(context.run);
-        requests?.add(asked);
+        requests?.add(entry);
         for await (const batch of next.stream(request, context)) {
-          asked.said += deltasText(batch);
+          entry.said += deltasText(batch);
           if (batch.some((delta) => delta.type === 'finish' && delta.usage))
-            requests?.delete(asked);
+            requests?.delete(entry);
           yield batch;
         }
       }),

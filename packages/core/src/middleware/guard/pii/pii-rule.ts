@@ -49,18 +49,18 @@ export function piiRuleOf(
   where: string,
   options: PiiRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>> {
-  const known = piiFinders();
+  const allFinders = piiFinders();
   const {
-    kinds = known.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])),
+    kinds = allFinders.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])),
     strategy = 'redact',
     salt = '',
   } = options;
-  const unknown = kinds.find((kind) => !known.some((finder) => finder.kind === kind));
+  const unknown = kinds.find((kind) => !allFinders.some((finder) => finder.kind === kind));
   if (unknown !== undefined)
     throw misconfigured(`${where}: there is no kind ${JSON.stringify(unknown)}.`);
   const digest = sha256();
   const hash = (value: string): string => digest(salt + value).slice(0, 16);
-  const finders = known.filter(({ kind }) => kinds.includes(kind));
+  const finders = allFinders.filter(({ kind }) => kinds.includes(kind));
 
   const find = (text: string): readonly Finding[] => {
     const readings = [withoutDisguise(text)];
