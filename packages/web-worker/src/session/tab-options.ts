@@ -31,18 +31,13 @@ export type Tabs = Required<TabsOptions>;
  */
 export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
   if (options === false) return undefined;
-  const fields = 'scope:string|? attempts,stalledAfterMs:number|?';
+  const fields = 'scope:string|? attempts:whole|? stalledAfterMs:positive|?';
   checkOptions('exposeAgent(): tabs', options, fields);
   const { scope = 'isoloop', attempts = 3, stalledAfterMs = 10_000 } = options;
-  const isFit =
-    Number.isSafeInteger(attempts) &&
-    attempts >= 0 &&
-    stalledAfterMs > 0 &&
-    stalledAfterMs <= longestTimeout;
-  if (!isFit)
+  if (stalledAfterMs > longestTimeout)
     throw new AgentError(
       'CONFIGURATION',
-      '`tabs` must be false or valid options: scope, attempts, stalledAfterMs.',
+      `exposeAgent(): tabs: stalledAfterMs must be at most ${longestTimeout}.`,
     );
   return navigator.locks && hasChannels() ? { scope, attempts, stalledAfterMs } : undefined;
 }

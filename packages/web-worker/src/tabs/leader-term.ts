@@ -151,7 +151,7 @@ export class LeaderTerm {
     // If the log has no data of the run that readers see, its tab requests the run again.
     if (mirror.work !== left.work) readers.forget();
     const work = left.work ?? crypto.randomUUID();
-    runs.ended.take(left.earlier);
+    runs.ended.runs = left.earlier;
     if (left.type === 'cut-off') {
       const mayGoOn = left.attempts < attempts || left.hasAnswer;
       if (mayGoOn) return this.#goOn(journal, work, left);

@@ -11,30 +11,20 @@ const keptRuns = 8;
  * worker has the agent of the session.
  */
 export class EndedRuns {
-  #runs: readonly EarlierRun[] = [];
-
   /** Ended runs, newest first. */
-  get runs(): readonly EarlierRun[] {
-    return this.#runs;
-  }
-
-  /** Replaces all runs with the runs that an earlier leader stored. */
-  take(runs: readonly EarlierRun[]): void {
-    this.#runs = runs;
-  }
+  runs: readonly EarlierRun[] = [];
 
   /**
    * Adds a run. `work`: id of the request for the run. `answer`: id of the answer's message, if
    * there is an answer.
    */
   add(work: string, answer?: string): void {
-    const others = this.#runs.filter((run) => run.work !== work);
-    const run = { work, answer };
-    this.#runs = [run, ...others].slice(0, keptRuns);
+    const others = this.runs.filter((run) => run.work !== work);
+    this.runs = [{ work, answer }, ...others].slice(0, keptRuns);
   }
 
   has(work: string): boolean {
-    return this.#runs.some((run) => run.work === work);
+    return this.runs.some((run) => run.work === work);
   }
 
   /**
@@ -42,7 +32,7 @@ export class EndedRuns {
    * answer.
    */
   async resultOf(work: string, journal: Journal | undefined): Promise<AgentResult> {
-    const answer = this.#runs.find((run) => run.work === work)?.answer;
+    const answer = this.runs.find((run) => run.work === work)?.answer;
     if (answer === undefined || !journal) throw endUnknown();
     return earlierResult(await journal.view(), answer, journal.sessionVersion);
   }

@@ -348,7 +348,7 @@ export class SessionRuns {
     const view = await this.journal.view();
     const noted = notedRun(view);
     if (!noted) return;
-    this.ended.take(noted.earlier ?? []);
+    this.ended.runs = noted.earlier ?? [];
     if (view.openRun === noted.run && isCutOff(view)) this.cutOff = noted.work;
     else this.ended.add(noted.work, resultOf(view).message.id);
   }
