@@ -104,14 +104,14 @@ function byType(link: unknown): ErrorClass | undefined {
   }
   const { name, code } = fieldsOf(link);
   const http = statusOf(link);
-  const known = names.find(([pattern]) =>
+  const match = names.find(([pattern]) =>
     [name, code].some((word) => typeof word === 'string' && pattern.test(word)),
   );
-  if (http === undefined) return known && { code: known[1], transient: known[2] };
+  if (http === undefined) return match && { code: match[1], transient: match[2] };
   const found = byStatus(http);
   const isTooLong =
     found.code === 'MODEL_REQUEST' &&
-    (known?.[1] === 'MODEL_CONTEXT_LENGTH' || contextLength.test(wordsOf(link)));
+    (match?.[1] === 'MODEL_CONTEXT_LENGTH' || contextLength.test(wordsOf(link)));
   return isTooLong ? { ...found, code: 'MODEL_CONTEXT_LENGTH' } : found;
 }
 
@@ -140,8 +140,8 @@ function byStatus(status: number): ErrorClass {
 }
 
 function byMessage(words: string): ErrorClass {
-  const known = messages.find(([pattern]) => pattern.test(words));
-  return known ? { code: known[1], transient: known[2] } : { code: 'INTERNAL', transient: false };
+  const match = messages.find(([pattern]) => pattern.test(words));
+  return match ? { code: match[1], transient: match[2] } : { code: 'INTERNAL', transient: false };
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

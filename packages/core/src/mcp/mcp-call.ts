@@ -30,12 +30,12 @@ export async function callServerTool(
 ): Promise<ToolOutput> {
   const { maxOutputChars = 50_000 } = server.options;
   const { decision, waitedFor } = context;
-  const asked = questionDetails(waitedFor);
+  const questions = questionDetails(waitedFor);
   // Something other than the server suspended the tool call.
-  if (waitedFor?.kind === 'suspended' && !asked && /result|reject/.test(decision?.type ?? ''))
+  if (waitedFor?.kind === 'suspended' && !questions && /result|reject/.test(decision?.type ?? ''))
     return outputOf(decision!);
   let answered = call;
-  if (decision && asked) answered = await withAnswers(call, asked, decision, context);
+  if (decision && questions) answered = await withAnswers(call, questions, decision, context);
   const reply = await send(server, answered, context);
   if ('result' in reply) return toToolOutput(reply.result, maxOutputChars);
   return context.suspend(questionText(reply.questions), { ...reply } as unknown as JsonObject);
@@ -57,8 +57,8 @@ async function send(
     return await session.call(call, signal, progressOf(context));
   } catch (error) {
     if (signal.aborted) throw AgentError.from(signal.reason, 'ABORTED');
-    const asked = questionsInError(error);
-    if (asked) return asked;
+    const questions = questionsInError(error);
+    if (questions) return questions;
     if (isAgain || !isSessionUnknown(error)) throw toMcpError(error, server.name);
     server.lose(session);
     return send(server, call, context, true);

@@ -54,8 +54,8 @@ export class ToolLister {
 
 /** Returns the fields of a tool that are used. Some servers send `null` for a missing field. */
 function partsOf(item: unknown): Readonly<Record<string, unknown>> {
-  const given = Object(item) as Readonly<Record<string, unknown>>;
-  const { name, title, description, inputSchema, annotations } = given;
+  const fields = Object(item) as Readonly<Record<string, unknown>>;
+  const { name, title, description, inputSchema, annotations } = fields;
   return {
     name,
     title: title ?? Object(annotations).title ?? undefined,
@@ -114,10 +114,10 @@ function inputOf(
   { name, inputSchema }: ServerTool,
   { schema, report, server }: McpToolOptions,
 ): StandardSchema {
-  const given = inputSchema as JsonObject;
+  const jsonSchema = inputSchema as JsonObject;
   try {
     if (schema) {
-      const own = schema(given);
+      const own = schema(jsonSchema);
       const fields = 'validate:function jsonSchema:object';
       checkFields('mcpTools(): the result of schema()', own['~standard'], fields);
       return own;
@@ -133,7 +133,7 @@ function inputOf(
       vendor: 'mcp',
       validate: (value) =>
         isRecord(value) ? { value } : { issues: [{ message: 'they are not an object' }] },
-      jsonSchema: { input: () => given as Record<string, unknown> },
+      jsonSchema: { input: () => jsonSchema as Record<string, unknown> },
     },
   };
 }

@@ -72,7 +72,7 @@ export class Conversation {
  * Conversations of ended runs, by their last message. A memory that drops its messages thus also
  * drops the conversation.
  */
-const known: WeakMap<Msg, Conversation> = new WeakMap();
+const conversations: WeakMap<Msg, Conversation> = new WeakMap();
 
 /**
  * Returns a conversation with these messages: the one that an earlier run left, or a new one. Only
@@ -80,8 +80,8 @@ const known: WeakMap<Msg, Conversation> = new WeakMap();
  */
 export function openConversation(messages: readonly Msg[]): Conversation {
   const last = messages.at(-1);
-  const conversation = (last && known.get(last)) ?? new Conversation();
-  if (last) known.delete(last);
+  const conversation = (last && conversations.get(last)) ?? new Conversation();
+  if (last) conversations.delete(last);
   conversation.load(messages);
   return conversation;
 }
@@ -89,5 +89,5 @@ export function openConversation(messages: readonly Msg[]): Conversation {
 /** Keeps the conversation for the next run, also of another agent with the same memory. */
 export function keepConversation(conversation: Conversation): void {
   const last = conversation.messages.at(-1);
-  if (last) known.set(last, conversation);
+  if (last) conversations.set(last, conversation);
 }

@@ -14,9 +14,9 @@ export function inlineSource(source: MediaSource): MediaSource {
  * https://…]`, `[file: report.pdf https://…]`. Inline data without a name shows its media type.
  */
 export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
-  const known = inlineSource(source);
-  const place = known.type === 'url' && !known.url.startsWith('data:') && known.url;
-  return `[${type}: ${[name, place].filter(Boolean).join(' ') || (known.mediaType ?? 'inline')}]`;
+  const inline = inlineSource(source);
+  const place = inline.type === 'url' && !inline.url.startsWith('data:') && inline.url;
+  return `[${type}: ${[name, place].filter(Boolean).join(' ') || (inline.mediaType ?? 'inline')}]`;
 }
 
 /** Returns content as text, with a placeholder for each media block. */

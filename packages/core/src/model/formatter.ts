@@ -43,10 +43,10 @@ export interface Formatter {
 
 /** Returns a function that makes a value once for each object, such as the JSON of a message. */
 export function memoize<T extends object, V>(make: (key: T) => V): (key: T) => V {
-  const known = new WeakMap<T, V>();
+  const cache = new WeakMap<T, V>();
   return (key) => {
-    const value = known.get(key) ?? make(key);
-    known.set(key, value);
+    const value = cache.get(key) ?? make(key);
+    cache.set(key, value);
     return value;
   };
 }

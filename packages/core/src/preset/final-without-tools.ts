@@ -46,10 +46,12 @@ function isOutputTool({ name }: { readonly name: string }): boolean {
  */
 function withoutTextCalls(message: Msg): Msg {
   const words = metadataOf(message).invalidReply?.words?.trim();
-  const kept = message.content.filter((block) => block.type !== 'tool_use' || isOutputTool(block));
-  if (words === undefined && kept.length === message.content.length) return message;
+  const blocks = message.content.filter(
+    (block) => block.type !== 'tool_use' || isOutputTool(block),
+  );
+  if (words === undefined && blocks.length === message.content.length) return message;
   const said = words ? [{ type: 'text', text: words } as const] : [];
-  return { ...withoutMark(message), content: [...kept, ...said] };
+  return { ...withoutMark(message), content: [...blocks, ...said] };
 }
 
 /** Returns a function that says whether a delta stays: it is no part of a removed tool call. */

@@ -180,8 +180,8 @@ function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Mid
 
 function earlierSteps(options: OxygentOptions): Middleware {
   const { shortWeight, reactWeight, order, memoryMax: max, memoryUnit: unit } = options;
-  const given = { shortWeight, reactWeight, order, max, unit } as WeightedHistoryOptions;
-  return weightedHistory({ ...given, likeOxygent: true });
+  const weights = { shortWeight, reactWeight, order, max, unit } as WeightedHistoryOptions;
+  return weightedHistory({ ...weights, likeOxygent: true });
 }
 
 /** Adds OxyGent's own variables to the given variables. */
@@ -193,9 +193,9 @@ function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
     toolsVariable: 'tools_description',
     ...options,
     async variables(call) {
-      const given = await (typeof variables === 'function' ? variables(call) : variables);
-      checkFields(what, { variables: given }, 'variables:object', 'INVALID_INPUT');
-      return { additional_prompt: '', query: userText(call.input), ...given };
+      const values = await (typeof variables === 'function' ? variables(call) : variables);
+      checkFields(what, { variables: values }, 'variables:object', 'INVALID_INPUT');
+      return { additional_prompt: '', query: userText(call.input), ...values };
     },
   };
 }

@@ -63,9 +63,9 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   const { hooks = [], parallelToolExecution = false, deferRound = true } = options;
   const { state, variables = {} } = options;
   const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => {
-    const kept = state?.of(call).all() as TemplateVariables | undefined;
+    const values = state?.of(call).all() as TemplateVariables | undefined;
     const given = typeof variables === 'function' ? variables(call) : variables;
-    return { input: userText(call.input), ...kept, ...(await given) };
+    return { input: userText(call.input), ...values, ...(await given) };
   };
   const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
   return definePreset([

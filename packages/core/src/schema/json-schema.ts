@@ -51,9 +51,9 @@ export function jsonSchema<T = unknown>(
   if (!isRecord(schema)) throw misconfigured('A JSON Schema must be an object.');
   checkOptions('jsonSchema()', options, 'draft');
   const draft = draftOf(schema['$schema'], options.draft);
-  const known = compiled.get(schema) ?? new Map<SchemaDraft, Compiled>();
-  const found = known.get(draft) ?? compile(schema, draft);
-  compiled.set(schema, known.set(draft, found));
+  const byDraft = compiled.get(schema) ?? new Map<SchemaDraft, Compiled>();
+  const found = byDraft.get(draft) ?? compile(schema, draft);
+  compiled.set(schema, byDraft.set(draft, found));
   return found as StandardSchema<T, T>;
 }
 

@@ -242,8 +242,8 @@ class DocumentIndex {
     });
     const [best] = results;
     if (!best) return [];
-    const asked = this.#terms.ofQuery(shortQuery(query)).length;
-    const share = Math.min(1, new Set(best.queryTerms).size / asked);
+    const termCount = this.#terms.ofQuery(shortQuery(query)).length;
+    const share = Math.min(1, new Set(best.queryTerms).size / termCount);
     return results.slice(0, topK).map(({ id, score }) => ({
       ...this.#chunks.get(id as string)!,
       score: (score / best.score) * share,

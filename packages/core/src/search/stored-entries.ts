@@ -197,9 +197,9 @@ export class StoredEntries<T extends object> {
     const sorted = listed.filter(({ key }) => !this.#ignored.has(key)).toSorted(byRevision);
     /** The newest of the entries of each slot. */
     const newest = new Map(sorted.map((place) => [this.#slotOf(place), place]));
-    const kept = [...newest.values()].toSorted(byRevision);
-    const old = kept.splice(0, Math.max(0, kept.length - limit));
-    const added = kept.filter((place) => this.#isNew(place));
+    const entries = [...newest.values()].toSorted(byRevision);
+    const old = entries.splice(0, Math.max(0, entries.length - limit));
+    const added = entries.filter((place) => this.#isNew(place));
     // A key that is not listed was deleted elsewhere, or it is so new that the list does not have
     // it yet. Its value shows which is the case.
     const unlisted = [...this.#entries].flatMap(([slot, { place }]) =>

@@ -82,10 +82,10 @@ const fieldsOf: Readonly<Record<LogRecord['kind'], string>> = {
  */
 export function checkRecords(records: unknown): asserts records is readonly LogRecord[] {
   checkFields('A session', { records }, 'records:array', 'INVALID_STATE');
-  const given = records as readonly LogRecord[];
-  for (const record of given) checkRecord(record);
+  const list = records as readonly LogRecord[];
+  for (const record of list) checkRecord(record);
   try {
-    parseMessages(given.flatMap((record) => ('message' in record ? [record.message] : [])));
+    parseMessages(list.flatMap((record) => ('message' in record ? [record.message] : [])));
   } catch (cause) {
     const message = `The session has an invalid message: ${messageOf(cause)}`;
     throw new AgentError('INVALID_STATE', message, { cause });

@@ -77,7 +77,7 @@ const meanings: readonly Meaning[] = [
 function withOwnCode(error: AgentError): AgentError {
   const providerCode = error.details?.['providerCode'];
   if (error.code !== 'MODEL_SERVER' || typeof providerCode !== 'string') return error;
-  const known = meanings.find(([pattern]) => pattern.test(providerCode));
-  const [, code, retryable] = known ?? [null, 'MODEL_REQUEST' as const, false];
+  const meaning = meanings.find(([pattern]) => pattern.test(providerCode));
+  const [, code, retryable] = meaning ?? [null, 'MODEL_REQUEST' as const, false];
   return new AgentError(code, error.message, { retryable, details: error.details });
 }

@@ -76,43 +76,43 @@ export function toUiMessages(
 ): UiMessage[] {
   checkOptions('toUiMessages()', options, 'pending:array|?', 'INVALID_INPUT');
   const { pending = [] } = options;
-  const asked = new Map(pending.map((call) => [call.toolUseId, call]));
+  const pendingById = new Map(pending.map((call) => [call.toolUseId, call]));
   const results = new Map(
     messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]),
   );
-  const shown: UiMessage[] = [];
+  const uiMessages: UiMessage[] = [];
   for (const message of messages) {
     if (isCorrection(message)) continue;
     if (message.role === 'user')
-      shown.push({
+      uiMessages.push({
         id: message.id,
         role: 'user',
-        parts: message.content.flatMap((block) => toPart(block, results, asked)),
+        parts: message.content.flatMap((block) => toPart(block, results, pendingById)),
       });
     if (message.role !== 'assistant') continue;
     const { operator, partial } = metadataOf(message);
-    let answer = shown.at(-1);
+    let answer = uiMessages.at(-1);
     if (!isAnswerOf(answer, operator)) {
       answer = { id: message.id, role: 'assistant', parts: [] };
       if (operator) answer.metadata = { operator };
-      shown.push(answer);
+      uiMessages.push(answer);
     }
-    const made = toolUsesOf(message).flatMap(({ id }) => results.get(id) ?? []);
+    const toolResults = toolUsesOf(message).flatMap(({ id }) => results.get(id) ?? []);
     answer.parts.push({ type: 'step-start' });
     for (const block of message.content) {
       const closed = partial ? withoutOpenTool(block) : block;
-      for (const part of toPart(closed, results, asked))
+      for (const part of toPart(closed, results, pendingById))
         put(answer, part, (one) => isCallOf(part, one));
     }
     answer.parts.push(...sourceChunks(message));
-    for (const { type, id = '', data } of made.flatMap(dataPartsOf)) {
+    for (const { type, id = '', data } of toolResults.flatMap(dataPartsOf)) {
       const part = { type, id, data };
       put(answer, part, (one) => 'data' in one && dataPartKey(one) === dataPartKey(part));
     }
-    answer.parts.push(...made.flatMap(({ output }) => filesIn(output)));
+    answer.parts.push(...toolResults.flatMap(({ output }) => filesIn(output)));
     addReplyMetadata(answer, message);
   }
-  return shown;
+  return uiMessages;
 }
 
 /** Gives a tool of the provider an error if it was running when its reply broke off. */
