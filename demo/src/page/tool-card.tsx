@@ -49,7 +49,7 @@ export function ToolCard({ part, onAllow, onDeny, onEdit }: ToolCardProps) {
           <button type="button" onClick={onDeny}>
             Deny
           </button>
-          {onEdit && isObject(input) && (
+          {onEdit && isRecord(input) && (
             <button
               type="button"
               aria-expanded={isEditing}
@@ -60,7 +60,7 @@ export function ToolCard({ part, onAllow, onDeny, onEdit }: ToolCardProps) {
           )}
         </div>
       )}
-      {state === 'approval-requested' && onEdit && isEditing && isObject(input) && (
+      {state === 'approval-requested' && onEdit && isEditing && isRecord(input) && (
         <EditForm input={input} onEdit={onEdit} />
       )}
       {output !== undefined && (
@@ -99,7 +99,7 @@ function EditForm({ input, onEdit }: EditFormProps) {
     });
     onEdit(Object.fromEntries(changed));
   };
-  const fields = Object.entries(input).filter(([, value]) => !isObject(value));
+  const fields = Object.entries(input).filter(([, value]) => !isRecord(value));
   return (
     <form ref={form} className="edit" onSubmit={submit}>
       {fields.map(([name, value]) => (
@@ -131,17 +131,17 @@ function outputOf(part: ToolPart): unknown {
  */
 function readable(value: unknown): string {
   if (Array.isArray(value)) return value.map(readable).join('; ') || 'none';
-  if (!isObject(value)) return String(value ?? '');
+  if (!isRecord(value)) return String(value ?? '');
   const fields = Object.entries(value);
   if (fields.length === 1) return readable(fields[0]![1]);
   return fields
-    .map(([key, field]) => `${key}: ${isObject(field) ? `(${readable(field)})` : readable(field)}`)
+    .map(([key, field]) => `${key}: ${isRecord(field) ? `(${readable(field)})` : readable(field)}`)
     .join(', ');
 }
 
 /** Removes the output's fields that repeat the input. */
 function withoutRepeats(output: unknown, input: unknown): unknown {
-  if (!isObject(output) || !isObject(input)) return output;
+  if (!isRecord(output) || !isRecord(input)) return output;
   const fields = Object.entries(output).filter(([key, value]) => input[key] !== value);
   return fields.length ? Object.fromEntries(fields) : output;
 }
@@ -170,16 +170,16 @@ function Todos({ todos }: TodosProps) {
 }
 
 function isTodos(value: unknown): value is TodosProps {
-  return isObject(value) && Array.isArray(value['todos']) && value['todos'].every(isTodo);
+  return isRecord(value) && Array.isArray(value['todos']) && value['todos'].every(isTodo);
 }
 
 function isTodo(value: unknown): boolean {
   return (
-    isObject(value) && typeof value['content'] === 'string' && typeof value['status'] === 'string'
+    isRecord(value) && typeof value['content'] === 'string' && typeof value['status'] === 'string'
   );
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

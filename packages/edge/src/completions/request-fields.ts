@@ -114,12 +114,12 @@ export function checkType(
 /** Returns the fields of an object. Throws `INVALID_INPUT` for a field with another name. */
 export function readObject(value: unknown, param: string, names: readonly string[]): RequestBody {
   if (value == null) return {};
-  if (!isObject(value)) throw invalidField(param, 'must be an object');
+  if (!isRecord(value)) throw invalidField(param, 'must be an object');
   checkNames(value, names, `${param}.`);
   return value;
 }
 
-function isObject(value: unknown): value is RequestBody {
+function isRecord(value: unknown): value is RequestBody {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
