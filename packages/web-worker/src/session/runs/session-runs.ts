@@ -182,29 +182,25 @@ export class SessionRuns {
     const controller = new AbortController();
     onAbort(signal, () => controller.abort());
     const [onStart, onShown] = [this.#starting.add(), this.#unseen.add()];
-    const output = work.type === 'run' ? work.options.output : undefined;
-    try {
-      return await this.#inTurn(
-        { owner, controller },
-        () => {
-          onStart();
-          onShown();
-        },
-        async () => {
-          const resumes = work.type === 'resume';
-          if (!resumes) await this.#claimUnlocked();
-          const { outputs } = this.#options;
-          const course = { id, controller, attempts: 0, gap: 0, output, onStart, onShown };
-          return doWork(this.#session, work, controller, outputs, async (stream, turn) => {
-            // `agent()` would wait for this run if it is aborted.
-            if (resumes) await this.#unlocked?.claim({ now: true });
-            return this.forward(stream, { ...course, turn, asker: work.asker });
-          });
-        },
-      );
-    } finally {
+    const endWaits = (): void => {
       onStart();
       onShown();
+    };
+    const output = work.type === 'run' ? work.options.output : undefined;
+    try {
+      return await this.#inTurn({ owner, controller }, endWaits, async () => {
+        const resumes = work.type === 'resume';
+        if (!resumes) await this.#claimUnlocked();
+        const { outputs } = this.#options;
+        const course = { id, controller, attempts: 0, gap: 0, output, onStart, onShown };
+        return doWork(this.#session, work, controller, outputs, async (stream, turn) => {
+          // `agent()` would wait for this run if it is aborted.
+          if (resumes) await this.#unlocked?.claim({ now: true });
+          return this.forward(stream, { ...course, turn, asker: work.asker });
+        });
+      });
+    } finally {
+      endWaits();
     }
   }
 
