@@ -1,11 +1,10 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { ParsedInput } from '../event/agent-input.ts';
 import { textOf, toolUsesOf } from '../message/msg.ts';
 import { omitUndefined } from '../message/json.ts';
 import { loop } from './loop.ts';
-import { endStopped, finish, type RunEnd } from './step/finish.ts';
+import { endStopped, finish, type FinishedRun } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
 import type { Run } from './run/run.ts';
 import { closeLog, restore } from './run/session.ts';
@@ -26,7 +25,7 @@ export async function runAgentCall(run: Run, given: RunInput): Promise<AgentResu
     const error = failure.toJSON();
     await closeLog(run, 'error').catch(() => {});
     run.moveTo('over');
-    await sendLast(run, run.outbox.event('error', { error }), true);
+    await run.outbox.end(run.outbox.event('error', { error }), true);
     const result = resultOf(run, { reason: 'error', error, message: run.failureMessage });
     const shown = await sendEnd(run, result, true);
     if (run.callOptions.throwOnError === false) return shown;
@@ -68,7 +67,7 @@ async function resumedRun(run: Run, input: ParsedInput): Promise<string | undefi
 }
 
 /** Writes the end of the run to the log, and returns the result. */
-async function endWith(run: Run, end: RunEnd): Promise<AgentResult> {
+async function endWith(run: Run, end: FinishedRun): Promise<AgentResult> {
   await closeLog(run, end.reason);
   return resultOf(run, end);
 }
@@ -89,7 +88,7 @@ async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
 
 function resultOf(
   run: Run,
-  { message = run.message('assistant', []), ...end }: RunEnd,
+  { message = run.message('assistant', []), ...end }: FinishedRun,
 ): AgentResult {
   const { usage, warnings } = run;
   const { reason, output, error, stoppedAt } = end;
@@ -113,29 +112,9 @@ function toolsUsedBy({ toolsUsed, messages }: Run): readonly string[] {
   return [...new Set(names)].filter((name) => name !== undefined);
 }
 
-/**
- * Sends one of the last events to hooks and readers. Returns the event that readers see.
- * `isFailure`: a hook or `mapEvent` that fails must not hide the failure that the event reports.
- */
-async function sendLast(run: Run, event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
-  let shown = event;
-  try {
-    await run.outbox.notify(event);
-  } catch (error) {
-    if (!isFailure) throw error;
-  }
-  try {
-    shown = run.outbox.shown([event])[0]!;
-  } catch (error) {
-    if (!isFailure) throw error;
-  }
-  await run.outbox.send([shown]);
-  return shown;
-}
-
 /** Sends `run-end`. Returns the result that readers see. */
 async function sendEnd(run: Run, result: AgentResult, isFailure: boolean): Promise<AgentResult> {
-  const shown = await sendLast(run, run.outbox.event('run-end', { result }), isFailure);
+  const shown = await run.outbox.end(run.outbox.event('run-end', { result }), isFailure);
   keepEnd(run, result);
   return shown.type === 'run-end' ? shown.result : result;
 }

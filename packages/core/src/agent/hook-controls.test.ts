@@ -451,6 +451,39 @@ test('a `stop` takes precedence over an earlier jump about another tool call', a
   expect(ran).toHaveLength(2);
 });
 
+test('a `stop` about one tool call ends the run, though the wrapper of another one revises an event', async () => {
+  let tellStopped: (() => void) | undefined;
+  const stopped = new Promise<void>((resolve) => {
+    tellStopped = resolve;
+  });
+  const revised: unknown[] = [];
+  const { agent, model } = setUp([
+    {
+      on: {
+        'post-acting': ({ toolUse }, { stop }) => {
+          if (toolUse.id !== 'a1') return;
+          stop();
+          tellStopped?.();
+        },
+      },
+      wrapTool: (next) => async (call, _context, steps) => {
+        if (call.toolUse.id === 'b1') {
+          await stopped;
+          const message = steps.message('assistant', 'A note.');
+          revised.push(await steps.revise('post-summary', { message }));
+        }
+        return next(call);
+      },
+    },
+  ]);
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'stopped-by-hook',
+    stoppedAt: 'post-acting',
+  });
+  expect(revised).toEqual([{ event: expect.objectContaining({ type: 'post-summary' }) }]);
+  expect(model.requests).toHaveLength(1);
+});
+
 test("decisions are kept after a stop at `pre-call`, and `jumpTo('tools')` applies them", async () => {
   for (const ask of ['stop', 'jump'] as const) {
     const ran: string[] = [];

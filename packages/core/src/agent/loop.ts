@@ -1,7 +1,7 @@
-import { isEnding, isNext, type Next } from './next.ts';
+import { isEnding, isNext, type Ending, type Next } from './next.ts';
 import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
-import { endingOf, endStopped, finish, type RunEnd } from './step/finish.ts';
+import { endingOf, endStopped, finish, type FinishedRun } from './step/finish.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
 import { afterReply, nextRequest } from './step/reason.ts';
 import { runRound } from './step/round.ts';
@@ -11,16 +11,18 @@ import { settle, type RunInput } from './step/settle.ts';
 const ticksOfStep = 25;
 
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
-export async function loop(run: Run, given: RunInput): Promise<RunEnd> {
-  // A rejection of the input changes nothing, so open tool calls stay open.
-  let next = await settle(run, given).catch((thrown: unknown) => rescue(run, thrown, endingOf));
+export async function loop(run: Run, given: RunInput): Promise<FinishedRun> {
+  let next = await settle(run, given).catch((thrown: unknown) => rescue(run, thrown));
   while (!isEnding(next)) {
     const pause = run.timerYield.tick(run.now(), ticksOfStep);
     if (pause) await pause;
+    const { to } = next;
     try {
-      next = await (next.to === 'model' ? reason(run, next.mustAnswer) : act(run));
+      next = await (next.to === 'model' ? reason(run, next.mustAnswer) : runRound(run));
+      // A wrapper may ask for step after step, without its `next`.
+      if (!isEnding(next)) run.signal.throwIfAborted();
     } catch (thrown) {
-      next = await rescue(run, thrown, endStopped);
+      next = await rescue(run, thrown, to);
     }
   }
   return finish(run, next);
@@ -36,30 +38,17 @@ async function reason(run: Run, mustAnswer = false): Promise<Next> {
   return afterReply(run, { message, request });
 }
 
-/** Runs the open tool calls and returns what follows. */
-async function act(run: Run): Promise<Next> {
-  try {
-    const next = await runRound(run);
-    // A wrapper may ask for round after round, without `next`.
-    if (!isEnding(next)) run.signal.throwIfAborted();
-    return next;
-  } catch (error) {
-    // After a failure, such as a full store, the other tools must stop. `rescue` closes the calls,
-    // then throws the failure. A rejection is such a failure while tools run.
-    run.fail(error);
-    throw run.signal.reason;
-  }
-}
-
-/** Ends a run that a guard or a hook rejected. */
-type EndRejected = typeof endingOf | typeof endStopped;
-
 /**
- * Returns how the run ends after an exception. Rethrows an exception that makes the agent call fail.
+ * Returns how the run ends after an exception in one of its steps. Rethrows an exception that makes
+ * the agent call fail. Without `step`, the run has not asked the model yet: it takes its input.
  */
-async function rescue(run: Run, thrown: unknown, end: EndRejected): Promise<Next> {
-  if (run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run));
+async function rescue(run: Run, thrown: unknown, step?: 'model' | 'tools'): Promise<Ending> {
+  // After a failure, such as a full store, the other tools must stop. While tools run, a rejection
+  // is a failure, too.
+  if (step === 'tools') run.fail(thrown);
+  if (step === 'tools' || run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run));
   if (!isRejection(thrown)) throw thrown;
   run.haltWith(thrown);
-  return end(run);
+  // A rejection of the input changes nothing.
+  return step ? endStopped(run) : { ...endingOf(run), keepsCalls: true };
 }

@@ -26,6 +26,11 @@ export interface EndBase<R extends StopReason = StopReason> {
   readonly output?: unknown;
   readonly error?: AgentErrorData | undefined;
   readonly stoppedAt?: StopEvent | undefined;
+  /**
+   * Whether the open tool calls stay open, for the next agent call. Otherwise they get an
+   * `interrupted` result. Default: whether the reason is `suspended`.
+   */
+  readonly keepsCalls?: boolean | undefined;
 }
 
 /** The end of a run with a reply of the model that the log does not have yet. */

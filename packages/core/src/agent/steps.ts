@@ -121,7 +121,7 @@ export function stepsOf(run: Run): Steps {
     pause: () => run.alive().stopWith({ how: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),
     handleInbox: (handler) => run.alive().inbox.add(handler),
-    beforeEnd: (work) => void run.alive().log.lastWork.push(work),
+    beforeEnd: (work) => void run.alive().log.beforeEnd.push(work),
     addToResult: ({ warning, failureMessage }) => {
       run.alive().failureMessage ??= failureMessage;
       if (warning) run.warnings.push(warning);

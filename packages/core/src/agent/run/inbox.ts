@@ -33,7 +33,7 @@ type Ask<T> = (handler: InboxHandler) => T | undefined;
 /** What others ask of a run: requests of `interrupt()`, and new agent calls. */
 export class Inbox {
   readonly #handlers: InboxHandler[] = [];
-  /** What nobody has taken yet. */
+  /** What no handler has taken yet. */
   readonly #kept: Set<Ask<unknown>> = new Set();
 
   /** Adds a handler, which also gets what others have left. */
@@ -44,7 +44,7 @@ export class Inbox {
     }
   }
 
-  /** Asks the takers, in their order, until one does not leave it to others. */
+  /** Asks the handlers, in their order, until one does not leave it to others. */
   ask<T>(ask: Ask<T>): T | undefined {
     for (const handler of this.#handlers) {
       const answer = ask(handler);
@@ -53,7 +53,7 @@ export class Inbox {
     return undefined;
   }
 
-  /** Keeps for later takers what the present ones have left. */
+  /** Keeps for later handlers what the present ones have left. */
   keep(ask: Ask<unknown>): void {
     this.#kept.add(ask);
   }

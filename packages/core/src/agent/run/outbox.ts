@@ -19,6 +19,11 @@ type EventType = AgentEvent['type'];
 /** Sends events to the readers. Resolves when the run may go on. */
 export type SendEvents = (events: EventBatch) => Promise<void>;
 
+/** What hooks ask for: the first `stop`, or else the first jump. */
+interface Asked {
+  jump?: Jump;
+}
+
 /**
  * Creates the events of one run, passes them to the hooks, and sends them to the readers. Keeps what
  * the hooks ask for.
@@ -28,8 +33,8 @@ export class Outbox {
   #seq = 0;
   /** Sequence number of the last event that was sent to the readers. */
   #sentSeq = 0;
-  /** What hooks asked for: the first `stop`, or else the first jump. */
-  #jump: Jump | undefined;
+  /** What hooks asked for at events of the input and of a round, until a step takes it. */
+  readonly #asked: Asked = {};
 
   /** Passes events to the readers, from the begin of the run on. */
   deliver!: SendEvents;
@@ -56,17 +61,12 @@ export class Outbox {
     return event;
   }
 
-  /** Returns the events with new sequence numbers, for example those of a child run. */
-  adopt(events: readonly AgentEvent[]): EventBatch {
-    return events.map((event) => ({ ...event, seq: ++this.#seq }));
-  }
-
-  /** Sends a notification to the hooks, then to the readers. */
+  /** Tells the hooks about an event, then the readers. */
   async emit<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
     const event: AgentEvent = this.event(type, data);
     if (event.type === 'step-reset') this.#run.unstored = event.replacement;
-    const notified = this.notify(event);
-    if (notified instanceof Promise) await notified;
+    const told = this.notify(event);
+    if (told instanceof Promise) await told;
     await this.push([event]);
   }
 
@@ -91,24 +91,23 @@ export class Outbox {
 
   /** Whether a hook has asked to stop the run here. */
   get isStopAsked(): boolean {
-    return this.#jump?.to === 'stop';
+    return this.#asked.jump?.to === 'stop';
   }
 
   /** Returns what hooks asked for, once. */
   takeJump(): Jump | undefined {
-    const jump = this.#jump;
-    this.#jump = undefined;
+    const { jump } = this.#asked;
+    delete this.#asked.jump;
     return jump;
   }
 
   /** Returns all controls. The dispatcher refuses those that the event does not offer. */
-  #controlsAt(type: EventType): EventControl {
+  #controlsAt(type: EventType, asked: Asked = this.#asked): EventControl {
     // Without hooks, an event costs no closures.
     if (!this.#run.hooks.handlers(type).length) return {};
     const at = type as StopEvent;
     const ask = (jump: Jump): void => {
-      const isStop = jump.to === 'stop' && !this.isStopAsked;
-      if (isStop || !this.#jump) this.#jump = jump;
+      if (!asked.jump || (jump.to === 'stop' && asked.jump.to !== 'stop')) asked.jump = jump;
     };
     const controls: EventControl = {
       stop: () => ask({ at, to: 'stop' }),
@@ -124,12 +123,18 @@ export class Outbox {
   }
 
   /**
-   * Passes a modifiable event through the hooks, then to the readers, and returns it. If the hooks
-   * change its message, the readers get a `step-reset` first.
+   * Passes a modifiable event through the hooks, then to the readers. Returns the event, and what its
+   * hooks asked for. If the hooks change its message, the readers get a `step-reset` first.
    */
-  async revise<K extends EventType>(type: K, data: EventData<K>): Promise<EventOf<K>> {
+  async revise<K extends EventType>(
+    type: K,
+    data: EventData<K>,
+  ): Promise<Asked & { readonly event: EventOf<K> }> {
     const { message: given } = data as { readonly message?: Msg };
-    let event = await this.modify(type, data);
+    // Hooks of tool calls that run at the same time may ask for something else.
+    const asked: Asked = {};
+    const control = this.#controlsAt(type, asked);
+    let event = await this.#run.hooks.modify<K>(this.event(type, data), control);
     const { message } = event as { readonly message?: Msg };
     if (message && message !== given) {
       const replacement = this.#run.asReply(message);
@@ -137,27 +142,51 @@ export class Outbox {
       event = this.stamp({ ...event, message: replacement }, event.at);
     }
     await this.push([event as AgentEvent]);
-    return event;
-  }
-
-  /** Maps events and sends them to the readers. Resolves when the readers ask for more. */
-  push(events: EventBatch): Promise<void> {
-    return this.send(this.shown(events));
+    return { event, ...asked };
   }
 
   /**
-   * Sends one or more events to the readers without mapping. Each event got its number before its
-   * hooks ran. Meanwhile another tool call may have sent an event with a higher number. Readers skip
-   * numbers lower than the last one that they have seen, so the events then get new numbers.
+   * Sends one or more events of this run or of a child run to the readers, after the `mapEvent` of
+   * all middleware. Resolves when the readers ask for more.
    */
-  send(events: EventBatch): Promise<void> {
-    const sent = events[0]!.seq > this.#sentSeq ? events : this.adopt(events);
+  push(events: EventBatch): Promise<void> {
+    return this.#send(this.#shown(events));
+  }
+
+  /**
+   * Tells hooks and readers about one of the last events. Returns the event that readers see.
+   * `isFailure`: a hook or `mapEvent` that fails must not hide the failure that the event reports.
+   */
+  async end(event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
+    let shown = event;
+    try {
+      await this.notify(event);
+    } catch (error) {
+      if (!isFailure) throw error;
+    }
+    try {
+      shown = this.#shown([event])[0]!;
+    } catch (error) {
+      if (!isFailure) throw error;
+    }
+    await this.#send([shown]);
+    return shown;
+  }
+
+  /**
+   * Each event got its number before its hooks ran. Meanwhile another tool call may have sent an
+   * event with a higher number. Readers skip numbers lower than the last one that they have seen, so
+   * the events then get new numbers. Events of a child run always do.
+   */
+  #send(events: EventBatch): Promise<void> {
+    const { seq, runId } = events[0]!;
+    const isInOrder = seq > this.#sentSeq && runId === this.#run.runId;
+    const sent = isInOrder ? events : events.map((event) => ({ ...event, seq: ++this.#seq }));
     this.#sentSeq = sent.at(-1)!.seq;
     return this.deliver(sent);
   }
 
-  /** Returns the events that readers get, after the `mapEvent` of all middleware. */
-  shown(events: EventBatch): EventBatch {
+  #shown(events: EventBatch): EventBatch {
     const run = this.#run;
     const parts = partsWith(run.setup, 'mapEvent');
     if (!parts.length) return events;

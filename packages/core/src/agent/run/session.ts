@@ -16,7 +16,7 @@ export interface LogProgress {
   /** Whether the end of the run was written, or failed to be. */
   isClosed?: boolean;
   /** Work to do before the log gets the end of the run. */
-  readonly lastWork: ((context: RunContext) => Promise<void>)[];
+  readonly beforeEnd: ((context: RunContext) => Promise<void>)[];
 }
 
 /**
@@ -108,7 +108,7 @@ export async function closeLog(run: Run, reason: string): Promise<void> {
   const { runId, status, log, setup, waits } = run;
   if (log.isClosed) return;
   // The work may store something, so it gets the time of a store. If it fails, so does the run.
-  for (const work of log.lastWork.splice(0)) await waits.read(work(run));
+  for (const work of log.beforeEnd.splice(0)) await waits.read(work(run));
   log.isClosed = true;
   await waits.write(setup.memory.flush?.({ runId, reason, calls: status.calls }));
 }

@@ -86,9 +86,9 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
  * has tried to close all tool calls.
  *
  * Three places call this function: each model request, what stops a run at once, and the end of a
- * run. An ending with reason `suspended` or `stopped-by-hook` leaves the calls open.
+ * run. An ending with `keepsCalls` leaves the calls open.
  */
-export async function interruptOpenCalls(run: Run): Promise<void> {
+export async function closeOpenCalls(run: Run): Promise<void> {
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
   for (const toolUse of run.conversation.openToolUses()) {

@@ -1,7 +1,7 @@
 import { withMetadata } from '../../message/metadata.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
-import { interruptOpenCalls } from './close-calls.ts';
+import { closeOpenCalls } from './close-calls.ts';
 import type { CustomReason, EndBase, Ending } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
@@ -19,7 +19,7 @@ import { releasedPart } from './read-reply.ts';
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.aborted) run.moveTo('stopping');
   if (partial) await append(run, [partial]);
-  if (run.stopped !== 'suspended') await interruptOpenCalls(run);
+  if (run.stopped !== 'suspended') await closeOpenCalls(run);
   return endingOf(run, partial);
 }
 
@@ -63,17 +63,14 @@ export function customEnding(run: Run, given: Msg, end: EndBase<CustomReason>): 
   return { ...end, kind: 'custom', message };
 }
 
-/** Reasons of agent calls that leave tool calls open. The next agent call continues with them. */
-const keepingCalls: readonly StopReason[] = ['suspended', 'stopped-by-hook'];
-
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
 const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
 
 /** How a run has ended, with its last message. */
-export type RunEnd = EndBase & { readonly message?: Msg | undefined };
+export type FinishedRun = EndBase & { readonly message?: Msg | undefined };
 
 /** Carries out an ending. If the run is aborted meanwhile, ends it as aborted. */
-export async function finish(run: Run, ending: Ending): Promise<RunEnd> {
+export async function finish(run: Run, ending: Ending): Promise<FinishedRun> {
   try {
     return await storeAnswer(run, ending);
   } catch (thrown) {
@@ -83,19 +80,18 @@ export async function finish(run: Run, ending: Ending): Promise<RunEnd> {
   }
 }
 
-async function storeAnswer(run: Run, ending: Ending): Promise<RunEnd> {
-  const keepsCalls = keepingCalls.includes(ending.reason);
-  // A rejection of the input changes nothing.
-  if (!keepsCalls && run.halt.how !== 'rejected') await interruptOpenCalls(run);
+async function storeAnswer(run: Run, ending: Ending): Promise<FinishedRun> {
+  const { reason, keepsCalls = reason === 'suspended' } = ending;
+  if (!keepsCalls) await closeOpenCalls(run);
   run.moveTo('ending');
   const message = await reviewAnswer(run, ending);
   // If the agent call was aborted before its answer, the message is empty.
   const isNew = message.content.length > 0 && !run.conversation.has(message.id);
-  if (isNew && ending.reason !== 'rejected') {
+  if (isNew && reason !== 'rejected') {
     // `closeLog` writes the answer together with the end of the run, unless it has to wait before.
-    await append(run, [message], { later: !run.log.lastWork.length });
+    await append(run, [message], { later: !run.log.beforeEnd.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
-    if (!keepsCalls && toolUsesOf(message).length) await interruptOpenCalls(run);
+    if (!keepsCalls && toolUsesOf(message).length) await closeOpenCalls(run);
   }
   return { ...ending, message };
 }
@@ -109,7 +105,8 @@ async function reviewAnswer(run: Run, ending: Ending): Promise<Msg> {
   // An earlier run passed a stored answer through the hooks.
   if (kind === 'stored') await outbox.emit('post-call', { message });
   if (kind === 'stored' || withoutAnswer.includes(reason)) return message;
-  return (await outbox.revise('post-call', { message })).message;
+  const { event } = await outbox.revise('post-call', { message });
+  return event.message;
 }
 
 /** Sends the text of a message that no model streams to the readers. */

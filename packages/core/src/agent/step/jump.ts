@@ -5,7 +5,6 @@ import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
-import { interruptOpenCalls } from './close-calls.ts';
 import { customEnding } from './finish.ts';
 
 // What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. The outbox keeps it until a step takes it.
@@ -24,11 +23,10 @@ export async function reviseOrJump<K extends ModifiableEvent>(
   type: K,
   data: EventData<K>,
 ): Promise<Revised<K>> {
-  const event = await run.outbox.revise(type, data);
-  const asked = run.outbox.takeJump();
+  const { event, jump: asked } = await run.outbox.revise(type, data);
   if (!asked) return { event };
-  const { message } = event as { readonly message?: Msg };
-  return { event, next: await jump(run, asked, message) };
+  const about = event as { readonly message?: Msg };
+  return { event, next: await jump(run, asked, about.message) };
 }
 
 /** Carries out a hook's jump. `message`: the model's last reply, which the log may not have yet. */
@@ -37,8 +35,8 @@ export async function jump(
   { at, to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
   message?: Msg,
 ): Promise<Next> {
-  const place = why === 'stopped-by-hook' ? { stoppedAt: at } : {};
-  const end: EndBase<JumpReason> = { reason: why, ...place };
+  const stoppedAt = why === 'stopped-by-hook' ? at : undefined;
+  const end: EndBase<JumpReason> = { reason: why, keepsCalls: to === 'stop', stoppedAt };
   if (to === 'stop') return { ...end, kind: 'unanswered', message };
   const messages = [...parseInput(given, run.options).messages];
   const last = to === 'end' ? messages.pop() : undefined;
@@ -46,6 +44,5 @@ export async function jump(
   await append(run, isNew ? [message, ...messages] : messages);
   if (to === 'model') return { to, mustAnswer: true };
   if (to === 'tools') return { to };
-  await interruptOpenCalls(run);
   return last ? customEnding(run, last, end) : { ...end, kind: 'unanswered', message };
 }

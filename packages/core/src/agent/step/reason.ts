@@ -7,7 +7,7 @@ import type { Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
-import { interruptOpenCalls } from './close-calls.ts';
+import { closeOpenCalls } from './close-calls.ts';
 import { customEnding } from './finish.ts';
 import { reviseOrJump } from './jump.ts';
 
@@ -18,7 +18,7 @@ import { reviseOrJump } from './jump.ts';
 export async function nextRequest(run: Run, mustAnswer: boolean): Promise<ModelRequest | Next> {
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
-  await interruptOpenCalls(run);
+  await closeOpenCalls(run);
   const { iterations, resultLength } = run.options.limits;
   const messages = shortenResults(run.request, resultLength);
   const draft: RequestDraft = {

@@ -171,7 +171,7 @@ function shownAs({ toolUse, ...checked }: Prepared): EventData<'pre-acting'> {
 /** Handles what a running tool has put into the queue. */
 async function handle(run: Run, item: ToolQueueItem): Promise<void> {
   const { toolUse } = item;
-  if (item.type === 'events') return run.outbox.push(run.outbox.adopt(item.events));
+  if (item.type === 'events') return run.outbox.push(item.events);
   // A decision may have changed the arguments.
   if (item.type === 'outcome')
     return recordOutcome(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome);
