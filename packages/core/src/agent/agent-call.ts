@@ -25,7 +25,7 @@ export async function runAgentCall(run: Run, given: RunInput): Promise<AgentResu
     const error = failure.toJSON();
     await closeLog(run, 'error').catch(() => {});
     run.moveTo('over');
-    await run.outbox.end(run.outbox.event('error', { error }), true);
+    await run.outbox.tellLast(run.outbox.event('error', { error }), true);
     const result = resultOf(run, { reason: 'error', error, message: run.failureMessage });
     const shown = await sendEnd(run, result, true);
     if (run.callOptions.throwOnError === false) return shown;
@@ -114,7 +114,7 @@ function toolsUsedBy({ toolsUsed, messages }: Run): readonly string[] {
 
 /** Sends `run-end`. Returns the result that readers see. */
 async function sendEnd(run: Run, result: AgentResult, isFailure: boolean): Promise<AgentResult> {
-  const shown = await run.outbox.end(run.outbox.event('run-end', { result }), isFailure);
+  const shown = await run.outbox.tellLast(run.outbox.event('run-end', { result }), isFailure);
   keepEnd(run, result);
   return shown.type === 'run-end' ? shown.result : result;
 }

@@ -141,21 +141,20 @@ export class Agent<const S extends ToolSource = ToolSource> {
   /**
    * Adds messages to the conversation without asking the model (AgentScope: `observe`). Rejects
    * with `INVALID_INPUT` for a tool call without a result. Also rejects if two messages have the
-   * same id, or if the conversation already has a message with this id. While an agent call runs,
-   * rejects with `AGENT_BUSY`, or waits for its end if `whenBusy` is not `reject`.
+   * same id, or if the conversation already has a message with this id. While the agent is busy,
+   * rejects with `AGENT_BUSY`, or waits for its turn if `whenBusy` is not `reject`.
    */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const given = toMessages(messages, this.options);
     checkRounds(given);
-    const { refusal } = this.#line;
-    if (refusal) throw refusal;
-    await this.#line.ended();
-    checkNewIds(given, await this.memory.read());
-    await this.memory.append(given);
-    await this.memory.flush?.();
+    await this.#line.workInTurn(async () => {
+      checkNewIds(given, await this.memory.read());
+      await this.memory.append(given);
+      await this.memory.flush?.();
+    });
   }
 
-  /** Whether a call runs or waits for its turn. */
+  /** Whether a call or `observe()` runs or waits for its turn. */
   get busy(): boolean {
     return this.#line.isBusy;
   }

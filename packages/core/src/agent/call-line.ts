@@ -19,8 +19,8 @@ export interface BegunCall extends RunInput {
 export class CallLine {
   readonly #options: Pick<AgentSettings, 'name' | 'whenBusy'>;
   #running: BegunCall | undefined;
-  /** Results of the calls that run or wait for their turn. */
-  readonly #results: Set<Promise<AgentResult>> = new Set();
+  /** What runs or waits for its turn: the results of the calls, and work between them. */
+  readonly #results: Set<Promise<unknown>> = new Set();
 
   constructor(options: Pick<AgentSettings, 'name' | 'whenBusy'>) {
     this.#options = options;
@@ -36,16 +36,19 @@ export class CallLine {
   }
 
   /** The error for a new call if it is refused because another one runs. */
-  get refusal(): AgentError | undefined {
+  get #refusal(): AgentError | undefined {
     const { name, whenBusy } = this.#options;
     if (!this.isBusy || whenBusy !== 'reject') return undefined;
     const message = `The agent "${name}" is busy. Await its call, or set whenBusy.`;
     return new AgentError('AGENT_BUSY', message);
   }
 
-  /** Resolves at the end of all calls so far. */
-  ended(): Promise<unknown> {
-    return Promise.allSettled(this.#results);
+  /** Does work after the end of all calls so far. Later calls wait for it, or are refused. */
+  async workInTurn(work: () => Promise<void>): Promise<void> {
+    if (this.#refusal) throw this.#refusal;
+    const done = Promise.allSettled(this.#results).then(work);
+    this.#results.add(done);
+    await done.finally(() => this.#results.delete(done));
   }
 
   /**
@@ -56,11 +59,11 @@ export class CallLine {
     const { run, driver } = call;
     run.begin((events) => driver.push(events));
     try {
-      if (this.refusal) run.haltWith(this.refusal);
+      if (this.#refusal) run.haltWith(this.#refusal);
       const { failure } = run;
       if (failure && run.callOptions.throwOnError !== false) throw failure;
       if (failure) return await this.#runWithoutTurn(call);
-      const earlier = this.isBusy && this.ended();
+      const earlier = this.isBusy && Promise.allSettled(this.#results);
       this.#results.add(driver.result);
       const early = earlier && (await this.#waitForTurn(call, earlier));
       if (early) return early;

@@ -234,3 +234,22 @@ test('`observe()` during a call writes nothing into its turn', async () => {
   await Promise.all([call, observed]);
   expect((await agent.messages()).map(textOf)).toEqual(['one', 'first', 'by the way']);
 });
+
+test('two `observe()` at once check their ids one after the other', async () => {
+  const { agent } = setUp([], { whenBusy: 'queue' });
+  const message = userMessage('once');
+  const both = [agent.observe(message), agent.observe(message)];
+  expect(agent.busy).toBe(true);
+  const ends = await Promise.allSettled(both);
+  expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect((await agent.messages()).length).toBe(1);
+  expect(agent.busy).toBe(false);
+});
+
+test('an agent call waits for `observe()`, and its model reads what that added', async () => {
+  const { agent, model } = setUp(['one'], { whenBusy: 'queue' });
+  const observed = agent.observe('by the way');
+  const call = agent.call('go');
+  await Promise.all([observed, call]);
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['by the way', 'go']);
+});

@@ -72,3 +72,18 @@ test('a wrapper may call `next` once in each of its calls, also at the same time
   const reply = ['reply', 'inner reply'];
   expect(seen).toEqual(['input', 'input', 'input', ...reply, ...reply, ...reply]);
 });
+
+test('a second call of `next` fails the agent call, also if the wrapper catches the rejection', async () => {
+  const catching: Middleware = {
+    name: 'eager',
+    wrapReply: (next) => async (reply) => {
+      const first = await next(reply);
+      return next(reply).catch(() => first);
+    },
+  };
+  const { agent } = setUp([catching]);
+  await expect(agent.call('Look')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: 'wrapReply() of "eager" may call next() once.',
+  });
+});

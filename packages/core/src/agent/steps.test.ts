@@ -164,3 +164,46 @@ test('if work before the end of a run fails, the call fails and the log has the 
   await expect(agent.call('Hi')).rejects.toThrow('lost');
   expect(flush.mock.calls.map(([end]) => end?.reason)).toEqual(['error']);
 });
+
+test('steps.edit() marks appended questions with the run, also if it removes messages', async () => {
+  const { agent } = setUp({
+    wrapSettle: (next) => async (input, context, steps) => {
+      const first = await next(input);
+      const [question] = context.messages;
+      await steps.edit({ append: [steps.message('user', 'More')] });
+      await steps.edit({ remove: [question!.id], append: [steps.message('user', 'Instead')] });
+      return first;
+    },
+  });
+  await agent.call('Hi');
+  const [more, instead] = await agent.messages();
+  expect([more, instead].map((message) => textOf(message!))).toEqual(['More', 'Instead']);
+  const { runId } = more!.metadata!;
+  expect(runId).toBeTypeOf('string');
+  expect(instead!.metadata).toMatchObject({ runId });
+});
+
+test('steps.edit() forgets the tool calls of a removed message', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'a' }] }, 'Done.']);
+  const removing: Middleware = {
+    wrapRound: () => async (round, context, steps) => {
+      await steps.edit({ remove: [context.messages.at(-1)!.id] });
+      expect(context.openCalls).toEqual([]);
+      return { to: 'model' };
+    },
+  };
+  const agent = new Agent({ name: 'a', model, tools: [toolNamed('a')], use: [removing] });
+  expect((await agent.call('Hi')).text).toBe('Done.');
+  expect(agent.status.calls.size).toBe(0);
+});
+
+test('a jump with a message that the log has fails the agent call, and stores it once', async () => {
+  const { agent } = setUp({
+    on: {
+      'post-reasoning': (_event, { gotoReasoning }, { messages }) => gotoReasoning([messages[0]!]),
+    },
+  });
+  const input = userMessage('Hi');
+  await expect(agent.call(input)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect((await agent.messages()).filter(({ id }) => id === input.id)).toHaveLength(1);
+});

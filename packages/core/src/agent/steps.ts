@@ -113,7 +113,7 @@ export function stepsOf(run: Run): Steps {
     closeCall: (toolUse, result) => step(() => closeCall(run, toolUse, result)),
     emit: (type, data, { to } = {}) =>
       step(() =>
-        to ? run.outbox.push([run.outbox.event(type, data)]) : run.outbox.emit(type, data),
+        to ? run.outbox.tellReaders([run.outbox.event(type, data)]) : run.outbox.emit(type, data),
       ),
     revise: (type, data) => step(() => reviseOrJump(run, type, data)),
     wait: (work) => run.waits.code(work),
@@ -121,7 +121,7 @@ export function stepsOf(run: Run): Steps {
     pause: () => run.alive().stopWith({ how: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),
     handleInbox: (handler) => run.alive().inbox.add(handler),
-    beforeEnd: (work) => void run.alive().log.beforeEnd.push(work),
+    beforeEnd: (work) => void run.alive().progress.beforeEnd.push(work),
     addToResult: ({ warning, failureMessage }) => {
       run.alive().failureMessage ??= failureMessage;
       if (warning) run.warnings.push(warning);

@@ -109,7 +109,7 @@ export async function replaceMessage(memory: Memory, message: Msg): Promise<void
 /**
  * Removes messages and appends others. A memory with `rewrite` does both in one write. A crash then
  * cannot lose results of finished tool calls that the removed messages contain. `options` hold if
- * no message is appended.
+ * it only removes or only appends.
  */
 export async function rewriteMessages(
   memory: Memory,
@@ -117,6 +117,7 @@ export async function rewriteMessages(
   messages: readonly Msg[],
   options?: WriteOptions,
 ): Promise<void> {
+  if (!gone.length) return memory.append(messages, options);
   if (memory.rewrite && messages.length) return memory.rewrite(gone, messages);
   await memory.delete(gone, options);
   if (messages.length) await memory.append(messages);

@@ -42,9 +42,13 @@ export function callState({ status }: Run, { id }: ToolUse): CallState | undefin
   return status.calls.get(id);
 }
 
-/** Opens the tool calls of new messages, and closes those with a result in them. */
-export function applyMessages({ status }: Run, messages: readonly Msg[]): void {
-  for (const message of messages) applyMessage(status.calls, message);
+/**
+ * Drops the tool calls of removed messages. Then opens those of new messages, and closes those with
+ * a result in them.
+ */
+export function applyMessages({ status }: Run, gone: readonly Msg[], added: readonly Msg[]): void {
+  for (const { id } of gone.flatMap(toolUsesOf)) status.calls.delete(id);
+  for (const message of added) applyMessage(status.calls, message);
 }
 
 /** Applies notes of the log, such as decisions and the start of a tool. */

@@ -65,13 +65,13 @@ export class Outbox {
   async emit<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
     const event: AgentEvent = this.event(type, data);
     if (event.type === 'step-reset') this.#run.unstored = event.replacement;
-    const told = this.notify(event);
+    const told = this.tellHooks(event);
     if (told instanceof Promise) await told;
-    await this.push([event]);
+    await this.tellReaders([event]);
   }
 
   /** Passes an event to the hooks, which cannot change it. */
-  notify<K extends EventType>(event: EventOf<K>): Awaitable<EventOf<K>> {
+  tellHooks<K extends EventType>(event: EventOf<K>): Awaitable<EventOf<K>> {
     return this.#run.hooks.notify<K>(event, this.#controlsAt(event.type));
   }
 
@@ -79,7 +79,7 @@ export class Outbox {
    * Passes a modifiable event through the hooks and returns the event that they return. `renew`
    * completes each event that a hook returns. `own`: controls that do something else than usual.
    */
-  modify<K extends EventType>(
+  askHooks<K extends EventType>(
     type: K,
     data: EventData<K>,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
@@ -141,7 +141,7 @@ export class Outbox {
       await this.emit('step-reset', { reason: type, replacement });
       event = this.stamp({ ...event, message: replacement }, event.at);
     }
-    await this.push([event as AgentEvent]);
+    await this.tellReaders([event as AgentEvent]);
     return { event, ...asked };
   }
 
@@ -149,7 +149,7 @@ export class Outbox {
    * Sends one or more events of this run or of a child run to the readers, after the `mapEvent` of
    * all middleware. Resolves when the readers ask for more.
    */
-  push(events: EventBatch): Promise<void> {
+  tellReaders(events: EventBatch): Promise<void> {
     return this.#send(this.#shown(events));
   }
 
@@ -157,10 +157,10 @@ export class Outbox {
    * Tells hooks and readers about one of the last events. Returns the event that readers see.
    * `isFailure`: a hook or `mapEvent` that fails must not hide the failure that the event reports.
    */
-  async end(event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
+  async tellLast(event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
     let shown = event;
     try {
-      await this.notify(event);
+      await this.tellHooks(event);
     } catch (error) {
       if (!isFailure) throw error;
     }

@@ -57,7 +57,7 @@ export class Run extends Haltable implements RunContext {
   readonly waits: BoundedWaits = new BoundedWaits(this);
   readonly timerYield: TimerYield;
   readonly timeout: CallTimeout;
-  readonly log: LogProgress = { beforeEnd: [] };
+  readonly progress: LogProgress = { beforeEnd: [] };
   /** What wrappers may do to the run. */
   readonly steps: Steps;
 

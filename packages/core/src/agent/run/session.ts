@@ -26,7 +26,7 @@ export interface LogProgress {
  */
 export function restore(run: Run): Promise<unknown> {
   const { memory, tools, unwritten } = run.setup;
-  return (run.log.restored ??= run.waits.read(
+  return (run.progress.restored ??= run.waits.read(
     Promise.all([memory.restore?.(run.status, tools, run.signal), Promise.allSettled(unwritten)]),
   ));
 }
@@ -43,26 +43,6 @@ export async function reload(run: Run): Promise<void> {
   conversation.replace(await waits.read(setup.memory.read()).catch(() => run.messages));
 }
 
-/**
- * Appends messages to the log, then to the conversation. Adds the run's id to user messages, so
- * that the log shows where each turn begins.
- */
-export async function append(
-  run: Run,
-  given: readonly Msg[],
-  options?: WriteOptions,
-): Promise<void> {
-  if (!given.length) return;
-  const { runId, conversation } = run;
-  const messages = given.map((message) =>
-    message.role === 'user' ? withMetadata(message, { runId }) : message,
-  );
-  await run.waits.write(run.setup.memory.append(messages, options), () => {
-    conversation.add(messages);
-    applyMessages(run, messages);
-  });
-}
-
 /** A change of the conversation. Messages are replaced first, and appended last. */
 export interface Edit {
   /** Ids of the messages to remove. */
@@ -72,25 +52,35 @@ export interface Edit {
   readonly append?: readonly Msg[];
 }
 
+/** Appends messages to the log, then to the conversation. */
+export function append(run: Run, messages: readonly Msg[], options?: WriteOptions): Promise<void> {
+  return edit(run, { append: messages }, options);
+}
+
 /**
  * Changes the conversation. A replaced message changes in the conversation before the log, because
- * another change of the same message may run at the same time.
+ * another change of the same message may run at the same time. Adds the run's id to user messages,
+ * so that the log shows where each turn begins.
  */
 export async function edit(
   run: Run,
-  { remove = [], replace = [], append: added = [] }: Edit,
+  { remove = [], replace = [], append: given = [] }: Edit,
   options?: WriteOptions,
 ): Promise<void> {
-  const { conversation, setup } = run;
+  const { conversation, runId, waits } = run;
+  const { memory } = run.setup;
   for (const message of replace) {
     conversation.replace(run.messages.map((one) => (one.id === message.id ? message : one)));
-    await run.waits.write(replaceMessage(setup.memory, message));
+    await waits.write(replaceMessage(memory, message));
   }
-  if (!remove.length) return append(run, added);
-  await run.waits.write(rewriteMessages(setup.memory, remove, added, options));
-  const kept = run.messages.filter(({ id }) => !remove.includes(id));
-  conversation.replace([...kept, ...added]);
-  applyMessages(run, added);
+  if (!remove.length && !given.length) return;
+  const added = given.map((one) => (one.role === 'user' ? withMetadata(one, { runId }) : one));
+  await waits.write(rewriteMessages(memory, remove, added, options), () => {
+    const gone = remove.length ? run.messages.filter(({ id }) => remove.includes(id)) : [];
+    if (gone[0]) conversation.replace(run.messages.filter((one) => !gone.includes(one)));
+    conversation.add(added);
+    applyMessages(run, gone, added);
+  });
 }
 
 /** Adds notes to the log and applies them to the states of the open tool calls. */
@@ -105,10 +95,10 @@ export function note(
 
 /** Writes the end of the run to the log, once. */
 export async function closeLog(run: Run, reason: string): Promise<void> {
-  const { runId, status, log, setup, waits } = run;
-  if (log.isClosed) return;
+  const { runId, status, progress, setup, waits } = run;
+  if (progress.isClosed) return;
   // The work may store something, so it gets the time of a store. If it fails, so does the run.
-  for (const work of log.beforeEnd.splice(0)) await waits.read(work(run));
-  log.isClosed = true;
+  for (const work of progress.beforeEnd.splice(0)) await waits.read(work(run));
+  progress.isClosed = true;
   await waits.write(setup.memory.flush?.({ runId, reason, calls: status.calls }));
 }

@@ -48,7 +48,7 @@ export function runWrapped<K extends StepKey>(
     return (value) => {
       // If a wrapper hangs after an abort, the outer wrappers still end.
       const made = run.waits.wrapper(
-        () => callWrapper(run, part, key, once(next, key, part), value),
+        () => callWrapper(run, part, key, once(run, next, key, part), value),
         (result) => checkMade(run, key, result),
       );
       return recovered(made);
@@ -88,16 +88,19 @@ function callWrapper<K extends WrapperKey>(
   return outer(given, run, run.alive().steps);
 }
 
-/** Returns a `next` that rejects its second call. */
+/** Returns a `next` whose second call rejects, and makes the agent call fail. */
 function once<Given, Made>(
+  run: Run,
   next: InnerStep<Given, Made>,
   key: StepKey,
   { name = 'unnamed' }: Middleware,
 ): InnerStep<Given, Made> {
   let isCalled = false;
   return (given) => {
-    if (isCalled)
-      return Promise.reject(misconfigured(`${key}() of "${name}" may call next() once.`));
+    if (isCalled) {
+      run.fail(misconfigured(`${key}() of "${name}" may call next() once.`));
+      return Promise.reject(run.signal.reason);
+    }
     isCalled = true;
     return next(given);
   };

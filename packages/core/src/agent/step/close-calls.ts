@@ -40,7 +40,7 @@ export async function closeCall(
     if (!run.waits.isAbort(error)) await reload(run);
     throw error;
   }
-  await run.outbox.push([event]);
+  await run.outbox.tellReaders([event]);
 }
 
 /**
@@ -53,7 +53,7 @@ async function reviewResult(
   fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
 ): Promise<EventOf<'post-acting'>> {
   try {
-    return await run.outbox.modify('post-acting', fields);
+    return await run.outbox.askHooks('post-acting', fields);
   } catch (error) {
     if (!run.failure && run.waits.isAbort(error)) throw error;
     const { toolUse, result: given } = fields;
@@ -61,7 +61,7 @@ async function reviewResult(
     const result = given.state === 'interrupted' ? given : failed;
     const event = run.outbox.event('post-acting', { toolUse, result });
     try {
-      await run.outbox.notify(event);
+      await run.outbox.tellHooks(event);
     } catch {
       // The call fails with the first error.
     }

@@ -89,7 +89,7 @@ async function storeAnswer(run: Run, ending: Ending): Promise<FinishedRun> {
   const isNew = message.content.length > 0 && !run.conversation.has(message.id);
   if (isNew && reason !== 'rejected') {
     // `closeLog` writes the answer together with the end of the run, unless it has to wait before.
-    await append(run, [message], { later: !run.log.beforeEnd.length });
+    await append(run, [message], { later: !run.progress.beforeEnd.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
     if (!keepsCalls && toolUsesOf(message).length) await closeOpenCalls(run);
   }

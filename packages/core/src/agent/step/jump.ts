@@ -1,5 +1,5 @@
 import type { EventData, EventOf } from '../../event/agent-event.ts';
-import { parseInput } from '../../event/agent-input.ts';
+import { checkNewIds, parseInput } from '../../event/agent-input.ts';
 import type { Jump, JumpReason, ModifiableEvent } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
@@ -41,7 +41,9 @@ export async function jump(
   const messages = [...parseInput(given, run.options).messages];
   const last = to === 'end' ? messages.pop() : undefined;
   const isNew = message?.content.length && !run.conversation.has(message.id);
-  await append(run, isNew ? [message, ...messages] : messages);
+  if (isNew) messages.unshift(message);
+  checkNewIds(messages, run.messages);
+  await append(run, messages);
   if (to === 'model') return { to, mustAnswer: true };
   if (to === 'tools') return { to };
   return last ? customEnding(run, last, end) : { ...end, kind: 'unanswered', message };

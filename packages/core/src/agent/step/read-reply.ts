@@ -55,7 +55,7 @@ export async function readReply(
       }
       if (events.length) {
         isShown = true;
-        await run.outbox.push(events);
+        await run.outbox.tellReaders(events);
       }
       if (run.stopped) return incomplete();
     }

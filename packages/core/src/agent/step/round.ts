@@ -155,12 +155,12 @@ async function passHooks(run: Run, first: Prepared): Promise<Prepared | ToolOutc
   };
   let event: EventOf<'pre-acting'>;
   try {
-    event = await run.outbox.modify('pre-acting', shownAs(first), renew, { reject });
+    event = await run.outbox.askHooks('pre-acting', shownAs(first), renew, { reject });
   } catch (error) {
     if (run.aborted) throw error;
     return failCall(run, first.toolUse, error, 'A hook failed before this call began.');
   }
-  await run.outbox.push([event]);
+  await run.outbox.tellReaders([event]);
   return run.outbox.isStopAsked ? notStarted : (rejection ?? checked);
 }
 
@@ -171,7 +171,7 @@ function shownAs({ toolUse, ...checked }: Prepared): EventData<'pre-acting'> {
 /** Handles what a running tool has put into the queue. */
 async function handle(run: Run, item: ToolQueueItem): Promise<void> {
   const { toolUse } = item;
-  if (item.type === 'events') return run.outbox.push(item.events);
+  if (item.type === 'events') return run.outbox.tellReaders(item.events);
   // A decision may have changed the arguments.
   if (item.type === 'outcome')
     return recordOutcome(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome);

@@ -67,12 +67,12 @@ async function preCall(run: Run, given: readonly Msg[]): Promise<readonly Msg[]>
   const data = { input: given };
   const isNotification = run.options.preCall === 'notification';
   const event = await (isNotification
-    ? outbox.notify(outbox.event('pre-call', data))
-    : outbox.modify('pre-call', data));
+    ? outbox.tellHooks(outbox.event('pre-call', data))
+    : outbox.askHooks('pre-call', data));
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.halt.how === 'rejected') throw run.halt.error;
-  await run.outbox.push([event]);
+  await run.outbox.tellReaders([event]);
   return event.input;
 }
 
