@@ -586,7 +586,7 @@ const refusals: readonly (readonly [what: string, tool: Tool, part: string])[] =
 ];
 
 test.each(refusals)('without its part, an agent refuses a tool %s', (_what, pay, part) => {
-  const message = `The tool "pay" needs the middleware "${part}". Use ReActAgent, or add it: import { ${part} } from '@isoloop/core/middleware'; use: [${part}()].`;
+  const message = `The tool "pay" needs the middleware "${part}". Add it: import { ${part} } from '@isoloop/core/middleware'; use: [${part}()].`;
   const refused = { code: 'CONFIGURATION', message, details: { part } };
   expect(() => setUp([], { tools: [pay] })).toThrow(expect.objectContaining(refused));
   expect(() => setUp([], { use: [{ tools: [pay] }] })).toThrow(expect.objectContaining(refused));
@@ -629,7 +629,7 @@ test('without approvals(), an agent refuses decisions', async () => {
   await expect(agent.call([decision])).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message:
-      'A decision needs the middleware "approvals". Use ReActAgent, or add it: ' +
+      'A decision needs the middleware "approvals". Add it: ' +
       "import { approvals } from '@isoloop/core/middleware'; use: [approvals()].",
   });
   expect(await agent.messages()).toEqual([]);
@@ -647,7 +647,7 @@ test.each([{ mode: 'pause' } as const, { mode: 'inject', messages: 'Hurry.' } as
       {
         code: 'CONFIGURATION',
         message:
-          `interrupt({ mode: '${request.mode}' }) needs the middleware "steering". Use ReActAgent, or add it: ` +
+          `interrupt({ mode: '${request.mode}' }) needs the middleware "steering". Add it: ` +
           "import { steering } from '@isoloop/core/middleware'; use: [steering()].",
       },
     ]);

@@ -26,7 +26,7 @@ export type OuterStep<Given, Made> = (
 
 /**
  * Wraps one step of the loop. The outer function runs again for each step, with a `next` of its own.
- * A variable in it lives for one step: keep what belongs to a run in `perRun()`.
+ * A variable in it lives for one step. Use `perRun()` for what belongs to a run.
  */
 export type Wrap<Given, Made> = (next: InnerStep<Given, Made>) => OuterStep<Given, Made>;
 

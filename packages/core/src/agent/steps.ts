@@ -20,7 +20,7 @@ import { admitInput } from './step/settle.ts';
 
 /**
  * What a wrapper may do to the run. What hooks may do, too, is in `RunContext`. After the end of the
- * run, everything here throws `ABORTED`.
+ * run, everything here but `message` and `wait` throws `ABORTED`.
  */
 export interface Steps {
   /**

@@ -209,13 +209,9 @@ export function invalidInput(message: string, options?: AgentErrorOptions): Agen
  * Returns the error for something that needs a middleware which the agent does not have. `what`: what
  * needs it, as the start of a sentence. The message ends with the lines to add.
  */
-export function missingPart(
-  part: string,
-  what: string,
-  advice = 'Use ReActAgent, or add it',
-): AgentError {
+export function missingPart(part: string, what: string): AgentError {
   const message =
-    `${what} needs the middleware "${part}". ${advice}: ` +
+    `${what} needs the middleware "${part}". Add it: ` +
     `import { ${part} } from '@isoloop/core/middleware'; use: [${part}()].`;
   return misconfigured(message, { details: { part } });
 }

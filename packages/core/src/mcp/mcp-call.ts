@@ -16,7 +16,7 @@ import type { McpCall, McpSession } from './mcp-session.ts';
 export interface McpServer {
   readonly name: string;
   readonly options: McpToolsOptions;
-  /** Returns the session. Connects if there is none. */
+  /** Returns the session of the server. Connects first if the server has no session yet. */
   session(signal: AbortSignal): Promise<McpSession>;
   /** Called when the server no longer knows the session. */
   lose(session: McpSession): void;

@@ -138,7 +138,7 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
     if (given.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
     // The part of `standard()` defers no rounds.
     if (given.deferRound !== undefined && !this.use.some((part) => 'mayNeedApproval' in part))
-      throw missingPart('approvals', 'The option `deferRound`', 'Add it');
+      throw missingPart('approvals', 'The option `deferRound`');
   }
 
   /** Same as `call` of the kernel's `Agent`, with the options of its features. */

@@ -21,7 +21,7 @@ test.each<[options: Partial<AgentOptions>, part: string, what: string]>([
   [{ limits: { toolCalls: 5 } }, 'runLimits', 'The option `toolCalls`'],
 ])('ReActAgent refuses %o if its part was removed', (options, part, what) => {
   const message =
-    `${what} needs the middleware "${part}". Use ReActAgent, or add it: ` +
+    `${what} needs the middleware "${part}". Add it: ` +
     `import { ${part} } from '@isoloop/core/middleware'; use: [${part}()].`;
   expect(() => make(options, part)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message }),

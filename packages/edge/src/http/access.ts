@@ -16,8 +16,8 @@ export function access({
   authorize,
 }: Pick<AgentHandlerOptions, 'authorize'>): (c: Context<EdgeEnv>) => Promise<void> {
   return async (c) => {
-    const caller = authorize ? await identify(c, authorize) : { user: localUser(c.req.raw) };
-    c.set('caller', caller);
+    if (authorize) c.set('caller', await identify(c, authorize));
+    else c.set('caller', { user: localUser(c.req.raw) });
   };
 }
 

@@ -86,8 +86,10 @@ export class ListEntry {
     const { memory, record } = this.#options;
     if (record.title !== undefined) return record.title;
     try {
-      const { title } = memory instanceof SessionMemory ? (await memory.view()).state : {};
-      return typeof title === 'string' ? title : titleOf(await memory.read());
+      const view = memory instanceof SessionMemory && (await memory.view());
+      const title = view && view.state['title'];
+      if (typeof title === 'string') return title;
+      return titleOf(await memory.read());
     } catch (error) {
       logError(error, 'title');
       return undefined;

@@ -41,7 +41,7 @@ export interface SessionView {
 
 /** Computes the state of a session from the records of its log, in order. */
 export class LogState implements SessionView {
-  /** The messages in the order in which they were appended. */
+  /** The messages, the oldest first. */
   #appended: Msg[] = [];
   /** The last result of `messages`. Empty after a message was removed or replaced. */
   #ordered: readonly Msg[] = [];

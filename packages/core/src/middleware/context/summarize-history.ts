@@ -38,7 +38,8 @@ export interface SummarizeHistoryOptions extends WindowOptions {
    */
   readonly summaryTokens?: number;
   /**
-   * Unit of summaries, in tokens: each summary covers a multiple of it. Default: a quarter of the window.
+   * Unit of summaries, in tokens: each summary covers a multiple of it. Default: a quarter of the
+   * window.
    */
   readonly roundTo?: number;
   /**
@@ -55,8 +56,8 @@ export interface SummarizeHistoryOptions extends WindowOptions {
   /** Options of the summary request: `maxTokens`, `temperature`, … */
   readonly generate?: GenerateOptions;
   /**
-   * Store that keeps summaries after the process ends. Default: none. `deleteSession` deletes a session's
-   * summary from the store.
+   * Store that keeps summaries after the process ends. Default: none. `deleteSession` deletes a
+   * session's summary from the store.
    */
   readonly store?: SummaryStore;
   /**
@@ -69,8 +70,8 @@ export interface SummarizeHistoryOptions extends WindowOptions {
 /** What `summarizeHistory()` returns: middleware that can delete the summary of a session. */
 export interface HistorySummarizer extends ContextMiddleware {
   /**
-   * Deletes a session's summary from memory and from the store. Call `deleteSession` when you delete the
-   * session's log.
+   * Deletes a session's summary from memory and from the store. Call `deleteSession` when you
+   * delete the session's log.
    */
   deleteSession(sessionId: string): Promise<void>;
 }
@@ -81,12 +82,12 @@ export interface HistorySummarizer extends ContextMiddleware {
  * results are always summarized together. System messages at the beginning and the newest messages
  * stay as they are. The current prompt stays even if the summary covers its turn.
  *
- * A summary is reused until one of its messages is removed from the session log, or the messages after
- * it no longer fit. In the second case, the model writes the next summary from the old summary and
- * the messages after it. If a summary fails or takes too long, messages are left out as by
- * `fitContext`. `onError`, the event `context-fitted` and the result's `warnings` get the error. The
- * same agent call does not ask for a summary again. An abort stops the wait at once. The usage of
- * summaries counts toward the usage of the agent call.
+ * A summary is reused until one of its messages is removed from the session log, or the messages
+ * after it no longer fit. In the second case, the model writes the next summary from the old
+ * summary and the messages after it. If a summary fails or takes too long, messages are left out as
+ * by `fitContext`. `onError`, the event `context-fitted` and the result's `warnings` get the error.
+ * The same agent call does not ask for a summary again. An abort stops the wait at once. The usage
+ * of summaries counts toward the usage of the agent call.
  *
  * Throws `CONFIGURATION` for an option of the wrong kind. Also throws it if the window has no room
  * besides `reserveOutput` and `summaryTokens`.

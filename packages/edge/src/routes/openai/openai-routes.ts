@@ -76,8 +76,10 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
     readCall: (given, settings) => readCall(given, settings, own),
     whole: async (live, face, headers) =>
       wholeAnswer(await live.stream.result, await faceOfTurn(live, face), headers),
-    encoder: async (live, face) =>
-      answerEncoder(live ? await faceOfTurn(live, face) : face, live?.call),
+    encoder: async (live, face) => {
+      if (!live) return answerEncoder(face, undefined);
+      return answerEncoder(await faceOfTurn(live, face), live.call);
+    },
     goTo: goToPlace,
   };
 }
