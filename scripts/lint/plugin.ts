@@ -1,0 +1,5 @@
+import { nounNames } from './noun-names.ts';
+
+/** Our own lint rules. */
+// oxlint-disable-next-line import/no-default-export -- Oxlint reads the default export
+export default { meta: { name: 'isoloop' }, rules: { 'noun-names': nounNames } };
