@@ -18,7 +18,11 @@ export async function measureAnswer({ bundles, world, reps = 15 }) {
   const running = [];
   for (const [name, contender] of Object.entries(contenders)) {
     if (contender.app)
-      running.push({ name, face: contender.face, ...(await startApp(bundles, contender, world)) });
+      running.push({
+        name,
+        format: contender.format,
+        ...(await startApp(bundles, contender, world)),
+      });
   }
   const sections = [];
   try {

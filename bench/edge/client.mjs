@@ -14,20 +14,20 @@ const answers = new Map();
  * another conversation. The answer begins with the number of the user's messages that the model
  * received.
  */
-export function converse({ port, face, user = 'ann', posts = Infinity }) {
+export function converse({ port, format, user = 'ann', posts = Infinity }) {
   const id = crypto.randomUUID();
   const history = [];
   let asked = 0;
   return async (model) => {
     asked += 1;
     const question = `What is ${asked} times 17? Take your time.`;
-    history.push(message('user', question, face));
-    const body = { ...faces[face].extra, id, model, messages: history.slice(-posts) };
+    history.push(message('user', question, format));
+    const body = { ...formats[format].extra, id, model, messages: history.slice(-posts) };
     const read = await post({
       port,
-      path: faces[face].path(model),
+      path: formats[format].path(model),
       body: JSON.stringify(body),
-      face,
+      format,
       user,
     });
     const { text, metadata } = read;
@@ -39,7 +39,7 @@ export function converse({ port, face, user = 'ann', posts = Infinity }) {
       );
     if (!read.ended || text.slice(text.indexOf(']') + 1) !== wanted)
       throw new Error(`The answer is incomplete: ${text.slice(-200)}`);
-    history.push(message('assistant', text, face, metadata));
+    history.push(message('assistant', text, format, metadata));
     return {
       firstByte: read.firstByte,
       firstText: read.firstText,
@@ -49,7 +49,7 @@ export function converse({ port, face, user = 'ann', posts = Infinity }) {
   };
 }
 
-const faces = {
+const formats = {
   ui: { path: () => '/api/chat', extra: {}, read: readUiChunk },
   openai: {
     path: () => '/v1/chat/completions',
@@ -64,8 +64,8 @@ const faces = {
   },
 };
 
-function message(role, text, face, metadata) {
-  if (face !== 'ui') return { role, content: text };
+function message(role, text, format, metadata) {
+  if (format !== 'ui') return { role, content: text };
   return {
     id: crypto.randomUUID(),
     role,
@@ -79,7 +79,7 @@ function answerOf(model) {
   return answers.get(model);
 }
 
-function post({ port, path, body, face, user }) {
+function post({ port, path, body, format, user }) {
   const begin = performance.now();
   const since = () => performance.now() - begin;
   const headers = {
@@ -108,7 +108,7 @@ function post({ port, path, body, face, user }) {
           if (response.statusCode !== 200) return void (bytes += data);
           const events = (rest + data).split('\n\n');
           rest = events.pop();
-          for (const event of events) readEvent(event, read, face);
+          for (const event of events) readEvent(event, read, format);
           if (read.text) read.firstText ??= since();
         });
         response.on('error', reject);
@@ -125,11 +125,11 @@ function post({ port, path, body, face, user }) {
   });
 }
 
-function readEvent(event, read, face) {
+function readEvent(event, read, format) {
   const line = event.split('\n').find((each) => each.startsWith('data: '));
   if (!line) return;
   if (line === 'data: [DONE]') read.ended = read.finished === true;
-  else faces[face].read(JSON.parse(line.slice(6)), read);
+  else formats[format].read(JSON.parse(line.slice(6)), read);
 }
 
 function readUiChunk(chunk, read) {

@@ -7,16 +7,16 @@ import { token } from './plan.mjs';
 const secret = 'bench-secret-0123456789abcdef0123456789abcdef';
 
 /**
- * The contenders. Each has a Worker (`app`), the format of its API (`face`), its bindings, and its
+ * The contenders. Each has a Worker (`app`), the format of its API (`format`), its bindings, and its
  * share of the requests. The contender `model` calls the model directly, without a Worker.
  */
 export const contenders = {
-  model: { face: 'model' },
-  floor: { app: 'floor', face: 'ui' },
-  'isoloop, KV': { app: 'isoloop', face: 'ui', binds: ['kv'] },
-  'isoloop, Durable Object': { app: 'isoloop', face: 'ui', binds: ['object'] },
-  'isoloop, /v1': { app: 'isoloop', face: 'openai', binds: ['kv'] },
-  'ai-sdk': { app: 'ai-sdk', face: 'ui', share: 1 / 5 },
+  model: { format: 'model' },
+  floor: { app: 'floor', format: 'ui' },
+  'isoloop, KV': { app: 'isoloop', format: 'ui', binds: ['kv'] },
+  'isoloop, Durable Object': { app: 'isoloop', format: 'ui', binds: ['object'] },
+  'isoloop, /v1': { app: 'isoloop', format: 'openai', binds: ['kv'] },
+  'ai-sdk': { app: 'ai-sdk', format: 'ui', share: 1 / 5 },
 };
 
 export async function bundleApps(bundles, names) {

@@ -5,7 +5,7 @@ import { converse } from './client.mjs';
 import { contenders, startApp } from './contenders.mjs';
 
 const users = 20;
-const { app, face, binds } = contenders['isoloop, Durable Object'];
+const { app, format, binds } = contenders['isoloop, Durable Object'];
 
 /** Starts of sessions. Each returns a function that asks the session its next question. */
 const apps = {
@@ -14,7 +14,7 @@ const apps = {
     return async () => (await fetch(`http://127.0.0.1:${port}`, { headers })).text();
   },
   [app]: ({ port, user }) => {
-    const ask = converse({ port, face, user, posts: 2 });
+    const ask = converse({ port, format, user, posts: 2 });
     return () => ask('20-instant');
   },
 };

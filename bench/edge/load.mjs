@@ -21,7 +21,7 @@ export async function measureLoad({ bundles, world, reps = 3 }) {
     const { port, pid, stop } = contender.app
       ? await startApp(bundles, contender, world)
       : { port: world, stop: () => undefined };
-    running.push({ name, face: contender.face, share: contender.share ?? 1, port, pid, stop });
+    running.push({ name, format: contender.format, share: contender.share ?? 1, port, pid, stop });
   }
   const sections = [];
   try {
@@ -48,7 +48,7 @@ export async function measureLoad({ bundles, world, reps = 3 }) {
  * per request.
  */
 export async function drive(
-  { port, pid, face },
+  { port, pid, format },
   { model, count, concurrency, turns, conversation },
 ) {
   const times = [];
@@ -56,7 +56,7 @@ export async function drive(
   const [cpu, begin] = [pid && cpuTimeOf(pid), performance.now()];
   const user = async (_, number) => {
     while (left > 0) {
-      const ask = conversation ?? converse({ port, face, user: `user-${number}` });
+      const ask = conversation ?? converse({ port, format, user: `user-${number}` });
       for (let turn = 0; turn < turns && left > 0; turn++) {
         left -= 1;
         times.push(await ask(model));

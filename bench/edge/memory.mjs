@@ -47,7 +47,7 @@ async function grow(contender, { concurrency, turns, posts }, { bundles, world }
   const { port, pid, stop } = await startApp(bundles, contender, world);
   try {
     const cells = [`${residentMb(pid)}`];
-    const target = { port, pid, face: contender.face };
+    const target = { port, pid, format: contender.format };
     const plan = { model: '20-burst', count: stepTurns, concurrency, turns };
     const conversation = turns === Infinity ? converse({ ...target, posts }) : undefined;
     for (let step = 0; step < steps; step++) {

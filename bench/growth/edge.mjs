@@ -25,7 +25,7 @@ export function measureEdge(count) {
 async function measureLine(contender, { bundles, world, count }) {
   const { port, pid, stop } = await startApp(bundles, contender, world);
   try {
-    const target = { port, pid, face: contender.face };
+    const target = { port, pid, format: contender.format };
     const conversation = converse({ ...target, posts: 2 });
     const size = Math.ceil(count / points);
     const plan = { model: '20-instant', count: size, concurrency: 1, turns: Infinity };

@@ -28,7 +28,7 @@ import { ProcessSessions } from './session/host/process-sessions.ts';
 import { runRoute } from './routes/run-route.ts';
 import { echoHeader } from './turn/session.ts';
 import { streamRoute } from './routes/stream-route.ts';
-import { missingOpenAi } from './session/turn-face.ts';
+import { missingOpenAi } from './session/turn-format.ts';
 
 /**
  * Creates a chat endpoint for an agent. Use it as a Worker's default export, or mount it in another
@@ -106,10 +106,10 @@ export function createAgentHandler<
   // Each path has its own handler: in another Hono app, this app must not affect the routes of that
   // app.
   const serve = (path: string, route: Route): void => {
-    app.all(path, endpoint(faceOf(path), checkOrigin, route));
+    app.all(path, endpoint(errorFormatOf(path), checkOrigin, route));
   };
   for (const [path, methods] of Object.entries(routes)) serve(path, byMethod(methods));
-  app.notFound((c) => endpoint(faceOf(c.req.path), checkOrigin, noRoute(settings))(c));
+  app.notFound((c) => endpoint(errorFormatOf(c.req.path), checkOrigin, noRoute(settings))(c));
   const Plain = agentSession(settings);
   const Movable = moves?.session(Plain, settings) ?? Plain;
   const Session = operator?.session(Movable) ?? Movable;
@@ -130,7 +130,7 @@ function handlersOf(app: Hono<EdgeEnv>): Readonly<Record<string, RouteHandler>> 
 }
 
 /** Returns the API whose error format the responses of a path use. */
-function faceOf(path: string): RequestVariables['face'] {
+function errorFormatOf(path: string): RequestVariables['errorFormat'] {
   return /^\/(llm\/)?v1\//.test(path) ? 'openai' : 'isoloop';
 }
 

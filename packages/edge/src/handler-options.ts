@@ -300,7 +300,7 @@ export interface RequestVariables {
    */
   requestId: string;
   /** API whose error format the response uses. */
-  face: 'isoloop' | 'openai';
+  errorFormat: 'isoloop' | 'openai';
   /** What `authorize` returned. */
   caller: Caller;
 }

@@ -9,7 +9,7 @@ import type { ResponsesEncoderOptions } from '../wire/responses/responses-encode
 import type { CompletionCall } from './completion-call.ts';
 
 /** OpenAI format of an answer. `stream`: whether the answer is streamed. */
-export type OpenAiFace =
+export type OpenAiFormat =
   | { readonly kind: 'completion'; readonly stream: boolean; readonly completion: Completion }
   | { readonly kind: 'response'; readonly stream: boolean; readonly response: ResponseSettings };
 
@@ -28,15 +28,15 @@ export type ResponseSettings = Omit<ResponsesEncoderOptions, 'isExternal'>;
  */
 export function wholeAnswer(
   result: AgentResult,
-  face: OpenAiFace,
+  format: OpenAiFormat,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const waits = waitsHere(result);
   if (waits) throw waits;
   const body =
-    face.kind === 'completion'
-      ? toChatCompletion(result, face.completion)
-      : toResponse(result, face.response);
+    format.kind === 'completion'
+      ? toChatCompletion(result, format.completion)
+      : toResponse(result, format.response);
   return Response.json(body, { headers });
 }
 
@@ -45,14 +45,14 @@ export function wholeAnswer(
  * API cannot give, the stream ends with an error.
  */
 export function answerEncoder(
-  face: OpenAiFace,
+  format: OpenAiFormat,
   call: Pick<CompletionCall, 'isExternal'> | undefined,
 ): EncodeBatch {
   const external = call && { isExternal: call.isExternal };
   const encoder =
-    face.kind === 'completion'
-      ? createOpenAiEncoder({ ...face.completion, ...external })
-      : createResponsesEncoder({ ...face.response, ...external });
+    format.kind === 'completion'
+      ? createOpenAiEncoder({ ...format.completion, ...external })
+      : createResponsesEncoder({ ...format.response, ...external });
   return (batch) => encoder.encode(batch.map(withWaitError)).map(namedEvent);
 }
 

@@ -24,14 +24,14 @@ const securityHeaders: readonly (readonly [name: string, value: string])[] = [
  * because Hono copies a response for each header that a middleware adds.
  */
 export function endpoint(
-  face: RequestVariables['face'],
+  errorFormat: RequestVariables['errorFormat'],
   checkOrigin: (c: Context<EdgeEnv>) => OriginCheck,
   route: Route,
 ): (c: Context<EdgeEnv>) => Promise<Response> {
   return async (c) => {
     const requestId = crypto.randomUUID();
     c.set('requestId', requestId);
-    c.set('face', face);
+    c.set('errorFormat', errorFormat);
     const { headers: originHeaders, answer } = checkOrigin(c);
     const response = answer ?? (await answerOf(c, route));
     const { headers } = response;

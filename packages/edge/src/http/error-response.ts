@@ -56,7 +56,7 @@ const publicErrors: Readonly<Record<AgentErrorCode, readonly [status: number, me
     STORAGE_QUOTA: [507],
   };
 
-export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId' | 'face'> {
+export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId' | 'errorFormat'> {
   /** HTTP status. Default: the status of the error's code. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -68,7 +68,7 @@ export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId'
  */
 export function errorResponse(
   thrown: unknown,
-  { requestId, face, headers, status: given }: ErrorResponseOptions,
+  { requestId, errorFormat, headers, status: given }: ErrorResponseOptions,
 ): Response {
   logError(thrown, requestId);
   const error = publicError(AgentError.from(thrown).toJSON());
@@ -83,7 +83,7 @@ export function errorResponse(
       'retry-after': String(Math.ceil(retryAfterMs / 1000)),
     }),
   };
-  const body = face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId);
+  const body = errorFormat === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId);
   return Response.json(body, { status, headers: responseHeaders });
 }
 

@@ -6,7 +6,7 @@ import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.t
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
-import { faceFor } from '../session/turn-face.ts';
+import { acceptedFormat } from '../session/turn-format.ts';
 import { checkSession, echoHeader, setupOf } from '../turn/session.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
   return turnHost(c, settings, setup).answer({
     turn: { turn, model, messageId, ...readIds(c) },
-    face: faceFor(c, readEvents(body) || settings.events),
+    format: acceptedFormat(c, readEvents(body) || settings.events),
     echo: readEcho(c, body, turn, moves),
   });
 }

@@ -124,7 +124,11 @@ async function refusal(response: Response, requestId: string): Promise<Response>
   const wait = Number(response.headers.get('retry-after') || NaN);
   const details = { ...(wait >= 0 && { retryAfterMs: wait * 1000 }) };
   const error = new AgentError(code, `HTTP ${status} from the model server: ${words}`, { details });
-  return errorResponse(error, { requestId, face: 'openai', ...(answer && { status: answer }) });
+  return errorResponse(error, {
+    requestId,
+    errorFormat: 'openai',
+    ...(answer && { status: answer }),
+  });
 }
 
 /**

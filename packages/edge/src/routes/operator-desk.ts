@@ -160,7 +160,7 @@ async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Res
       messageId: crypto.randomUUID(),
       ...readIds(c),
     },
-    face: { kind: 'events' },
+    format: { kind: 'events' },
     echo: { withoutEcho: 'latest' },
   });
 }

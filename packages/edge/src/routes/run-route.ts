@@ -37,7 +37,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const messageId = crypto.randomUUID();
   return host.answer({
     turn: { turn, model, messageId, ...readIds(c) },
-    face: { kind: 'events' },
+    format: { kind: 'events' },
     echo: readEcho(c),
   });
 }

@@ -3,7 +3,7 @@ import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { setupOf } from '../turn/session.ts';
-import { faceFor, type StreamFace } from '../session/turn-face.ts';
+import { acceptedFormat, type StreamFormat } from '../session/turn-format.ts';
 
 /**
  * Handles `GET /api/chat/:id/stream`: streams the running turn of the session, even if another
@@ -22,10 +22,10 @@ export async function streamRoute(
   if (!/^(true|false|only|inspect)$/.test(events))
     throw invalidField('events', 'must be true, false, only or inspect');
   const inspect = events === 'inspect' && (await settings.inspect?.(c.get('caller'))) === true;
-  const face: StreamFace =
+  const format: StreamFormat =
     events === 'true' || events === 'false'
-      ? faceFor(c, settings.events || events === 'true')
+      ? acceptedFormat(c, settings.events || events === 'true')
       : { kind: 'events', inspect };
   const lastEventId = c.req.header('last-event-id') || undefined;
-  return turnHost(c, settings, setup).reconnect(face, lastEventId);
+  return turnHost(c, settings, setup).reconnect(format, lastEventId);
 }

@@ -110,7 +110,7 @@ test('a session whose host has a memory of its own accepts a decision about a to
     const decisions = [{ type: 'approve', toolUseId: 'call_1' }];
     const decided = { kind: 'decisions', decisions, messageId: 'answer' };
     const turn = { turn: decided, model: 'default', messageId: 'answer', requestId: 'r' };
-    const command = { type: 'turn', turn, face: { kind: 'ui', events: false } };
+    const command = { type: 'turn', turn, format: { kind: 'ui', events: false } };
     const asked = { user: 'ann', sessionId: 'moved', requestId: 'r', command };
     const body = JSON.stringify(asked);
     const response = await session.fetch(new Request('http://object/', { method: 'POST', body }));
@@ -130,7 +130,7 @@ test('a session whose host has an empty memory of its own does not begin with a 
     const decisions = [{ type: 'approve', toolUseId: 'call_1' }];
     const decided = { kind: 'decisions', decisions, messageId: 'answer' };
     const turn = { turn: decided, model: 'default', messageId: 'answer', requestId: 'r' };
-    const command = { type: 'turn', turn, face: { kind: 'ui', events: false } };
+    const command = { type: 'turn', turn, format: { kind: 'ui', events: false } };
     const asked = { user: 'ann', sessionId: 'nowhere', requestId: 'r', command };
     const body = JSON.stringify(asked);
     const refused = await session.fetch(new Request('http://object/', { method: 'POST', body }));

@@ -1,10 +1,10 @@
 import type { Memory } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
-import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
+import type { HandlerSettings, RequestVariables, SessionSetup } from '../handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { makeAgent } from '../turn/session.ts';
 import type { Command, SessionCommand, SessionRequest } from './session-command.ts';
-import { isOpenAiFace } from './turn-face.ts';
+import { isOpenAiFormat } from './turn-format.ts';
 
 /** A session in its Durable Object or in a process. */
 export interface HostedSession {
@@ -25,7 +25,7 @@ export async function answerRequest(
   try {
     return await answer();
   } catch (error) {
-    return errorResponse(error, { requestId, face: faceOf(command) });
+    return errorResponse(error, { requestId, errorFormat: errorFormatOf(command) });
   }
 }
 
@@ -69,6 +69,6 @@ export function noContent(): Response {
   return new Response(null, { status: 204 });
 }
 
-function faceOf(command: SessionCommand): 'openai' | 'isoloop' {
-  return command.type === 'turn' && isOpenAiFace(command.face) ? 'openai' : 'isoloop';
+function errorFormatOf(command: SessionCommand): RequestVariables['errorFormat'] {
+  return command.type === 'turn' && isOpenAiFormat(command.format) ? 'openai' : 'isoloop';
 }

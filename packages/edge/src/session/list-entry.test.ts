@@ -57,7 +57,7 @@ test('the session list is updated when a session begins, when it gets its title,
         messageId: text,
         requestId: 'r',
       } as const;
-      const command = { type: 'turn', turn, face: { kind: 'ui', events: false } } as const;
+      const command = { type: 'turn', turn, format: { kind: 'ui', events: false } } as const;
       const response = await host.turn(
         { user: 'ann', sessionId: 's', requestId: 'r', command },
         command,

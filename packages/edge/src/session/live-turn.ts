@@ -9,7 +9,7 @@ import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
 import { echoHeader, echoOf } from '../turn/session.ts';
 import { objectEncoder } from '../wire/object-encoder.ts';
-import { isOpenAiFace, openAiOf, opens, type TurnFace } from './turn-face.ts';
+import { isOpenAiFormat, openAiOf, opens, type TurnFormat } from './turn-format.ts';
 import type { NewTurn } from './queue/turn-queue.ts';
 
 /** Turn that has begun. Any number of clients can read its events. */
@@ -28,7 +28,7 @@ export interface LiveTurn {
 }
 
 export interface LiveResponseOptions {
-  readonly face: TurnFace;
+  readonly format: TurnFormat;
   readonly settings: HandlerSettings;
   /**
    * Set if the client did not start the turn with this request. The client then gets the whole
@@ -53,13 +53,13 @@ export async function liveResponse(
   given: LiveTurn | Promise<LiveTurn>,
   options: LiveResponseOptions,
 ): Promise<Response> {
-  const { face, replay, settings, here } = options;
-  if (isOpenAiFace(face) && !face.stream) {
+  const { format, replay, settings, here } = options;
+  if (isOpenAiFormat(format) && !format.stream) {
     const live = await given;
     await live.stream.result;
     const echo = here && echoOf(here.memory);
     const headers = echo === undefined ? {} : { [echoHeader]: echo };
-    return openAiOf(settings).whole(live, face, headers);
+    return openAiOf(settings).whole(live, format, headers);
   }
   const waits = given instanceof Promise;
   let live: LiveTurn | undefined;
@@ -82,10 +82,11 @@ export async function liveResponse(
   const batches = read();
   // A turn within its request cannot be replayed. Its `events` still have the id, so that a client
   // that lost its connection starts no second turn.
-  const hasPlace = face.kind === 'events' || (face.kind === 'ui' && !here);
-  return streamResponse(face, {
+  const hasPlace = format.kind === 'events' || (format.kind === 'ui' && !here);
+  return streamResponse(format, {
     // A client that reconnects may have seen all events, so no opening batch may come.
-    batches: waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
+    batches:
+      waits || replay ? batches : await awaitOpening(batches, (batch) => opens(format, batch)),
     encode: (batch) => encode(batch),
     place: (batch) => (live && hasPlace ? placeOf(live.stream, batch) : undefined),
     keepAliveMs: settings.limits.keepAliveMs,
@@ -105,13 +106,14 @@ function placeOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch): stri
 
 async function encoderOf(
   live: LiveTurn | undefined,
-  { face, replay, settings, here }: LiveResponseOptions,
+  { format, replay, settings, here }: LiveResponseOptions,
 ): Promise<EncodeBatch> {
-  if (face.kind === 'events') return (batch) => toPublicEvents(batch, here?.memory, face.inspect);
-  if (face.kind === 'object') return objectEncoder(live?.agent);
-  if (isOpenAiFace(face)) return openAiOf(settings).encoder(live, face);
+  if (format.kind === 'events')
+    return (batch) => toPublicEvents(batch, here?.memory, format.inspect);
+  if (format.kind === 'object') return objectEncoder(live?.agent);
+  if (isOpenAiFormat(format)) return openAiOf(settings).encoder(live, format);
   const messageId = live?.turn.messageId;
-  const encoder = createUiMessageEncoder({ events: face.events, messageId });
+  const encoder = createUiMessageEncoder({ events: format.events, messageId });
   const encode = (batch: EventBatch): readonly UiChunk[] => encoder.encode(batch);
   if (here) return (batch) => encode(batch).map((chunk) => addEcho(chunk, echoOf(here.memory)));
   const isWhole = live && replay && !seqIn(replay.lastEventId, live.stream.runId);

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
 import type { InterruptMode } from '../routes/interrupt-route.ts';
 import type { ChatInfo, ChatListOptions } from './chat-index.ts';
-import type { StreamFace, TurnFace } from './turn-face.ts';
+import type { StreamFormat, TurnFormat } from './turn-format.ts';
 import type { NewTurn } from './queue/turn-queue.ts';
 
 /**
@@ -19,11 +19,11 @@ export interface SessionRequest {
 }
 
 export type SessionCommand =
-  | { readonly type: 'turn'; readonly turn: NewTurn; readonly face: TurnFace }
+  | { readonly type: 'turn'; readonly turn: NewTurn; readonly format: TurnFormat }
   | {
       readonly type: 'stream';
       readonly lastEventId: string | undefined;
-      readonly face: StreamFace;
+      readonly format: StreamFormat;
     }
   | {
       readonly type: 'interrupt';

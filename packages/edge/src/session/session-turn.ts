@@ -5,7 +5,7 @@ import { lastRun, noQuestion, takeTurn, waitingCalls } from '../turn/chat-turn.t
 import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
 import { reopenCalls } from './reopened-calls.ts';
-import { openAiOf } from './turn-face.ts';
+import { openAiOf } from './turn-format.ts';
 import { unknownResponse } from './turn-place.ts';
 import { acceptDecisions, noDecision } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';

@@ -3,7 +3,7 @@ import type { Memory, Msg } from '@isoloop/core';
 import { metadataOf, isQuestion } from '@isoloop/core/adapter';
 import { hasAnswer } from './reopened-calls.ts';
 import type { Place, SessionTurn } from './session-turn.ts';
-import type { OpenAiFace } from '../completions/completion-answer.ts';
+import type { OpenAiFormat } from '../completions/completion-answer.ts';
 import { hasOutput } from '../turn/event-stream.ts';
 import { checkSession } from '../turn/session.ts';
 import type { LiveTurn } from './live-turn.ts';
@@ -92,28 +92,28 @@ export function readResponseId(id: string): ResponsePlace {
 }
 
 /**
- * Returns the face for an answer of the given turn. The answer that a repeated request gets belongs
- * to an earlier turn, and has the id of that turn's response. If the log does not have the turn's
- * input, for example because a guard rejected it, the id names the place before the turn. Waits
- * until the answer begins or ends, because the log has the turn's input only then.
+ * Returns the format for an answer of the given turn. The answer that a repeated request gets
+ * belongs to an earlier turn, and has the id of that turn's response. If the log does not have the
+ * turn's input, for example because a guard rejected it, the id names the place before the turn.
+ * Waits until the answer begins or ends, because the log has the turn's input only then.
  */
-export async function faceOfTurn(
+export async function formatOfTurn(
   { turn: { turn }, stream, agent }: LiveTurn,
-  face: OpenAiFace,
-): Promise<OpenAiFace> {
-  if (face.kind !== 'response') return face;
+  format: OpenAiFormat,
+): Promise<OpenAiFormat> {
+  if (format.kind !== 'response') return format;
   try {
     for await (const batch of stream.batches()) if (hasOutput(batch)) break;
   } catch {
     // The answer reports the failure.
   }
-  const { sessionId } = readResponseId(face.response.id);
+  const { sessionId } = readResponseId(format.response.id);
   const input = inputOf(turn);
   const before = 'after' in turn ? turn.after : undefined;
   const isStored =
     before === undefined || (await agent.memory.read()).some((message) => isInput(message, input));
   const id = isStored ? idOf(sessionId, input) : idOf(sessionId, before, crypto.randomUUID());
-  return { ...face, response: { ...face.response, id } };
+  return { ...format, response: { ...format.response, id } };
 }
 
 function decode(text: string): unknown {

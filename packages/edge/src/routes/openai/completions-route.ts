@@ -30,10 +30,10 @@ export async function completionsRoute(
   const posted = readPosted(readMessages(body, limits.messages), limits);
   const id = `chatcmpl-${crypto.randomUUID()}`;
   const completion = { ...answer, id, includeUsage };
-  const face = { kind: 'completion', stream, completion } as const;
+  const format = { kind: 'completion', stream, completion } as const;
   const header = c.req.header(sessionHeader);
-  if (header === undefined) return answerOnce(c, settings, { ...request, face, posted, id });
+  if (header === undefined) return answerOnce(c, settings, { ...request, format, posted, id });
   const sessionId = checkSession(header);
   const turn = readTail(posted);
-  return answerInSession(c, settings, { ...request, face, sessionId, turn });
+  return answerInSession(c, settings, { ...request, format, sessionId, turn });
 }

@@ -7,7 +7,7 @@ import type { CompletionCall } from '../../completions/completion-call.ts';
 import {
   answerEncoder,
   wholeAnswer,
-  type OpenAiFace,
+  type OpenAiFormat,
 } from '../../completions/completion-answer.ts';
 import {
   checkConversation,
@@ -36,7 +36,7 @@ export const sessionHeader = 'x-isoloop-session';
 export interface OpenAiRequest {
   readonly model: string;
   readonly call: CompletionCall;
-  readonly face: OpenAiFace;
+  readonly format: OpenAiFormat;
 }
 
 export interface WholeConversation {
@@ -60,7 +60,7 @@ export async function answerOnce(
   settings: HandlerSettings,
   asked: OpenAiRequest & WholeConversation,
 ): Promise<Response> {
-  const { model, posted, call, face } = asked;
+  const { model, posted, call, format } = asked;
   const all = settings.systemMessages === 'keep' ? posted : withoutSystem(posted);
   const start = all.findLastIndex(({ role }) => role === 'assistant' || role === 'tool') + 1;
   const input = start < all.length ? all.slice(start) : undefined;
@@ -88,15 +88,15 @@ export async function answerOnce(
       clientTexts: [...clientTexts, ...(call.options.clientTexts ?? [])],
       signal: controller.signal,
     });
-    if (!face.stream) return wholeAnswer(await run.result, face);
+    if (!format.stream) return wholeAnswer(await run.result, format);
     const requestId = c.get('requestId');
     const batches = await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput);
     // Reads `result` only after the stream has its reader, because otherwise the run would also
     // continue without a reader.
     ended = run.result;
-    return streamResponse(face, {
+    return streamResponse(format, {
       batches,
-      encode: answerEncoder(face, call),
+      encode: answerEncoder(format, call),
       keepAliveMs: settings.limits.keepAliveMs,
       onCancel: () => waitUntil(c, run.cancel()),
       onError: (error) => logError(error, requestId),
@@ -110,13 +110,13 @@ export async function answerOnce(
 export function answerInSession(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
-  { model, call, face, sessionId, turn, fields }: OpenAiRequest & StoredTurn,
+  { model, call, format, sessionId, turn, fields }: OpenAiRequest & StoredTurn,
 ): Promise<Response> {
   const messageId = crypto.randomUUID();
   const queued = { turn, model, messageId, call: fields, ...readIds(c) };
   return turnHost(c, settings, setupOf(c, sessionId)).answer({
     turn: queued,
-    face,
+    format,
     call,
     echo: readEcho(c),
   });

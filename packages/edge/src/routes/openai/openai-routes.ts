@@ -4,7 +4,7 @@ import { checkOptions } from '@isoloop/core/adapter';
 import {
   answerEncoder,
   wholeAnswer,
-  type OpenAiFace,
+  type OpenAiFormat,
 } from '../../completions/completion-answer.ts';
 import { readCall, type CompletionCall } from '../../completions/completion-call.ts';
 import { clientSettings } from '../../completions/model-settings.ts';
@@ -13,7 +13,7 @@ import type { HandlerSettings, SettingsRoute } from '../../handler-options.ts';
 import type { Route } from '../../http/endpoint.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import type { LiveTurn } from '../../session/live-turn.ts';
-import { faceOfTurn, goToPlace } from '../../session/turn-place.ts';
+import { formatOfTurn, goToPlace } from '../../session/turn-place.ts';
 import type { EncodeBatch } from '../../turn/event-stream.ts';
 import type { Place } from '../../session/session-turn.ts';
 import { completionsRoute } from './completions-route.ts';
@@ -31,11 +31,11 @@ export interface OpenAiRoutes {
   /** Returns the response with the answer of a turn that has ended. */
   readonly whole: (
     live: LiveTurn,
-    face: OpenAiFace,
+    format: OpenAiFormat,
     headers: Readonly<Record<string, string>>,
   ) => Promise<Response>;
   /** Creates an encoder for a streamed answer. Without a turn, the stream has only an error. */
-  readonly encoder: (live: LiveTurn | undefined, face: OpenAiFace) => Promise<EncodeBatch>;
+  readonly encoder: (live: LiveTurn | undefined, format: OpenAiFormat) => Promise<EncodeBatch>;
   /** Moves a session to the place from which a turn continues. See `goToPlace`. */
   readonly goTo: (memory: Memory, place: Place) => Promise<void>;
 }
@@ -74,11 +74,11 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
       '/v1/models': { GET: allowed((_c, settings) => modelsRoute(settings)) },
     }),
     readCall: (given, settings) => readCall(given, settings, own),
-    whole: async (live, face, headers) =>
-      wholeAnswer(await live.stream.result, await faceOfTurn(live, face), headers),
-    encoder: async (live, face) => {
-      if (!live) return answerEncoder(face, undefined);
-      return answerEncoder(await faceOfTurn(live, face), live.call);
+    whole: async (live, format, headers) =>
+      wholeAnswer(await live.stream.result, await formatOfTurn(live, format), headers),
+    encoder: async (live, format) => {
+      if (!live) return answerEncoder(format, undefined);
+      return answerEncoder(await formatOfTurn(live, format), live.call);
     },
     goTo: goToPlace,
   };

@@ -36,7 +36,7 @@ export async function responsesRoute(
   checkResponseFields(body, own.thinking);
   const place = readPlace(body, c.req.header(sessionHeader));
   const posted = readInput(body, limits, place !== undefined);
-  const faceOf = (id: string) =>
+  const formatOf = (id: string) =>
     ({
       kind: 'response',
       stream,
@@ -49,12 +49,12 @@ export async function responsesRoute(
   if (!place) {
     const id = `resp_${crypto.randomUUID()}`;
     const paramOf = itemNames(body['input']);
-    return answerOnce(c, settings, { ...request, face: faceOf(id), posted, paramOf, id });
+    return answerOnce(c, settings, { ...request, format: formatOf(id), posted, paramOf, id });
   }
   const { sessionId, after } = place;
   const turn = { ...readTurn(body, posted), ...(after !== undefined && { after }) };
-  const face = faceOf(responseId(sessionId, turn));
-  return answerInSession(c, settings, { ...request, face, sessionId, turn });
+  const format = formatOf(responseId(sessionId, turn));
+  return answerInSession(c, settings, { ...request, format, sessionId, turn });
 }
 
 /** Handles the routes of stored responses, which this endpoint does not offer. */

@@ -22,7 +22,7 @@ export function kvHost(
   setup: SessionSetup,
 ): TurnHost {
   return {
-    async answer({ turn, face, call, echo }) {
+    async answer({ turn, format, call, echo }) {
       const memory = await openMemory(settings, { ...setup, ...echo });
       const made = await makeAgent(settings, { ...setup, memory, model: turn.model });
       const { agent } = made;
@@ -38,7 +38,7 @@ export function kvHost(
         ended = stream.result;
         const onCancel = keepRun(c, { ended, memory, abort, settings });
         const live = { turn, agent, stream, call, before: [] };
-        return await liveResponse(live, { face, settings, here: { memory, onCancel } });
+        return await liveResponse(live, { format, settings, here: { memory, onCancel } });
       } finally {
         settleBehind(c, made, ended);
       }

@@ -17,7 +17,7 @@ export function objectHost(
   ask: AskSession,
 ): TurnHost {
   return {
-    async answer({ call, turn, face }) {
+    async answer({ call, turn, format }) {
       // Checks the client's tools before the request reaches the Durable Object, so that a refused
       // turn creates no session.
       if (call && turn.call?.['tools'] != null) {
@@ -26,8 +26,8 @@ export function objectHost(
         settleBehind(c, made);
         call.check(made.agent);
       }
-      return ask({ type: 'turn', turn, face });
+      return ask({ type: 'turn', turn, format });
     },
-    reconnect: (face, lastEventId) => ask({ type: 'stream', face, lastEventId }),
+    reconnect: (format, lastEventId) => ask({ type: 'stream', format, lastEventId }),
   };
 }

@@ -4,13 +4,13 @@ import type { EdgeEnv, HandlerSettings, MemorySetup, SessionSetup } from '../../
 import { kvHost } from './kv-host.ts';
 import { objectHost } from './object-host.ts';
 import { askerOf } from '../session-command.ts';
-import type { StreamFace, TurnFace } from '../turn-face.ts';
+import type { StreamFormat, TurnFormat } from '../turn-format.ts';
 import type { NewTurn } from '../queue/turn-queue.ts';
 
 /** Request of a client for a turn. */
 export interface TurnRequest {
   readonly turn: NewTurn;
-  readonly face: TurnFace;
+  readonly format: TurnFormat;
   /** Parsed form of `turn.call`. */
   readonly call?: CompletionCall;
   /** Echo of the session state that the client sent. A Durable Object does not need an echo. */
@@ -22,7 +22,7 @@ export interface TurnHost {
   /** Runs a turn and returns the answer in the client's format. */
   answer(request: TurnRequest): Promise<Response>;
   /** Returns the running turn to a client that reconnects. Returns 204 if no turn is running. */
-  reconnect(face: StreamFace, lastEventId: string | undefined): Promise<Response>;
+  reconnect(format: StreamFormat, lastEventId: string | undefined): Promise<Response>;
 }
 
 /**

@@ -70,7 +70,7 @@ class MovingSession {
       const passed = new Request(request.url, { method: 'POST', body });
       return await this.#pass(passed, asked as SessionRequest);
     } catch (error) {
-      return errorResponse(error, { requestId: asked.requestId, face: 'isoloop' });
+      return errorResponse(error, { requestId: asked.requestId, errorFormat: 'isoloop' });
     }
   }
 

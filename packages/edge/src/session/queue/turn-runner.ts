@@ -16,7 +16,7 @@ import { makeAgent } from '../../turn/session.ts';
 import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
 import { unloadLong } from '../unload-long.ts';
-import { openAiOf } from '../turn-face.ts';
+import { openAiOf } from '../turn-format.ts';
 import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
 
 export interface TurnRunnerOptions {
@@ -88,12 +88,12 @@ export class TurnRunner {
    * answer of the same turn. Rejects with `OVERLOADED` if the queue is full.
    */
   async answer(
-    { turn, face }: Command<'turn'>,
+    { turn, format }: Command<'turn'>,
     { replacesNothing = false, onAdd }: AnswerOptions = {},
   ): Promise<Response> {
     const { queue, settings } = this.#options;
     const again = this.#find(turn);
-    if (again) return liveResponse(again, { face, settings, replay: {} });
+    if (again) return liveResponse(again, { format, settings, replay: {} });
     const waits = queue.size > 0;
     if (queue.size > settings.sessions.queuedTurns)
       throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
@@ -106,14 +106,18 @@ export class TurnRunner {
     const opened = this.#whenOpened(id);
     await onAdd?.(waits);
     this.#work();
-    return liveResponse(waits ? opened : await opened, { face, settings });
+    return liveResponse(waits ? opened : await opened, { format, settings });
   }
 
   /** Returns the events of the running turn from the client's place on, or 204 without a turn. */
-  async stream({ lastEventId, face }: Command<'stream'>): Promise<Response> {
+  async stream({ lastEventId, format }: Command<'stream'>): Promise<Response> {
     const live = await this.wake()?.catch(() => undefined);
     if (!live) return noContent();
-    return liveResponse(live, { face, settings: this.#options.settings, replay: { lastEventId } });
+    return liveResponse(live, {
+      format,
+      settings: this.#options.settings,
+      replay: { lastEventId },
+    });
   }
 
   /**

@@ -2,7 +2,7 @@ import type { EventBatch } from '@isoloop/core';
 import { AgentError } from '@isoloop/core';
 import { objectMediaType } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
-import type { OpenAiFace } from '../completions/completion-answer.ts';
+import type { OpenAiFormat } from '../completions/completion-answer.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { hasBegun, hasOutput } from '../turn/event-stream.ts';
 
@@ -11,10 +11,10 @@ import { hasBegun, hasOutput } from '../turn/event-stream.ts';
  * events. `object`: only the object of a structured answer. `completion` and `response`: OpenAI's
  * formats, streamed or whole.
  */
-export type TurnFace = StreamFace | OpenAiFace;
+export type TurnFormat = StreamFormat | OpenAiFormat;
 
 /** Format in which a client that reconnects gets a turn. */
-export type StreamFace =
+export type StreamFormat =
   | { readonly kind: 'ui'; readonly events: boolean | undefined }
   | { readonly kind: 'object' }
   | {
@@ -24,7 +24,7 @@ export type StreamFace =
     };
 
 /** Returns the format that a client of the chat routes accepts. */
-export function faceFor(c: Context, events: boolean | undefined): StreamFace {
+export function acceptedFormat(c: Context, events: boolean | undefined): StreamFormat {
   const isObject = c.req.header('accept')?.includes(objectMediaType);
   return isObject ? { kind: 'object' } : { kind: 'ui', events };
 }
@@ -33,13 +33,13 @@ export function faceFor(c: Context, events: boolean | undefined): StreamFace {
  * Returns whether the response can start with this batch of events. Before the start, the
  * response's status can still report a refusal.
  */
-export function opens(face: TurnFace, batch: EventBatch): boolean {
-  return isOpenAiFace(face) || face.kind === 'object' ? hasOutput(batch) : hasBegun(batch);
+export function opens(format: TurnFormat, batch: EventBatch): boolean {
+  return isOpenAiFormat(format) || format.kind === 'object' ? hasOutput(batch) : hasBegun(batch);
 }
 
 /** Returns whether the client gets the answer in a format of OpenAI. */
-export function isOpenAiFace(face: { readonly kind: string }): face is OpenAiFace {
-  return face.kind === 'completion' || face.kind === 'response';
+export function isOpenAiFormat(format: { readonly kind: string }): format is OpenAiFormat {
+  return format.kind === 'completion' || format.kind === 'response';
 }
 
 /** Advice for an endpoint without OpenAI's API. */
