@@ -50,10 +50,10 @@ async function timesOf(policy, length) {
       { id: `m${n}` },
     ),
   );
-  log.push(userMessage('Go on.', { id: 'prompt' }));
+  log.push(userMessage('Go on.', { id: 'question' }));
   const times = [];
   for (let n = 0; n <= steps; n++) {
-    const request = { messages: [...log], tools: [], promptId: 'prompt' };
+    const request = { messages: [...log], tools: [], questionId: 'question' };
     const start = performance.now();
     await policy(request);
     times.push((performance.now() - start) * 1000);

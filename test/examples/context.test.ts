@@ -124,8 +124,8 @@ test('a custom context policy can remove messages', async () => {
 
   // #region context-policy
   const withoutDrafts = contextPolicy({
-    fit({ messages, promptId }) {
-      const kept = messages.filter(({ id, metadata }) => id === promptId || !metadata?.['draft']);
+    fit({ messages, questionId }) {
+      const kept = messages.filter(({ id, metadata }) => id === questionId || !metadata?.['draft']);
       return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // zero: it does not count tokens
     },
   });

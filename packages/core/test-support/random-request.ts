@@ -6,8 +6,8 @@ import { randomOf } from '../../../test/random-of.ts';
 export interface RandomRequest extends ContextRequest {
   /** Number of messages before the history: the system prompt and recalled messages. */
   readonly headCount: number;
-  /** Id of the current prompt. */
-  readonly promptId: string;
+  /** Id of the current question. */
+  readonly questionId: string;
   /** Ids of the tool calls without a result. */
   readonly open: readonly string[];
 }
@@ -16,7 +16,7 @@ export interface RandomRequest extends ContextRequest {
  * Returns a random request such as an agent makes. The request begins with the system prompt and
  * recalled messages. Turns of all kinds follow, with parallel tool calls, media, thinking and
  * system messages. A turn may have further user messages between its tool calls. The last turn has
- * the current prompt. Tool calls may be open at the end.
+ * the current question. Tool calls may be open at the end.
  */
 export function randomRequest(seed: number): RandomRequest {
   const random = randomOf(seed);
@@ -93,10 +93,10 @@ export function randomRequest(seed: number): RandomRequest {
     if (chance(0.1)) add('system', [{ type: 'text', text: text() }]);
   }
   runId = `run${messages.length}`;
-  const prompt = add('user', blocks());
+  const question = add('user', blocks());
   rounds();
   const open = chance(0.2) ? round().map(({ id }) => id) : [];
   const tools = chance(0.5) ? [{ name: 'look', description: text(), parameters: {} }] : [];
   const addedLater = chance(0.2) ? [createMessage('system', text(), { id: 'beside' })] : [];
-  return { messages, headCount, promptId: prompt.id, tools, addedLater, open };
+  return { messages, headCount, questionId: question.id, tools, addedLater, open };
 }

@@ -68,8 +68,8 @@ export interface RunContext extends RunInfo {
    * makes a new list.
    */
   readonly request: readonly Msg[];
-  /** Id of the newest user message when the agent call began. */
-  readonly promptId: string | undefined;
+  /** Id of the question: the newest user message when the agent call began. */
+  readonly questionId: string | undefined;
   /**
    * Tool calls without a result, in the order of the calls. Each has its `state`: whether its tool
    * has started, what it waits for, and the decision about it. Each use makes a new list, so a loop

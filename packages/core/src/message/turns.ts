@@ -67,10 +67,10 @@ export function answerOf(turn: readonly Msg[]): Msg | undefined {
  */
 export function currentTurn(
   messages: readonly Msg[],
-  promptId: string | undefined,
+  questionId: string | undefined,
 ): readonly Msg[] {
   const turns = turnsOf(messages);
-  return turns.slice(turns.findIndex((turn) => turn.some(({ id }) => id === promptId))).flat();
+  return turns.slice(turns.findIndex((turn) => turn.some(({ id }) => id === questionId))).flat();
 }
 
 const maxTitle = 80;

@@ -29,10 +29,10 @@ export function reactMemory(): Middleware {
   };
 }
 
-function stepsOf({ message }: AgentResult, { promptId, messages }: RunContext): readonly Msg[] {
+function stepsOf({ message }: AgentResult, { questionId, messages }: RunContext): readonly Msg[] {
   // The agent call ended before its input was stored.
-  if (promptId === undefined) return [];
-  const turn = currentTurn(messages, promptId);
+  if (questionId === undefined) return [];
+  const turn = currentTurn(messages, questionId);
   const steps = turn.slice(stepsStart(turn));
   return forModel(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
 }

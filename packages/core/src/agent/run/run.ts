@@ -74,8 +74,8 @@ export class Run extends Haltable implements RunContext {
   unstored: Msg | undefined;
   /** Id of the run that this run continues. */
   resumes: string | undefined;
-  /** Id of the newest user message when the agent call began. */
-  promptId: string | undefined;
+  /** Id of the question: the newest user message when the agent call began. */
+  questionId: string | undefined;
 
   // What the result says.
   iteration = 0;

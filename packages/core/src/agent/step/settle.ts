@@ -51,7 +51,7 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   // The new message comes first, so that no failure can lose it. `closeOpenCalls` later moves the
   // results of open calls before this message.
   await append(run, messages);
-  run.promptId = run.messages.findLast(isQuestion)?.id;
+  run.questionId = run.messages.findLast(isQuestion)?.id;
   if (input.jump) return jump(run, input.jump);
   if (left?.answer) return storedAnswer(run, left.answer);
   const isActing = decisions[0] || left?.type === 'open-calls';

@@ -26,9 +26,9 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   checkOptions('answerFromObservations()', options, 'prompt:string|?');
   const { prompt = ownPrompt } = options;
   return summarize({
-    messages({ systemPrompt, options: { limits }, messages, request, promptId }, steps) {
+    messages({ systemPrompt, options: { limits }, messages, request, questionId }, steps) {
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
-      const turn = shortenResults(currentTurn(messages, promptId), limits.resultLength);
+      const turn = shortenResults(currentTurn(messages, questionId), limits.resultLength);
       const recalled = request.slice(systemPrompt ? 1 : 0, request.length - messages.length);
       const asked = steps.message('user', questionWith(turn));
       return [steps.message('system', system), ...recalled, asked];

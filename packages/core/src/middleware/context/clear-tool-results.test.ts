@@ -32,7 +32,7 @@ const log = (count: number): readonly Msg[] => [
   ...steps(count),
 ];
 const edit = (messages: readonly Msg[], options: ClearToolResultsOptions): FittedContext =>
-  clearToolResults(options).fit({ messages, tools: [], promptId: 'u' }) as FittedContext;
+  clearToolResults(options).fit({ messages, tools: [], questionId: 'u' }) as FittedContext;
 const pair = (n: number, name = 'look', output: string = long): readonly Msg[] => [
   assistantMessage([{ type: 'tool_use', id: `c${n}`, name, input: {} }], { id: `a${n}` }),
   toolMessage(
@@ -116,7 +116,7 @@ test('between two batches, a request begins with the same messages as the previo
     const { messages, after } = policy.fit({
       messages: all.slice(0, length),
       tools: [],
-      promptId: 'u',
+      questionId: 'u',
     }) as FittedContext;
     if (last.some((message, index) => messages[index] !== message)) changes += 1;
     longest = Math.max(longest, after);

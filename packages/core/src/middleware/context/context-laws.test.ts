@@ -29,7 +29,7 @@ function faults(
   request: RandomRequest,
   { messages, before, after }: FittedContext,
 ): readonly string[] {
-  const { headCount, promptId, open } = request;
+  const { headCount, questionId, open } = request;
   const kept = new Set(ids(messages));
   const added = messages.filter(({ id }) => !ids(request.messages).includes(id));
   const given = ids(messages).filter((id) => ids(request.messages).includes(id));
@@ -46,7 +46,7 @@ function faults(
     ...ids(request.messages.slice(0, headCount))
       .filter((id, index) => messages[index]?.id !== id)
       .map((id) => `${id} is not at its place in the head`),
-    ...(kept.has(promptId) ? [] : ['the prompt went']),
+    ...(kept.has(questionId) ? [] : ['the question went']),
     ...(String(given) === String(inOrder) ? [] : ['the order is another']),
     ...(added.length > 1 ? ['more than a summary was added'] : []),
     ...(before === tokensOf(request, request.messages) ? [] : ['`before` is wrong']),
@@ -55,15 +55,15 @@ function faults(
 }
 
 /**
- * Returns the number of messages in the smallest fitted request: the head, the prompt and the
- * newest group of the prompt’s turn.
+ * Returns the number of messages in the smallest fitted request: the head, the question and the
+ * newest group of the question’s turn.
  */
-function smallest({ messages, headCount, promptId }: RandomRequest): number {
-  const prompt = messages.findIndex(({ id }) => id === promptId);
+function smallest({ messages, headCount, questionId }: RandomRequest): number {
+  const question = messages.findIndex(({ id }) => id === questionId);
   const last = messages.findLastIndex((message) => !hasToolResults(message));
   let start = headCount;
   while (messages[start]?.role === 'system') start++;
-  return start + 1 + (last > prompt ? messages.length - last : 0);
+  return start + 1 + (last > question ? messages.length - last : 0);
 }
 
 /**
@@ -112,15 +112,15 @@ test('fitContext() with `roundTo: 0` removes no group of messages that would fit
     ) as FittedContext;
     if (!removed) continue;
     const kept = new Set(messages);
-    const prompt = request.messages.findIndex(({ id }) => id === request.promptId);
+    const question = request.messages.findIndex(({ id }) => id === request.questionId);
     const gone = request.messages
       .map((message, index) => ({ message, index }))
       .filter(({ message }) => !kept.has(message));
-    // Finds the messages that were removed last. After the prompt, that is one group. Before the
-    // prompt, it is everything back to a user message.
+    // Finds the messages that were removed last. After the question, that is one group. Before the
+    // question, it is everything back to a user message.
     const last = gone.at(-1)!.index;
     const from =
-      last > prompt
+      last > question
         ? request.messages.findLastIndex(
             (message, index) => index <= last && !hasToolResults(message),
           )
@@ -165,7 +165,7 @@ test.each(views)('%s keeps the rules and the whole current turn', async (name, p
     const fitted = await policy().fit(request);
     expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
     const current = turnsOf(request.messages.slice(request.headCount)).findLast((turn) =>
-      turn.some(({ id }) => id === request.promptId),
+      turn.some(({ id }) => id === request.questionId),
     )!;
     expect(ids(fitted.messages.slice(-current.length)), `seed ${seed}`).toEqual(ids(current));
     if (!/clear|all/.test(name))
@@ -193,7 +193,7 @@ test('a chain of clearing, views and a summary keeps the rules and fits the wind
 test('policies give a request that grows message by message the same views as each request alone', () => {
   for (const seed of allSeeds.slice(0, 50)) {
     const request = randomRequest(seed);
-    const prompt = request.messages.findIndex(({ id }) => id === request.promptId);
+    const question = request.messages.findIndex(({ id }) => id === request.questionId);
     const once = (): readonly ContextPolicy[] => [
       fitContext({ window: 500, reserveOutput: 0 }),
       answersOnly(),
@@ -201,7 +201,7 @@ test('policies give a request that grows message by message the same views as ea
       clearToolResults({ above: 0 }),
     ];
     const grown = once();
-    for (let length = prompt + 1; length <= request.messages.length; length++) {
+    for (let length = question + 1; length <= request.messages.length; length++) {
       const part = { ...request, messages: request.messages.slice(0, length) };
       expect(
         grown.map((policy) => policy.fit(part)),
@@ -232,11 +232,11 @@ test('one chain with failing summaries keeps the rules at each request of a grow
       onError,
     });
     const policy = inTurn(clearToolResults({ above: 0, keep: 2 }), summarize);
-    let promptId = '';
+    let questionId = '';
     for (let length = whole.headCount + 1; length <= whole.messages.length; length++) {
       const messages = whole.messages.slice(0, length);
       const { id, role } = messages.at(-1)!;
-      if (role === 'user' && !hasToolResults(messages.at(-1)!)) promptId = id;
+      if (role === 'user' && !hasToolResults(messages.at(-1)!)) questionId = id;
       const last = messages.findLastIndex((message) => !hasToolResults(message));
       const results = new Set(
         messages
@@ -247,8 +247,8 @@ test('one chain with failing summaries keeps the rules at each request of a grow
       const open = toolUsesOf(messages[last]!).flatMap((call) =>
         results.has(call.id) ? [] : call.id,
       );
-      if (!promptId) continue;
-      const request = { ...whole, messages, promptId, open };
+      if (!questionId) continue;
+      const request = { ...whole, messages, questionId, open };
       const fitted = await policy.fit(request);
       expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
       // A system message directly after a summary is kept, like a system message in the head.

@@ -11,10 +11,10 @@ export interface ContextRequest {
   /** The system prompt if there is one, then recalled messages, then the conversation. */
   readonly messages: readonly Msg[];
   /**
-   * Id of the newest user message. A policy must keep this message. Absent if there is no user
-   * message.
+   * Id of the question: the newest user message. A policy must keep this message. Absent if there is
+   * no user message.
    */
-  readonly promptId?: string | undefined;
+  readonly questionId?: string | undefined;
   readonly tools: readonly ToolSchema[];
   /**
    * Number of messages before the conversation, such as the system prompt. A policy must keep these
@@ -89,8 +89,8 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
     ...policy,
     wrapRequest: (next) => async (draft, context, steps) => {
       const { tools, addedLater } = draft;
-      const { sessionId, promptId, model, stopSignal: signal } = context;
-      const about = { sessionId, promptId, model, signal, run: context };
+      const { sessionId, questionId, model, stopSignal: signal } = context;
+      const about = { sessionId, questionId, model, signal, run: context };
       const request = { messages: draft.messages, headCount: draft.headCount, tools, addedLater };
       const result = await policy.fit({ ...request, ...about }, context);
       checkFields('The result of a context policy', result, resultFields);

@@ -38,14 +38,14 @@ test.for(
   ({ maxContextTokens, maxOutputTokens, systemPrompt, budget, messages, keptIds, tokens }) => {
     expect(maxContextTokens - maxOutputTokens - estimateTokens(systemPrompt)).toBe(budget);
     const log = messages.map(fromGolden);
-    const prompt = log.findLast((message) => message.role === 'user');
+    const question = log.findLast((message) => message.role === 'user');
     const system = createMessage('system', systemPrompt, { id: 'system' });
     const policy = fitContext({
       window: maxContextTokens,
       reserveOutput: maxOutputTokens,
       likeArcReactor: true,
     });
-    const request = { messages: [system, ...log], tools: [], promptId: prompt?.id };
+    const request = { messages: [system, ...log], tools: [], questionId: question?.id };
     const fitted = policy.fit(request) as FittedContext;
     expect(fitted.messages.map((message) => message.id)).toEqual(['system', ...keptIds]);
     expect(fitted.after).toBe(tokens + estimateTokens(systemPrompt));
@@ -55,7 +55,7 @@ test.for(
 test('a tool call is removed together with all its results, which are one message each', () => {
   const log = conversation('u c2 t t a u c2 t t c1 t');
   for (let budget = 1; budget <= 110; budget++) {
-    const { messages, after } = trim(log, { budget, prompt: 5 });
+    const { messages, after } = trim(log, { budget, question: 5 });
     expect(orphans(messages)).toEqual([]);
     expect(messages).toContain(log[5]);
     expect(after).toBe(messages.length * 10);
@@ -64,27 +64,27 @@ test('a tool call is removed together with all its results, which are one messag
 
 test('the newest group of messages is kept, even if it exceeds the budget', () => {
   const log = conversation('u a u c1 t c2 t t');
-  const { messages, after } = trim(log, { budget: 20, prompt: 2 });
+  const { messages, after } = trim(log, { budget: 20, question: 2 });
   expect(idsOf(messages)).toBe('2u 5c 6t 7t');
   expect(after).toBe(40);
 });
 
 test('the history that is kept begins with a user message', () => {
   const log = conversation('u c1 t a u a u');
-  expect(idsOf(trim(log, { budget: 60, prompt: 6 }).messages)).toBe('4u 5a 6u');
+  expect(idsOf(trim(log, { budget: 60, question: 6 }).messages)).toBe('4u 5a 6u');
 });
 
-test('the given prompt is kept, not the last user message', () => {
+test('the given question is kept, not the last user message', () => {
   const log = conversation('u a u a u');
-  expect(idsOf(trim(log, { budget: 20, prompt: 2 }).messages)).toBe('2u 4u');
+  expect(idsOf(trim(log, { budget: 20, question: 2 }).messages)).toBe('2u 4u');
 });
 
-test('if the prompt is a tool result, its tool call is kept', () => {
+test('if the question is a tool result, its tool call is kept', () => {
   const log = conversation('u a c1 t a');
-  expect(idsOf(trim(log, { budget: 10, prompt: 3 }).messages)).toBe('2c 3t 4a');
+  expect(idsOf(trim(log, { budget: 10, question: 3 }).messages)).toBe('2c 3t 4a');
 });
 
-test('if the prompt contains tool results, their tool call and the other results of that tool call are kept', () => {
+test('if the question contains tool results, their tool call and the other results of that tool call are kept', () => {
   const result = (id: string): ContentBlock => ({
     type: 'tool_result',
     toolUseId: id,
@@ -92,7 +92,7 @@ test('if the prompt contains tool results, their tool call and the other results
     output: 'r',
     state: 'success',
   });
-  const prompt = createMessage('user', [result('3t'), { type: 'text', text: 'and now?' }], {
+  const question = createMessage('user', [result('3t'), { type: 'text', text: 'and now?' }], {
     id: '3t',
   });
   const [u, a, call, , second, last] = conversation('u a c2 t t a') as [
@@ -103,13 +103,13 @@ test('if the prompt contains tool results, their tool call and the other results
     Msg,
     Msg,
   ];
-  const log = [u, a, call, prompt, second, last];
-  expect(idsOf(trim(log, { budget: 10, prompt: 3 }).messages)).toBe('2c 3t 4t 5a');
+  const log = [u, a, call, question, second, last];
+  expect(idsOf(trim(log, { budget: 10, question: 3 }).messages)).toBe('2c 3t 4t 5a');
 });
 
-test('without a prompt, fitContext() removes the oldest messages', () => {
+test('without a question, fitContext() removes the oldest messages', () => {
   const log = conversation('u a c1 t c1 t');
-  expect(idsOf(trim(log, { budget: 40, prompt: -1 }).messages)).toBe('2c 3t 4c 5t');
+  expect(idsOf(trim(log, { budget: 40, question: -1 }).messages)).toBe('2c 3t 4c 5t');
 });
 
 test('with `roundTo`, the first message seldom changes while the history grows', () => {
@@ -119,7 +119,7 @@ test('with `roundTo`, the first message seldom changes while the history grows',
   for (let length = 101; length <= 201; length += 2) {
     const { messages, after } = trim(log.slice(0, length), {
       budget: 1000,
-      prompt: length - 1,
+      question: length - 1,
       roundTo: 200,
     });
     expect(after).toBeLessThanOrEqual(1000);
@@ -131,25 +131,27 @@ test('with `roundTo`, the first message seldom changes while the history grows',
   expect(cuts).toEqual(cuts.toSorted((a, b) => a - b));
 });
 
-test('with `roundTo`, messages after the prompt are removed only if the budget cannot be met otherwise', () => {
+test('with `roundTo`, messages after the question are removed only if the budget cannot be met otherwise', () => {
   const log = conversation('u a u c1 t c1 t');
-  expect(idsOf(trim(log, { budget: 50, prompt: 2, roundTo: 60 }).messages)).toBe('2u 3c 4t 5c 6t');
-  expect(idsOf(trim(log, { budget: 40, prompt: 2, roundTo: 40 }).messages)).toBe('2u 5c 6t');
+  expect(idsOf(trim(log, { budget: 50, question: 2, roundTo: 60 }).messages)).toBe(
+    '2u 3c 4t 5c 6t',
+  );
+  expect(idsOf(trim(log, { budget: 40, question: 2, roundTo: 40 }).messages)).toBe('2u 5c 6t');
 });
 
 test('fitContext() does not change a request that fits', () => {
   const log = conversation('u a');
-  expect(trim(log, { budget: 20, prompt: 0 }).messages).toBe(log);
+  expect(trim(log, { budget: 20, question: 0 }).messages).toBe(log);
 });
 
 /** Fits messages of 10 tokens each in a window of `budget` tokens. */
 function trim(
   messages: readonly Msg[],
-  { budget, prompt, roundTo = 0 }: { budget: number; prompt: number; roundTo?: number },
+  { budget, question, roundTo = 0 }: { budget: number; question: number; roundTo?: number },
 ): FittedContext {
   const profile = { ...arc, countText: () => 0, perMessage: 10, perToolCall: 0 };
   const policy = fitContext({ window: budget, reserveOutput: 0, roundTo, profile });
-  return policy.fit({ messages, tools: [], promptId: messages[prompt]?.id }) as FittedContext;
+  return policy.fit({ messages, tools: [], questionId: messages[question]?.id }) as FittedContext;
 }
 
 /**

@@ -18,8 +18,8 @@ const history = Array.from({ length: 20 }, (_, n): readonly Msg[] => [
   userMessage(tokens(10), { id: `u${n}` }),
   assistantMessage(tokens(10), { id: `a${n}` }),
 ]).flat();
-const prompt = userMessage(tokens(10), { id: 'prompt' });
-const messages = [system, ...history, prompt];
+const question = userMessage(tokens(10), { id: 'question' });
+const messages = [system, ...history, question];
 
 async function fit(
   window: number,
@@ -29,7 +29,7 @@ async function fit(
   return fitContext({ window, reserveOutput: 50, roundTo: step }).fit({
     messages,
     tools,
-    promptId: 'prompt',
+    questionId: 'question',
   });
 }
 
@@ -54,17 +54,21 @@ test('the budget for the history is the window minus system prompt, tools and `r
   });
 });
 
-test('fitContext() keeps the system prompt and the current prompt in every window, even a small one', async () => {
+test('fitContext() keeps the system prompt and the current question in every window, even a small one', async () => {
   const fitted = await fit(51);
-  expect(fitted.messages).toEqual([system, prompt]);
+  expect(fitted.messages).toEqual([system, question]);
   expect(fitted).toMatchObject({ removed: 40, after: 110 });
 });
 
-test('a later user message does not replace the prompt of the request', async () => {
+test('a later user message does not replace the question of the request', async () => {
   const hint = userMessage(tokens(10), { id: 'hint' });
   const policy = fitContext({ window: 170, reserveOutput: 50, roundTo: 0 });
-  const fitted = await policy.fit({ messages: [...messages, hint], tools: [], promptId: 'prompt' });
-  expect(fitted.messages).toEqual([system, prompt, hint]);
+  const fitted = await policy.fit({
+    messages: [...messages, hint],
+    tools: [],
+    questionId: 'question',
+  });
+  expect(fitted.messages).toEqual([system, question, hint]);
 });
 
 test('by default the history is trimmed again only after it has grown by a tenth of the window', async () => {
@@ -74,7 +78,7 @@ test('by default the history is trimmed again only after it has grown by a tenth
       await policy.fit({
         messages: [system, ...history.slice(0, length)],
         tools: [],
-        promptId: history[length - 1]?.id ?? '',
+        questionId: history[length - 1]?.id ?? '',
       })
     ).messages[1]?.id;
   expect(await Promise.all([25, 27, 29, 31, 33].map(cut))).toEqual(['u0', 'u2', 'u2', 'u4', 'u4']);
@@ -89,14 +93,14 @@ test('fitContext() counts the request with the given profile', async () => {
   const fitted = await fitContext({ window: 2000, reserveOutput: 50, profile }).fit({
     messages,
     tools: [],
-    promptId: 'prompt',
+    questionId: 'question',
   });
   expect(fitted.before).toBe(1020);
 });
 
 test('fitContext() uses the window that the model states, unless `window` is given', async () => {
   const model = new ScriptedModel([], { features: { contextWindow: 559 } });
-  const request = { messages, tools: [], promptId: 'prompt', model };
+  const request = { messages, tools: [], questionId: 'question', model };
   expect(await fitContext({ reserveOutput: 50, roundTo: 0 }).fit(request)).toMatchObject({
     removed: 2,
   });
@@ -110,9 +114,9 @@ test('fitContext() uses the window that the model states, unless `window` is giv
 test('fitContext() counts and keeps the messages before the history: system prompt and recalled messages', async () => {
   const recalled = userMessage(tokens(100), { id: 'recalled' });
   const request = {
-    messages: [system, recalled, ...history, prompt],
+    messages: [system, recalled, ...history, question],
     tools: [],
-    promptId: 'prompt',
+    questionId: 'question',
     headCount: 2,
   };
   const fitted = await fitContext({ window: 340, reserveOutput: 50, roundTo: 0 }).fit(request);
@@ -125,7 +129,7 @@ test('fitContext() counts content that is sent beside the messages', async () =>
   const fitted = await fitContext({ window: 560, reserveOutput: 50, roundTo: 0 }).fit({
     messages,
     tools: [],
-    promptId: 'prompt',
+    questionId: 'question',
     addedLater: beside,
   });
   expect(fitted).toMatchObject({ before: 550, after: 510, removed: 4 });
@@ -139,7 +143,7 @@ test('a calibration corrects the estimates with the real token counts of each mo
     policy.fit({
       messages,
       tools: [],
-      promptId: 'prompt',
+      questionId: 'question',
       model: new ScriptedModel([], { modelId }),
     });
   // The budget of 600 provider tokens corresponds to 300 estimated tokens.
@@ -162,7 +166,7 @@ test('if the calibration ratio changes a little with each reply, the history beg
   const model = new ScriptedModel([]);
   const cuts = Array.from(
     { length: 10 },
-    () => policy.fit({ messages, tools: [], promptId: 'prompt', model }) as FittedContext,
+    () => policy.fit({ messages, tools: [], questionId: 'question', model }) as FittedContext,
   );
   expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
 });
@@ -179,9 +183,9 @@ test('with `likeArcReactor: true`, fitContext() may remove a question without it
     }),
   ];
   const request = {
-    messages: [system, ...history.slice(0, 4), prompt, ...step],
+    messages: [system, ...history.slice(0, 4), question, ...step],
     tools: [],
-    promptId: 'prompt',
+    questionId: 'question',
   };
   const left = (window: number, likeArcReactor: boolean): readonly string[] =>
     (
@@ -189,10 +193,10 @@ test('with `likeArcReactor: true`, fitContext() may remove a question without it
     ).messages
       .slice(1)
       .map(({ id }) => id);
-  expect(left(241, true)).toEqual(['a0', 'u1', 'a1', 'prompt', step[0]!.id, step[1]!.id]);
-  expect(left(241, false)).toEqual(['prompt', step[0]!.id, step[1]!.id]);
-  expect(left(170, true)).toEqual(['prompt']);
-  expect(left(170, false)).toEqual(['prompt', step[0]!.id, step[1]!.id]);
+  expect(left(241, true)).toEqual(['a0', 'u1', 'a1', 'question', step[0]!.id, step[1]!.id]);
+  expect(left(241, false)).toEqual(['question', step[0]!.id, step[1]!.id]);
+  expect(left(170, true)).toEqual(['question']);
+  expect(left(170, false)).toEqual(['question', step[0]!.id, step[1]!.id]);
 });
 
 test('with `likeArcReactor: true`, fitContext() counts no tools, media or thinking, as Arc Reactor does', () => {
@@ -201,7 +205,7 @@ test('with `likeArcReactor: true`, fitContext() counts no tools, media or thinki
   const asked = [
     system,
     ...history.slice(0, 4),
-    { ...prompt, content: [...prompt.content, image] },
+    { ...question, content: [...question.content, image] },
     assistantMessage([
       { type: 'thinking', thinking: tokens(70) },
       { type: 'tool_use', id: 'c', name: 'look', input: { at: 'x'.repeat(27) } },
@@ -214,9 +218,9 @@ test('with `likeArcReactor: true`, fitContext() counts no tools, media or thinki
       state: 'success',
     }),
   ];
-  const request = { messages: asked, tools: [tool], promptId: 'prompt' };
+  const request = { messages: asked, tools: [tool], questionId: 'question' };
   const { fit: fitted } = fitContext({ window: 260, reserveOutput: 50, likeArcReactor: true });
-  // System prompt 100, questions and answers 40, prompt 10, tool call 10, result 50.
+  // System prompt 100, questions and answers 40, question 10, tool call 10, result 50.
   expect(fitted(request)).toMatchObject({ removed: 0, before: 210, after: 210 });
   const tight = fitContext({ window: 259, reserveOutput: 50, likeArcReactor: true });
   expect(tight.fit(request)).toMatchObject({ removed: 1, before: 210, after: 200 });
@@ -236,10 +240,10 @@ test('fitContext() counts only the new messages of a long history', async () => 
     clearToolResults({ profile }),
     fitContext({ window: 8_000, profile }),
   );
-  const log = [system, ...long, prompt];
+  const log = [system, ...long, question];
   const step = async (): Promise<number> => {
     counted = 0;
-    await policy.fit({ messages: [...log], tools: [], promptId: 'prompt' });
+    await policy.fit({ messages: [...log], tools: [], questionId: 'question' });
     return counted;
   };
   expect(await step()).toBe(5_002);
@@ -290,7 +294,7 @@ test.each<[string, FitContextOptions, RegExp]>([
 });
 
 test('at the model call, fit() rejects options that could not be checked earlier', () => {
-  const request = { messages, tools: [], promptId: 'prompt' };
+  const request = { messages, tools: [], questionId: 'question' };
   const small = new ScriptedModel([], { modelId: 'small', features: { contextWindow: 4000 } });
   const message = (text: string): unknown =>
     expect.objectContaining({

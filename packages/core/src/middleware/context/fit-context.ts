@@ -28,8 +28,8 @@ export interface FitContextOptions extends WindowOptions {
 
 /**
  * Leaves out old messages so that a request fits in the model's window. The oldest messages before
- * the current prompt go first, then the oldest steps after it. A tool call and its results are left
- * out together. The system prompt, recalled messages, the current prompt and the newest tool
+ * the current question go first, then the oldest steps after it. A tool call and its results are left
+ * out together. The system prompt, recalled messages, the current question and the newest tool
  * results always stay. If these alone are too long, the model's server has to reject the request.
  * Each message is counted once, so a request costs only the count of its new messages.
  *
@@ -75,17 +75,21 @@ export function trimRequest(
   const { window, start, sums, fixed, corrected } = measured;
   const total = fixed + sums[messages.length]! - sums[start]!;
   const { roundTo = likeArcReactor ? 0 : Math.floor(window / 10) } = options;
-  const { history, promptEnd, turn } = findTrim(messages, { ...measured, roundTo, likeArcReactor });
-  const removed = history - start + (turn - promptEnd);
-  const gone = sums[history]! - sums[start]! + (sums[turn]! - sums[promptEnd]!);
+  const { history, questionEnd, turn } = findTrim(messages, {
+    ...measured,
+    roundTo,
+    likeArcReactor,
+  });
+  const removed = history - start + (turn - questionEnd);
+  const gone = sums[history]! - sums[start]! + (sums[turn]! - sums[questionEnd]!);
   const before = corrected(total);
   if (!removed) return { messages, removed, before, after: before };
   const head = messages.slice(0, start);
-  const kept = [...head, ...messages.slice(history, promptEnd), ...messages.slice(turn)];
+  const kept = [...head, ...messages.slice(history, questionEnd), ...messages.slice(turn)];
   return { messages: kept, removed, before, after: corrected(total - gone) };
 }
 
-interface TrimOptions extends Pick<Measured, 'prompt' | 'sums' | 'start'> {
+interface TrimOptions extends Pick<Measured, 'question' | 'sums' | 'start'> {
   /** Maximum number of tokens of all messages together. */
   readonly budget: number;
   /** See `FitContextOptions`. 0: no rounding. */
@@ -95,59 +99,59 @@ interface TrimOptions extends Pick<Measured, 'prompt' | 'sums' | 'start'> {
 }
 
 /**
- * The messages that stay: those from index `history` to the one before `promptEnd`, and those from index
- * `turn` to the end. The first range ends with the current prompt and its tool results.
+ * The messages that stay: those from index `history` to the one before `questionEnd`, and those from index
+ * `turn` to the end. The first range ends with the current question and its tool results.
  */
 interface Trim {
   readonly history: number;
-  readonly promptEnd: number;
+  readonly questionEnd: number;
   readonly turn: number;
 }
 
 /**
- * Finds the messages to leave out, as Arc Reactor does: first those before the current prompt,
- * oldest first. If that is not enough, then those after the prompt, oldest first. All messages of a
+ * Finds the messages to leave out, as Arc Reactor does: first those before the current question,
+ * oldest first. If that is not enough, then those after the question, oldest first. All messages of a
  * group stay, or none. The search is binary, so a long history costs little more than a short one.
  */
 export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
   const { sums, budget, roundTo, start } = options;
-  const promptEnd = afterPrompt(messages, options);
+  const questionEnd = afterQuestion(messages, options);
   const excess = sums[messages.length]! - sums[start]! - budget;
-  if (excess <= 0) return { history: start, promptEnd, turn: promptEnd };
+  if (excess <= 0) return { history: start, questionEnd, turn: questionEnd };
   const wanted = roundTo > 0 ? Math.ceil(excess / roundTo) * roundTo : excess;
   const history = trimHistory(messages, options, wanted);
   const gone = sums[history]! - sums[start]!;
   const missing = (gone < excess ? wanted : excess) - gone;
-  const last = lastTrim(messages, options, promptEnd);
-  const turn = skip(messages, sums, { from: promptEnd, to: last, tokens: missing });
-  return { history, promptEnd, turn };
+  const last = lastTrim(messages, options, questionEnd);
+  const turn = skip(messages, sums, { from: questionEnd, to: last, tokens: missing });
+  return { history, questionEnd, turn };
 }
 
-/** Returns the index after the prompt. Tool results in the prompt's group stay with the prompt. */
-function afterPrompt(
+/** Returns the index after the question. Tool results in the question's group stay with the question. */
+function afterQuestion(
   messages: readonly Msg[],
-  { prompt, likeArcReactor, start }: TrimOptions,
+  { question, likeArcReactor, start }: TrimOptions,
 ): number {
-  let end = Math.max(prompt + 1, start);
+  let end = Math.max(question + 1, start);
   if (likeArcReactor || end === start) return end;
   while (end < messages.length && hasToolResults(messages[end]!)) end++;
   return end;
 }
 
 /**
- * Returns the first message that stays of those before the prompt. At least `tokens` tokens are left
+ * Returns the first message that stays of those before the question. At least `tokens` tokens are left
  * out, if there are as many. What stays begins with a user message.
  */
 function trimHistory(
   messages: readonly Msg[],
-  { prompt, sums, likeArcReactor, start }: TrimOptions,
+  { question, sums, likeArcReactor, start }: TrimOptions,
   tokens: number,
 ): number {
-  if (prompt <= start) return start;
-  let first = skip(messages, sums, { from: start, to: prompt, tokens });
-  while (!likeArcReactor && first < prompt && messages[first]!.role !== 'user') {
+  if (question <= start) return start;
+  let first = skip(messages, sums, { from: start, to: question, tokens });
+  while (!likeArcReactor && first < question && messages[first]!.role !== 'user') {
     const next = groupEnd(messages, first);
-    if (next > prompt) break;
+    if (next > question) break;
     first = next;
   }
   return first;
@@ -156,11 +160,11 @@ function trimHistory(
 /** Returns the last index up to which the turn may be trimmed. The newest group always stays. */
 function lastTrim(
   messages: readonly Msg[],
-  { budget, prompt, likeArcReactor, start }: TrimOptions,
+  { budget, question, likeArcReactor, start }: TrimOptions,
   from: number,
 ): number {
   const { length } = messages;
-  if (likeArcReactor && budget <= 0 && prompt >= start) return length;
+  if (likeArcReactor && budget <= 0 && question >= start) return length;
   let last = length - 1;
   // A hint about the newest tool results stays together with them.
   while (!likeArcReactor && last > from && isOwn(messages[last]!)) last--;

@@ -13,7 +13,7 @@ const messages = [0, 1, 2, 3].flatMap((n) => [
 const request: ContextRequest = {
   messages: [...messages, userMessage('x'.repeat(40), { id: 'p' })],
   tools: [],
-  promptId: 'p',
+  questionId: 'p',
 };
 const idsOf = (list: readonly Msg[]): string => list.map(({ id }) => id).join(' ');
 

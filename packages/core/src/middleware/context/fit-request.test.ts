@@ -48,7 +48,7 @@ test('a context policy gets the whole request, and its usage is part of the call
     expect(request).toMatchObject({
       headCount: 2,
       sessionId: 's1',
-      promptId: user!.id,
+      questionId: user!.id,
       tools: [{ name: 'look' }],
     });
     expect(request.model).toMatchObject({ provider: model.provider, modelId: model.modelId });

@@ -295,7 +295,7 @@ test('tool results in a user message are kept or removed together with their too
     assistantMessage('Found it.', { id: 'a' }),
     userMessage('So?', { id: 'p' }),
   ];
-  const given = { messages: log, tools: [], promptId: 'p' };
+  const given = { messages: log, tools: [], questionId: 'p' };
   for (const policy of [successfulTurns(), lastTurns(1)])
     expect((await policy.fit(given)).messages).toBe(log);
   const { messages } = await answersOnly().fit(given);

@@ -53,7 +53,7 @@ export type Turn = readonly Msg[];
 
 /** The messages before the current turn of an agent call, and those of them in its requests. */
 interface Split {
-  readonly promptId: string | undefined;
+  readonly questionId: string | undefined;
   readonly past: Turn;
   /** `past` itself if all of its messages stay. */
   readonly shown: Turn;
@@ -74,14 +74,14 @@ export function turnView(
   return contextPolicy({
     name,
     fit(request) {
-      const { messages, promptId } = request;
+      const { messages, questionId } = request;
       const start = headOf(request);
       const before = count(request);
       // Earlier messages do not change during an agent call, so the split of its first request is
       // reused.
-      const isKnown = promptId !== undefined && split?.promptId === promptId;
+      const isKnown = questionId !== undefined && split?.questionId === questionId;
       if (!isKnown || !hasAt(messages, start, split!.past))
-        split = splitTurns(messages.slice(start), promptId, view);
+        split = splitTurns(messages.slice(start), questionId, view);
       const { past, shown, saved } = split!;
       if (shown === past) return { messages, removed: 0, before, after: before };
       const rest = messages.slice(start + past.length);
@@ -94,17 +94,17 @@ export function turnView(
 
 function splitTurns(
   messages: Turn,
-  promptId: string | undefined,
+  questionId: string | undefined,
   view: (turns: readonly Turn[]) => readonly Turn[],
 ): Split {
   const turns = turnsOf(messages);
-  const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
+  const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === questionId));
   const earlier = turns.slice(0, current < 0 ? -1 : current);
   const past = earlier.flat();
   const shown = view(earlier).flat();
   const isWhole = shown.length === past.length && hasAt(past, 0, shown);
   const saved = tokensOf(past) - tokensOf(shown);
-  return { promptId, past, shown: isWhole ? past : shown, saved };
+  return { questionId, past, shown: isWhole ? past : shown, saved };
 }
 
 function tokensOf(messages: Turn): number {

@@ -35,8 +35,8 @@ export interface Measured {
   readonly reserveOutput: number;
   /** Index of the conversation's first message. */
   readonly start: number;
-  /** Index of the current prompt, or `start - 1` without a prompt. */
-  readonly prompt: number;
+  /** Index of the current question, or `start - 1` without a question. */
+  readonly question: number;
   /**
    * Running totals: `sums[i]` is the number of tokens of the first `i` messages. `sums`, `fixed`
    * and `budget` are uncorrected.
@@ -77,7 +77,7 @@ export function requestMeter(where: string, options: WindowOptions): RequestMete
   };
   if (options.window !== undefined) checkWindow(options.window);
   return (request, extra) => {
-    const { messages, promptId, model } = request;
+    const { messages, questionId, model } = request;
     const { window = model?.features.contextWindow } = options;
     if (window === undefined)
       throw misconfigured(
@@ -88,12 +88,12 @@ export function requestMeter(where: string, options: WindowOptions): RequestMete
     const factor = model && calibration ? factorOf(where, model.modelId, calibration) : 1;
     const sums = sumsOf(messages);
     const fixed = sums[start]! + countAround(request, profile);
-    const prompt = messages.findLastIndex(({ id }) => id === promptId);
+    const question = messages.findLastIndex(({ id }) => id === questionId);
     return {
       window,
       reserveOutput,
       start,
-      prompt: Math.max(prompt, start - 1),
+      question: Math.max(question, start - 1),
       sums,
       fixed,
       budget: Math.floor((window - reserveOutput) / factor) - fixed,

@@ -26,11 +26,11 @@ const history = (turns: number): readonly Msg[] =>
     userMessage(ten(`q${n}`), { id: `u${n}` }),
     assistantMessage(ten(`a${n}`), { id: `a${n}` }),
   ]).flat();
-const requestOf = (log: readonly Msg[], promptId = log.at(-1)!.id): ContextRequest => ({
+const requestOf = (log: readonly Msg[], questionId = log.at(-1)!.id): ContextRequest => ({
   messages: [system, ...log],
   headCount: 1,
   tools: [],
-  promptId,
+  questionId,
   sessionId: 's',
 });
 const idsOf = ({ messages }: FittedContext): string => messages.map(({ id }) => id).join(' ');
@@ -115,7 +115,7 @@ test('summarizeHistory() never separates a tool call from its results', async ()
   }
 });
 
-test('the prompt is kept even if the summary covers it, and fewer messages are kept if the window is small', async () => {
+test('the question is kept even if the summary covers it, and fewer messages are kept if the window is small', async () => {
   const log = [
     ...history(3),
     prompt,
@@ -182,8 +182,8 @@ test('summarizeHistory() returns a valid request for each random history', async
     });
     const fitted = await policy.fit(request);
     expect(requestFaults(fitted.messages), `seed ${seed}`).toEqual([]);
-    const hasPrompt = fitted.messages.some(({ id }) => id === request.promptId);
-    expect(hasPrompt, `seed ${seed}`).toBe(true);
+    const hasQuestion = fitted.messages.some(({ id }) => id === request.questionId);
+    expect(hasQuestion, `seed ${seed}`).toBe(true);
     if (fitted.before <= 1_500) expect(fitted.messages).toBe(request.messages);
   }
 });

@@ -80,7 +80,7 @@ export interface HistorySummarizer extends ContextMiddleware {
  * Replaces the oldest messages with a summary so that a request fits in the model's window. The
  * summary covers the messages that `fitContext` would leave out. A message with tool calls and its
  * results are always summarized together. System messages at the beginning and the newest messages
- * stay as they are. The current prompt stays even if the summary covers its turn.
+ * stay as they are. The current question stays even if the summary covers its turn.
  *
  * A summary is reused until one of its messages is removed from the session log, or the messages
  * after it no longer fit. In the second case, the model writes the next summary from the old
@@ -190,20 +190,20 @@ class Summarizer {
       await deadline.wait(() => this.#update(work, deadline.signal));
     } catch (error) {
       this.#fail(work, error);
-      if (work.session && !signal.aborted) work.session.failedFor = request.promptId;
+      if (work.session && !signal.aborted) work.session.failedFor = request.questionId;
     } finally {
       deadline.end();
     }
   }
 
   async #update(work: Work, signal: AbortSignal): Promise<void> {
-    const { messages, promptId, sessionId = '' } = work.request;
+    const { messages, questionId, sessionId = '' } = work.request;
     const fail = (error: unknown): void => this.#fail(work, error);
     const session = await this.#state.of(sessionId, fail);
     work.session = session;
     const { summary: known, failedFor } = session;
     if (known && covers(known, messages, work.measured.start)) work.summary = known;
-    if (promptId !== undefined && failedFor === promptId) return;
+    if (questionId !== undefined && failedFor === questionId) return;
     const end = this.#endOfSummary(work);
     if (end === firstUncovered(work)) return;
     work.summary = await this.#write(work, end, signal);
@@ -213,8 +213,8 @@ class Summarizer {
   /**
    * Returns the index after the last message to summarize. It is the first uncovered message if
    * what the model sees fits. The summary covers the messages that trimming would leave out. If
-   * trimming would reach the prompt's turn, it covers the prompt, too. It covers more if more than
-   * `keep` messages would stay.
+   * trimming would reach the question's turn, it covers the question, too. It covers more if more
+   * than `keep` messages would stay.
    */
   #endOfSummary(work: Work): number {
     const { request, measured, summary } = work;
@@ -224,13 +224,13 @@ class Summarizer {
     const from = firstUncovered(work);
     const size = summary ? this.#count(summary.message) : 0;
     const count = (left: number, message: Msg): number => left - this.#count(message);
-    const room = shownPrompt(work).reduce(count, budget);
+    const room = shownQuestion(work).reduce(count, budget);
     if (sums[messages.length]! - sums[from]! <= room - size) return from;
     const left = room - Math.max(size, summaryTokens);
-    const prompt = Math.max(measured.prompt, from - 1);
-    const trim = { sums, start: from, prompt, budget: left, roundTo };
-    const { history, promptEnd, turn } = findTrim(messages, trim);
-    const end = turn > promptEnd ? turn : history;
+    const question = Math.max(measured.question, from - 1);
+    const trim = { sums, start: from, question, budget: left, roundTo };
+    const { history, questionEnd, turn } = findTrim(messages, trim);
+    const end = turn > questionEnd ? turn : history;
     if (messages.length - end <= keep) return end;
     // Messages of one group stay together, and the newest group always stays.
     const newest = Math.min(messages.length - keep, messages.length - 1);
@@ -282,7 +282,7 @@ class Summarizer {
     if (!summary) return trimRequest(request, this.#measureView);
     const head = request.messages.slice(0, measured.start);
     const rest = request.messages.slice(firstUncovered(work));
-    const messages = [...head, summary.message, ...shownPrompt(work), ...rest];
+    const messages = [...head, summary.message, ...shownQuestion(work), ...rest];
     const headCount = head.length + 1;
     const fitted = trimRequest({ ...request, messages, headCount }, this.#measureView);
     const removed = request.messages.length - fitted.messages.length + 1;
@@ -303,14 +303,14 @@ function withFirst(request: ContextRequest): ContextRequest {
 }
 
 /**
- * Returns the current prompt and its tool results if the summary covers the prompt. The model
- * always sees the prompt of the current agent call.
+ * Returns the current question and its tool results if the summary covers the question. The model
+ * always sees the question of the current agent call.
  */
-function shownPrompt(work: Work): readonly Msg[] {
+function shownQuestion(work: Work): readonly Msg[] {
   const { messages } = work.request;
-  const { start, prompt } = work.measured;
-  if (prompt < start || prompt >= firstUncovered(work)) return [];
-  return messages.slice(...groupOf(messages, prompt, start));
+  const { start, question } = work.measured;
+  if (question < start || question >= firstUncovered(work)) return [];
+  return messages.slice(...groupOf(messages, question, start));
 }
 
 function tooLate(timeoutMs: number): AgentError {

@@ -26,7 +26,7 @@ export interface Summary {
 export interface SessionSummary {
   summary?: Summary | undefined;
   /**
-   * Id of the prompt of an agent call whose summary failed. That agent call does not ask for a
+   * Id of the question of an agent call whose summary failed. That agent call does not ask for a
    * summary again.
    */
   failedFor?: string | undefined;

@@ -51,14 +51,14 @@ function logOf(rows: Golden['rows']): readonly Msg[] {
 }
 
 function shown(history: readonly Msg[], options?: WeightedHistoryOptions): Lines {
-  const prompt = userMessage('now', { metadata: { runId: 'current' } });
-  const messages = [...history, prompt];
+  const question = userMessage('now', { metadata: { runId: 'current' } });
+  const messages = [...history, question];
   const fitted = weightedHistory(options).fit({
     messages,
-    promptId: prompt.id,
+    questionId: question.id,
     tools: [],
   }) as FittedContext;
-  expect(fitted.messages.at(-1)).toBe(prompt);
+  expect(fitted.messages.at(-1)).toBe(question);
   expect(fitted.removed).toBe(messages.length - fitted.messages.length);
   return fitted.messages.slice(0, -1).map((message) => [message.role, textOf(message)]);
 }

@@ -127,8 +127,8 @@ export class TeamTurn {
   }
 
   #countInTurn(): number {
-    const { messages, promptId } = this.#context;
-    const start = messages.findLastIndex(({ id }) => id === promptId);
+    const { messages, questionId } = this.#context;
+    const start = messages.findLastIndex(({ id }) => id === questionId);
     return this.#team.countIn(messages.slice(start + 1));
   }
 
@@ -220,8 +220,8 @@ export class TeamTurn {
 
   /** Sets the name of the active agent in replies of this run that passed no wrapper. */
   async #nameMessages(): Promise<void> {
-    const { messages, promptId } = this.#context;
-    const start = messages.findLastIndex(({ id, role }) => id === promptId || role === 'tool');
+    const { messages, questionId } = this.#context;
+    const start = messages.findLastIndex(({ id, role }) => id === questionId || role === 'tool');
     for (const message of messages.slice(start + 1)) {
       const named = this.withActiveName(message);
       if (named !== message) await this.#steps.edit({ replace: [named] });

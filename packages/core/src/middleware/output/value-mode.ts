@@ -262,9 +262,9 @@ class ValueRun {
 
   /** Removes the messages of the attempts from the session log. Returns the removed messages. */
   async #removeAttempts(): Promise<readonly Msg[]> {
-    const { messages, promptId } = this.#context;
+    const { messages, questionId } = this.#context;
     const { withoutAttempt = (message) => message } = this.#form;
-    const from = messages.findIndex(({ id }) => id === promptId) + 1;
+    const from = messages.findIndex(({ id }) => id === questionId) + 1;
     const removed: Msg[] = [];
     const appended: Msg[] = [];
     for (const message of messages.slice(from)) {

@@ -58,7 +58,7 @@ test('a search gets the conversation with the input at its end, and the provided
   ]);
 });
 
-test('a call with a decision searches for the prompt that it continues', async () => {
+test('a call with a decision searches for the question that it continues', async () => {
   const asked: string[] = [];
   const search = looking(async (given) => {
     asked.push(...textsOf(given));

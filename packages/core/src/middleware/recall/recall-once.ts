@@ -15,7 +15,7 @@ export interface Recall {
   /** Returns the place of the text: a user message, or the end of the system prompt. */
   role(context: RunContext): 'user' | 'system' | undefined;
   /**
-   * Returns a text for an agent call, or an empty text. `asked`: the new messages, else the prompt
+   * Returns a text for an agent call, or an empty text. `asked`: the new messages, else the question
    * that the agent call continues. It must end as soon as the context's `stopSignal` aborts.
    */
   find(asked: readonly Msg[], context: RunContext): Promise<string>;
@@ -33,11 +33,11 @@ export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettl
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
       if (isEnding(first) || context.stopped) return first;
-      const { messages, promptId } = context;
-      const prompt = messages.filter(({ id }) => id === promptId);
+      const { messages, questionId } = context;
+      const question = messages.filter(({ id }) => id === questionId);
       const { name, ids, report } = recall;
-      const prompts = input.messages.length ? input.messages : prompt;
-      const text = await recall.find(prompts, context).catch((error: unknown) => {
+      const asked = input.messages.length ? input.messages : question;
+      const text = await recall.find(asked, context).catch((error: unknown) => {
         if (!context.stopSignal.aborted) report(error);
       });
       if (!text) return first;
