@@ -48,7 +48,7 @@ async function repairTurns(store: SessionStore): Promise<readonly AgentError[]> 
   const { head, error } = await store.parseHead(await store.head(), { isRepair: true });
   // Without a readable head, the last turn is in the store's key list.
   const last = head && !error ? undefined : await lastTurn(store, reader, errors);
-  const branch = last ?? (head && (await reader.read(head)));
+  const branch = last ?? (head && (await reader.readBranch(head)));
   const headError = error ?? (last && damaged(store.keys.head));
   if (headError) errors.push(headError);
   for (const unread of branch?.unread ?? []) errors.push(unread.error);
@@ -68,7 +68,7 @@ async function lastTurn(
   const branches: Branch[] = [];
   for (const [key, value] of await store.values.getMany(firsts)) {
     try {
-      const branch = await reader.write(key.slice(start.length), value);
+      const branch = await reader.parseTurn(key.slice(start.length), value);
       if (branch) branches.push(branch);
     } catch (error) {
       if (!isDamage(error)) throw error;

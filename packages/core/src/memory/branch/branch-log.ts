@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { BatchCache } from './batch-cache.ts';
-import { containsTip, nameOf, coveredRefs, type Branch } from './branch.ts';
+import { containsTip, batchIdOf, coveredRefs, type Branch } from './branch.ts';
 import { attemptId, BranchReader, maxTurnWrites } from './branch-reader.ts';
 import { compareEcho, isOverruled, type Comparison, type Fork } from './compare-echo.ts';
 import type { EchoMemoryOptions } from './echo-memory.ts';
@@ -35,8 +35,8 @@ const rewriteDelayMs = 1100;
 const firstDelayMs = 250;
 /** Maximum number of earlier turns, and of other branches, in an echo. */
 const maxListed = 4;
-/** A turn whose client has left counts as ended after this many times `staleMs`. */
-const leftTimes = 5;
+/** A turn with an unseen outcome counts as ended after this many times `staleMs`. */
+const endedAfterTimes = 5;
 
 /**
  * Log of a session in a store whose reads may lag behind writes. Each turn writes its records as
@@ -55,7 +55,7 @@ export class BranchLog implements Log {
   readonly #options: BranchLogOptions;
   readonly #signer: EchoSigner;
   readonly #writer: string;
-  #given: string | undefined;
+  #clientEcho: string | undefined;
   /** The branch that this turn continues. */
   #branch: Branch | undefined;
   #isLoaded = false;
@@ -63,19 +63,19 @@ export class BranchLog implements Log {
    * If the head was created at or after this time (milliseconds since 1970), another writer has
    * begun the session too. `Infinity` after this log has cleared the session.
    */
-  #begun: number;
-  #isLeft = false;
+  #startedAt: number;
+  #clientHasLeft = false;
   /** Text of the head as last seen in the store. */
-  #seen: string | undefined;
+  #seenHead: string | undefined;
   /** Whether the stored head belongs to another branch. Writes then do not change the head. */
   #isOnOtherBranch = false;
   #refusal: { readonly error: AgentError; readonly fork: Fork; readonly until: number } | undefined;
   readonly #pending: LogRecord[] = [];
   #turnId: string;
   /** Writes of this turn with unknown outcome, each with its number of records. */
-  #unsure: readonly { readonly ref: string; readonly records: number }[] = [];
-  #left: NonNullable<Echo['left']> = [];
-  #over: readonly Tip[] = [];
+  #unsureWrites: readonly { readonly ref: string; readonly records: number }[] = [];
+  #unseenTurns: NonNullable<Echo['unseenTurns']> = [];
+  #overruledTips: readonly Tip[] = [];
   #echo: string | undefined;
 
   /** Throws `CONFIGURATION` for invalid secrets. */
@@ -84,10 +84,10 @@ export class BranchLog implements Log {
     this.#reader = new BranchReader(this.#store, options);
     this.#options = options;
     this.#signer = new EchoSigner(options.secrets, sessionId);
-    this.#given = options.echo;
+    this.#clientEcho = options.echo;
     this.#writer = options.generateId();
     this.#turnId = options.generateId();
-    this.#begun = options.now();
+    this.#startedAt = options.now();
   }
 
   get version(): number {
@@ -101,7 +101,7 @@ export class BranchLog implements Log {
 
   /** Remembers that the client has left and may have begun another turn. */
   leave(): void {
-    this.#isLeft = true;
+    this.#clientHasLeft = true;
   }
 
   add(records: readonly LogRecord[]): void {
@@ -116,13 +116,13 @@ export class BranchLog implements Log {
   async load(): Promise<Flushes> {
     if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
     if (!this.#isLoaded)
-      await (this.#given === undefined
+      await (this.#clientEcho === undefined
         ? this.#begin()
-        : this.#continueFromEcho(await this.#signer.verify(this.#given)));
+        : this.#continueFromEcho(await this.#signer.verify(this.#clientEcho)));
     this.#isLoaded = true;
     if (!this.#options.isMoving) checkNotMoved(this.#branch?.head);
-    const stored = this.#branch ? flushesOf(this.#branch) : [];
-    return [...stored, [...this.#pending]];
+    const flushes = this.#branch ? flushesOf(this.#branch) : [];
+    return [...flushes, [...this.#pending]];
   }
 
   async flush(context: FlushContext): Promise<void> {
@@ -130,12 +130,13 @@ export class BranchLog implements Log {
     await this.load();
     // A turn that begins a session does not read the head, unless its client has left. After a read
     // that finds no head, a location of the store may report the head as missing for a minute.
-    const begins = this.#branch === undefined && this.#given === undefined && !this.#isLeft;
+    const begins =
+      this.#branch === undefined && this.#clientEcho === undefined && !this.#clientHasLeft;
     const readsHead = !begins || this.#options.withoutEcho === 'latest';
     if (readsHead && (await this.#catchUp())) context.onReread(await this.load());
-    if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
+    if (this.#unsureWrites.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
-    if (this.#unsure.length === maxTurnWrites)
+    if (this.#unsureWrites.length === maxTurnWrites)
       throw new AgentError(
         'STORAGE_FAILED',
         `The turn was not written in ${maxTurnWrites} attempts`,
@@ -149,17 +150,17 @@ export class BranchLog implements Log {
       if (AgentError.is(error) && error.code === 'INVALID_INPUT') throw error;
     });
     const { yours, theirs } = this.#refusal?.fork ?? { yours: this.#branch };
-    const known = [yours, theirs].flatMap((branch) => (branch ? coveredRefs(branch) : []));
-    const gone = await this.#store.clear(known);
-    this.#options.cache?.delete(gone);
+    const refs = [yours, theirs].flatMap((branch) => (branch ? coveredRefs(branch) : []));
+    const deletedKeys = await this.#store.clear(refs);
+    this.#options.cache?.delete(deletedKeys);
     this.#pending.length = 0;
-    this.#unsure = [];
+    this.#unsureWrites = [];
     this.#refusal = undefined;
-    this.#given = undefined;
+    this.#clientEcho = undefined;
     this.#isLoaded = true;
-    this.#begun = Infinity;
-    this.#left = [];
-    this.#over = [];
+    this.#startedAt = Infinity;
+    this.#unseenTurns = [];
+    this.#overruledTips = [];
     await this.#continue(undefined, undefined);
   }
 
@@ -174,12 +175,14 @@ export class BranchLog implements Log {
       if (!AgentError.is(error) || error.code !== 'SESSION_CONFLICT') throw error;
     });
     const { yours, theirs }: Fork = this.#refusal?.fork ?? { yours: this.#branch };
-    this.#left = this.#left.filter(([id]) => !yours?.names.has(id) && !theirs?.names.has(id));
+    this.#unseenTurns = this.#unseenTurns.filter(
+      ([id]) => !yours?.batchIds.has(id) && !theirs?.batchIds.has(id),
+    );
     for (const branch of [yours, theirs]) this.#reportDamage(branch);
     const choose = async (chosen?: Branch, other?: Branch) => {
       if (!chosen) return undefined;
-      const over = [...(other ? [other.tip] : []), ...this.#over].slice(0, maxListed);
-      const echo = await this.#sign({ at: this.#options.now(), base: chosen.tip }, over);
+      const tips = [...(other ? [other.tip] : []), ...this.#overruledTips].slice(0, maxListed);
+      const echo = await this.#sign({ issuedAt: this.#options.now(), base: chosen.tip }, tips);
       return { ...chosen, echo };
     };
     return { yours: await choose(yours, theirs), theirs: await choose(theirs, yours) };
@@ -188,23 +191,28 @@ export class BranchLog implements Log {
   async #begin(): Promise<void> {
     if (this.#options.withoutEcho === 'start') return this.#continue(undefined, undefined);
     return this.#continueAs(async () => {
-      const { text, branch } = await this.#reader.head();
-      return branch?.missing ? { type: 'stale' } : { type: 'go', branch, seen: text, isOwn: false };
+      const { text, branch } = await this.#reader.readHead();
+      return branch?.missing
+        ? { type: 'stale' }
+        : { type: 'go', branch, headText: text, isFromEcho: false };
     }, this.#options.now());
   }
 
   async #continueFromEcho(echo: Echo): Promise<void> {
     const { now, staleMs } = this.#options;
-    this.#over = echo.over ?? [];
-    const turn = echo.turnId === undefined ? [] : [[echo.turnId, echo.at] as const];
-    this.#left = [...turn, ...(echo.left ?? [])]
-      .filter(([, at]) => now() - at < leftTimes * staleMs)
+    this.#overruledTips = echo.overruledTips ?? [];
+    const turn = echo.turnId === undefined ? [] : [[echo.turnId, echo.issuedAt] as const];
+    this.#unseenTurns = [...turn, ...(echo.unseenTurns ?? [])]
+      .filter(([, issuedAt]) => now() - issuedAt < endedAfterTimes * staleMs)
       .slice(0, maxListed);
-    const [left, over] = [this.#left, this.#over];
-    return this.#continueAs(
-      () => compareEcho(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs }),
-      echo.at,
-    );
+    const facts = {
+      ...echo,
+      unseenTurns: this.#unseenTurns,
+      overruledTips: this.#overruledTips,
+    };
+    const compare = (): Promise<Comparison> =>
+      compareEcho(this.#reader, { ...facts, isOld: now() - echo.issuedAt > staleMs });
+    return this.#continueAs(compare, echo.issuedAt);
   }
 
   /**
@@ -222,12 +230,13 @@ export class BranchLog implements Log {
     }
   }
 
-  /** Continues as a comparison of the echo with the store says. `at`: time of the echo. */
-  async #continueAs(compare: () => Promise<Comparison>, at: number): Promise<void> {
+  /** Continues as a comparison of the echo with the store says. `issuedAt`: time of the echo. */
+  async #continueAs(compare: () => Promise<Comparison>, issuedAt: number): Promise<void> {
     const comparison = await this.#retryStale(compare);
     if (comparison.type === 'go') {
       this.#reportDamage(comparison.branch);
-      return this.#continue(comparison.branch, comparison.seen, comparison.isOwn ? at : undefined);
+      const { branch, headText, isFromEcho } = comparison;
+      return this.#continue(branch, headText, isFromEcho ? issuedAt : undefined);
     }
     if (comparison.type === 'fork') {
       const message = 'The session was continued elsewhere from an earlier state';
@@ -236,7 +245,7 @@ export class BranchLog implements Log {
       throw error;
     }
     const { now, staleMs } = this.#options;
-    const retryAfterMs = Math.min(Math.max(at + staleMs - now(), 1000), 10_000);
+    const retryAfterMs = Math.min(Math.max(issuedAt + staleMs - now(), 1000), 10_000);
     const message = 'The store still shows an older state of the session; try again';
     const details = { retryAfterMs };
     const error = new AgentError('SESSION_STALE', message, { retryable: true, details });
@@ -249,25 +258,25 @@ export class BranchLog implements Log {
     for (const { error } of branch?.unread ?? []) this.#reader.report(error);
   }
 
-  /** Continues from `branch`. `at`: time of the echo to sign. Default: now. */
+  /** Continues from `branch`. `issuedAt`: time of the echo to sign. Default: now. */
   async #continue(
     branch: Branch | undefined,
-    seen: string | undefined,
-    at: number = this.#options.now(),
+    headText: string | undefined,
+    issuedAt: number = this.#options.now(),
   ): Promise<void> {
     this.#branch = branch;
-    this.#seen = seen;
-    this.#left = this.#left.filter(([id]) => !branch?.names.has(id));
+    this.#seenHead = headText;
+    this.#unseenTurns = this.#unseenTurns.filter(([id]) => !branch?.batchIds.has(id));
     const base = branch?.tip;
-    this.#echo = await this.#sign({ at, base, turnId: this.#turnId });
+    this.#echo = await this.#sign({ issuedAt, base, turnId: this.#turnId });
   }
 
-  #sign(echo: Echo, over: readonly Tip[] = this.#over): Promise<string> {
-    const left = this.#left;
+  #sign(echo: Echo, overruledTips: readonly Tip[] = this.#overruledTips): Promise<string> {
+    const unseenTurns = this.#unseenTurns;
     return this.#signer.sign({
       ...echo,
-      left: left.length ? left : undefined,
-      over: over.length ? over : undefined,
+      ...(unseenTurns.length > 0 && { unseenTurns }),
+      ...(overruledTips.length > 0 && { overruledTips }),
     });
   }
 
@@ -278,39 +287,44 @@ export class BranchLog implements Log {
    * a new session, it ignores an older head in the store.
    */
   async #catchUp(): Promise<boolean> {
-    if ((await this.#store.head()) === this.#seen && this.#unsure.length === 0) return false;
+    if ((await this.#store.head()) === this.#seenHead && this.#unsureWrites.length === 0)
+      return false;
     const base = this.#branch;
-    const { text, branch: shown } = await this.#reader.head(base?.batches);
-    if (!base && !this.#isBegunWith(shown)) return false;
+    const { text, branch: theirs } = await this.#reader.readHead(base?.batches);
+    if (!base && !this.#beganMeanwhile(theirs)) return false;
     // If this writer wrote the last head, a missing head means a late read, not a deletion.
-    this.#isOnOtherBranch = shown !== undefined || base?.head.writer !== this.#writer;
-    if (!shown || shown.missing) return false;
-    const wrote = this.#unsure.findLast(({ ref }) => shown.names.has(nameOf(ref)));
-    if (!wrote && base && !containsTip(shown, base.tip)) {
+    this.#isOnOtherBranch = theirs !== undefined || base?.head.writer !== this.#writer;
+    if (!theirs || theirs.missing) return false;
+    const storedWrite = this.#unsureWrites.findLast(({ ref }) =>
+      theirs.batchIds.has(batchIdOf(ref)),
+    );
+    if (!storedWrite && base && !containsTip(theirs, base.tip)) {
       this.#isOnOtherBranch = !(
-        containsTip(base, shown.tip) || (await isOverruled(this.#reader, shown, this.#over))
+        containsTip(base, theirs.tip) ||
+        (await isOverruled(this.#reader, theirs, this.#overruledTips))
       );
       return false;
     }
-    this.#reportDamage(shown);
+    this.#reportDamage(theirs);
     this.#isOnOtherBranch = false;
-    this.#seen = text;
-    this.#branch = shown;
-    if (wrote) {
-      this.#pending.splice(0, wrote.records);
-      await this.#settle(shown);
+    this.#seenHead = text;
+    this.#branch = theirs;
+    if (storedWrite) {
+      this.#pending.splice(0, storedWrite.records);
+      await this.#settle(theirs);
     }
     return true;
   }
 
   /**
-   * Returns whether the branch began after this turn, or contains an earlier turn that the client
-   * left.
+   * Returns whether the branch began after this turn, or contains an earlier turn of the client with
+   * an unseen outcome.
    */
-  #isBegunWith(shown: Branch | undefined): boolean {
+  #beganMeanwhile(theirs: Branch | undefined): boolean {
     return (
-      shown !== undefined &&
-      (shown.head.createdAt >= this.#begun || this.#left.some(([id]) => shown.names.has(id)))
+      theirs !== undefined &&
+      (theirs.head.createdAt >= this.#startedAt ||
+        this.#unseenTurns.some(([id]) => theirs.batchIds.has(id)))
     );
   }
 
@@ -323,25 +337,25 @@ export class BranchLog implements Log {
     const merged = mergeTurns(before, pending, compactAfter, view);
     const turn = await makeTurn(this.#store, before, merged, {
       ...this.#options,
-      id: attemptId(this.#turnId, this.#unsure.length),
+      id: attemptId(this.#turnId, this.#unsureWrites.length),
       writer: this.#writer,
       title: view?.title,
     });
     const { ref, text, values, head } = turn;
-    this.#unsure = [...this.#unsure, { ref, records: pending.length }];
+    this.#unsureWrites = [...this.#unsureWrites, { ref, records: pending.length }];
     await this.#store.values.setMany(this.#isOnOtherBranch ? values : [...values, head]);
     this.#reader.keep(ref, text);
     this.#pending.splice(0, pending.length);
-    if (!this.#isOnOtherBranch) this.#seen = head[1];
+    if (!this.#isOnOtherBranch) this.#seenHead = head[1];
     await this.#settle(turn.branch);
   }
 
   /** Begins the next turn once this turn is in the store. */
   async #settle(branch: Branch): Promise<void> {
     this.#branch = branch;
-    this.#unsure = [];
+    this.#unsureWrites = [];
     this.#turnId = this.#options.generateId();
-    this.#left = this.#left.filter(([id]) => !branch.names.has(id));
-    this.#echo = await this.#sign({ at: this.#options.now(), base: branch.tip });
+    this.#unseenTurns = this.#unseenTurns.filter(([id]) => !branch.batchIds.has(id));
+    this.#echo = await this.#sign({ issuedAt: this.#options.now(), base: branch.tip });
   }
 }

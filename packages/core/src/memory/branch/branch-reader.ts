@@ -5,7 +5,7 @@ import { digest } from './digest.ts';
 import type { Tip } from './session-echo.ts';
 import { joinValue } from '../store/split-value.ts';
 import { makeRef, suffixOf, turnOf } from '../log/session-keys.ts';
-import type { KnownBatches, SessionStore } from '../log/session-store.ts';
+import type { CachedBatches, SessionStore } from '../log/session-store.ts';
 import { damaged, isDamage, parseBatch, parseSealed, type Batch } from '../log/stored-batch.ts';
 import { addToLevels, type Head } from '../log/stored-head.ts';
 
@@ -42,15 +42,15 @@ export class BranchReader {
   }
 
   /**
-   * Reads the branch of the stored head. `known`: batches that are not read again. If the head is
+   * Reads the branch of the stored head. `cached`: batches that are not read again. If the head is
    * older than `staleMs`, missing batches count as damaged.
    */
-  async head(known?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
+  async readHead(cached?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
     const text = await this.#store.head();
     const { head } = await this.#store.parseHead(text);
     if (!head) return { text };
     const { now, staleMs } = this.#options;
-    const branch = await this.read(head, known);
+    const branch = await this.readBranch(head, cached);
     const mayCome = branch.missing && now() - head.updatedAt <= staleMs;
     return { text, branch: { ...branch, missing: mayCome } };
   }
@@ -59,7 +59,7 @@ export class BranchReader {
    * Reads the branch that ends with this batch, without the stored head. Returns `undefined` if the
    * batch is missing, damaged or contains no head. Reports a damaged batch.
    */
-  async tip({ ref, hash }: Tip): Promise<Branch | undefined> {
+  async readTip({ ref, hash }: Tip): Promise<Branch | undefined> {
     if (turnOf(ref) === undefined) return undefined;
     const values = (await this.#store.readValues([ref])).get(ref);
     if (!values) return undefined;
@@ -86,19 +86,22 @@ export class BranchReader {
    * Returns the branch that ends with the last write of a turn. `undefined` if the turn was not
    * written.
    */
-  async turn(turnId: string): Promise<Branch | undefined> {
+  async readTurn(turnId: string): Promise<Branch | undefined> {
     const ids = Array.from({ length: maxTurnWrites }, (_, failed) => attemptId(turnId, failed));
     const { keys, values } = this.#store;
-    const written = await values.getMany(ids.map((id) => keys.turn(id)));
-    const id = ids.findLast((each) => written.has(keys.turn(each)));
-    return id === undefined ? undefined : this.write(id, written.get(keys.turn(id))!);
+    const firstValues = await values.getMany(ids.map((id) => keys.turn(id)));
+    const id = ids.findLast((each) => firstValues.has(keys.turn(each)));
+    return id === undefined ? undefined : this.parseTurn(id, firstValues.get(keys.turn(id))!);
   }
 
-  /** Reads the branch that ends with one write of a turn. `value`: first value of the batch. */
-  async write(id: string, value: string): Promise<Branch | undefined> {
-    const values = [value];
+  /**
+   * Parses the batch of one write of a turn, and reads the branch that ends with it. `firstValue`:
+   * first value of the batch. Reads the other values.
+   */
+  async parseTurn(id: string, firstValue: string): Promise<Branch | undefined> {
+    const values = [firstValue];
     // A part of a batch is a JSON string. A whole batch is a JSON object.
-    while (value.startsWith('"')) {
+    while (firstValue.startsWith('"')) {
       const next = await this.#store.values.get(`${this.#store.keys.turn(id)}:${values.length}`);
       if (next === undefined) break;
       values.push(next);
@@ -114,29 +117,29 @@ export class BranchReader {
    * the text, because the run can still change its own objects.
    */
   keep(ref: string, text: string): void {
-    this.#known().add?.(ref, JSON.parse(text) as Batch, text.length);
+    this.#cached().add?.(ref, JSON.parse(text) as Batch, text.length);
   }
 
   async #endingWith(ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
     if (!batch.head) return undefined;
-    const taken = [...(batch.index ?? []), ...(batch.replaces ?? [])];
-    const head = { ...batch.head, hash, refs: addToLevels(batch.head.refs, taken, ref) };
-    const branch = await this.read(head, new Map([[ref, batch]]));
+    const covered = [...(batch.index ?? []), ...(batch.replaces ?? [])];
+    const head = { ...batch.head, hash, refs: addToLevels(batch.head.refs, covered, ref) };
+    const branch = await this.readBranch(head, new Map([[ref, batch]]));
     return branch.missing ? undefined : branch;
   }
 
   /** Reads the branch that this head describes. */
-  async read(head: Head, known?: ReadonlyMap<string, Batch>): Promise<Branch> {
-    return makeBranch(head, await this.#store.readBatches(head, this.#known(known)));
+  async readBranch(head: Head, cached?: ReadonlyMap<string, Batch>): Promise<Branch> {
+    return makeBranch(head, await this.#store.readBatches(head, this.#cached(cached)));
   }
 
-  #known(known: ReadonlyMap<string, Batch> = new Map()): KnownBatches {
+  #cached(batches: ReadonlyMap<string, Batch> = new Map()): CachedBatches {
     const { cache } = this.#options;
     // The cache must not return batches that have expired in the store.
-    if (!cache || this.#store.values.features.expires) return known;
+    if (!cache || this.#store.values.features.expires) return batches;
     const keyOf = (ref: string): string => this.#store.keys.batch(ref)[0]!;
     return {
-      get: (ref) => known.get(ref) ?? cache.get(keyOf(ref)),
+      get: (ref) => batches.get(ref) ?? cache.get(keyOf(ref)),
       add: (ref, batch, characters) => cache.set(keyOf(ref), batch, characters),
     };
   }

@@ -7,23 +7,23 @@ import type { Head } from '../log/stored-head.ts';
 export interface Branch extends ReadBatches {
   readonly head: Head;
   readonly tip: Tip;
-  /** Names of the batches, and of all batches that snapshots replaced. See `nameOf`. */
-  readonly names: ReadonlySet<string>;
+  /** Ids of the batches, and of all batches that snapshots replaced. See `batchIdOf`. */
+  readonly batchIds: ReadonlySet<string>;
   /** Whether the store does not have some of the batches, or not yet. */
   readonly missing: boolean;
 }
 
 /**
- * Returns the name of a batch: the id of the turn that wrote the batch. This id does not depend on
- * the place of the batch in the log. If no turn wrote the batch, returns the ref.
+ * Returns the id of a batch: the id of the turn that wrote the batch. This id does not depend on the
+ * position of the batch in the log. If no turn wrote the batch, returns the ref.
  */
-export function nameOf(ref: string): string {
+export function batchIdOf(ref: string): string {
   return turnOf(ref) ?? ref;
 }
 
 /** Returns whether a branch contains the state of this tip. */
 export function containsTip(branch: Branch | undefined, { ref }: Tip): boolean {
-  return branch?.names.has(nameOf(ref)) === true;
+  return branch?.batchIds.has(batchIdOf(ref)) === true;
 }
 
 /** Returns the branch that a head describes. */
@@ -33,7 +33,7 @@ export function makeBranch(head: Head, { batches, unread }: ReadBatches): Branch
     head,
     tip: { ref, hash: head.hash, chain: head.chain },
     batches,
-    names: new Set(coveredRefs({ batches, unread }).map(nameOf)),
+    batchIds: new Set(coveredRefs({ batches, unread }).map(batchIdOf)),
     unread,
     missing: unread.some(({ error }) => error.retryable),
   };

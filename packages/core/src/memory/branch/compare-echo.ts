@@ -1,5 +1,5 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import { containsTip, nameOf, type Branch } from './branch.ts';
+import { containsTip, batchIdOf, type Branch } from './branch.ts';
 import type { BranchReader } from './branch-reader.ts';
 import type { Echo, Tip } from './session-echo.ts';
 import { turnOf } from '../log/session-keys.ts';
@@ -20,76 +20,81 @@ export interface Fork {
  */
 export type Comparison =
   /**
-   * Continue from `branch`. `seen`: text of the stored head. `isOwn`: whether the branch comes from
-   * the client's echo and not from the stored head.
+   * Continue from `branch`. `headText`: text of the stored head. `isFromEcho`: whether the branch comes
+   * from the client's echo and not from the stored head.
    */
   | {
       readonly type: 'go';
       readonly branch: Branch | undefined;
-      readonly seen: string | undefined;
-      readonly isOwn: boolean;
+      readonly headText: string | undefined;
+      readonly isFromEcho: boolean;
     }
   | { readonly type: 'stale' }
   | { readonly type: 'fork'; readonly fork: Fork; readonly mayBeStale: boolean };
 
 /** The content of the client's echo, and facts about its turns. */
-export interface EchoFacts extends Pick<Echo, 'at' | 'base' | 'turnId'> {
+export interface EchoFacts extends Pick<Echo, 'issuedAt' | 'base' | 'turnId'> {
   /** Turns whose outcome the client has not seen, the last one first. */
-  readonly left: NonNullable<Echo['left']>;
-  readonly over: readonly Tip[];
+  readonly unseenTurns: NonNullable<Echo['unseenTurns']>;
+  readonly overruledTips: readonly Tip[];
   /** Whether the echo is so old that the store no longer shows older states. */
   readonly isOld: boolean;
 }
 
 /** Reads the store and decides how to continue the session. */
 export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promise<Comparison> {
-  const { at, base, left, over, isOld } = facts;
+  const { issuedAt, base, unseenTurns, overruledTips, isOld } = facts;
   // Without a base, the client's own turns began the session, so read only these turns.
-  const begun = await readTurns(reader, base ? [] : left);
-  if (!base && begun.found.length === 0 && begun.damages.size === 0) return nothing;
+  const firstTurns = await readTurns(reader, base ? [] : unseenTurns);
+  if (!base && firstTurns.branches.length === 0 && firstTurns.damages.size === 0) return emptyStart;
 
-  const { text: seen, branch: shown } = await reader.head();
-  if (shown?.missing) return { type: 'stale' };
-  const proceed = (branch: Branch, isOwn: boolean): Comparison => ({
+  const { text: headText, branch: theirs } = await reader.readHead();
+  if (theirs?.missing) return { type: 'stale' };
+  const proceed = (branch: Branch, isFromEcho: boolean): Comparison => ({
     type: 'go',
     branch,
-    seen,
-    isOwn,
+    headText,
+    isFromEcho,
   });
-  const isInHead = (id: string): boolean => shown?.names.has(id) === true;
-  const unknown = left.filter(([id]) => !isInHead(id));
-  let turns = begun;
-  if (base) turns = await readTurns(reader, unknown);
-  const found = turns.found.filter(({ tip }) => !containsTip(shown, tip));
+  const isInHead = (id: string): boolean => theirs?.batchIds.has(id) === true;
+  const turnsOutsideHead = unseenTurns.filter(([id]) => !isInHead(id));
+  let turns = firstTurns;
+  if (base) turns = await readTurns(reader, turnsOutsideHead);
+  const turnsAhead = turns.branches.filter(({ tip }) => !containsTip(theirs, tip));
   const damages = [...turns.damages].filter(([id]) => !isInHead(id));
   for (const [, error] of damages) reader.report(error);
-  if (shown && mayHide(shown, base, found)) return proceed(shown, false);
+  if (theirs && mayHide(theirs, base, turnsAhead)) return proceed(theirs, false);
 
   /** Decides between the client's branch and the branch of the stored head. */
-  const compare = async (own: Branch | undefined): Promise<Comparison> => {
-    if (!own) return base ? withoutOwn(base, shown, isOld) : nothing;
-    if (shown && containsTip(shown, own.tip)) return proceed(shown, false);
+  const compare = async (yours: Branch | undefined): Promise<Comparison> => {
+    if (!yours) return base ? withoutClientBranch(base, theirs, isOld) : emptyStart;
+    if (theirs && containsTip(theirs, yours.tip)) return proceed(theirs, false);
     // A turn that the client left may never have written its head. Every other head was written, so
     // the store will show it later.
-    if (!shown || containsTip(own, shown.tip))
-      return isOld || found.includes(own) ? proceed(own, true) : { type: 'stale' };
-    if (await isOverruled(reader, shown, over)) return proceed(own, true);
-    const mayBeStale = !isOld && shown.head.updatedAt < at;
-    return { type: 'fork', fork: { yours: own, theirs: shown }, mayBeStale };
+    if (!theirs || containsTip(yours, theirs.tip))
+      return isOld || turnsAhead.includes(yours) ? proceed(yours, true) : { type: 'stale' };
+    if (await isOverruled(reader, theirs, overruledTips)) return proceed(yours, true);
+    const mayBeStale = !isOld && theirs.head.updatedAt < issuedAt;
+    return { type: 'fork', fork: { yours, theirs }, mayBeStale };
   };
-  let start = shown;
-  if (!hasStart(shown, base, turns)) start = base && (await reader.tip(base));
-  const own = await follow(reader, start, found, facts);
-  return own && 'type' in own ? own : compare(own);
+  let start = theirs;
+  if (!hasStart(theirs, base, turns)) start = base && (await reader.readTip(base));
+  const yours = await follow(reader, start, turnsAhead, facts);
+  return yours && 'type' in yours ? yours : compare(yours);
 }
 
-const nothing: Comparison = { type: 'go', branch: undefined, seen: undefined, isOwn: false };
+const emptyStart: Comparison = {
+  type: 'go',
+  branch: undefined,
+  headText: undefined,
+  isFromEcho: false,
+};
 
 /** Returns whether a branch has the state from which the client continued. */
-function hasStart(shown: Branch | undefined, base: Tip | undefined, turns: Turns): boolean {
-  if (base) return containsTip(shown, base);
-  const isDamaged = [...turns.damages.keys()].some((id) => shown?.names.has(id));
-  return isDamaged || turns.found.some(({ tip }) => containsTip(shown, tip));
+function hasStart(theirs: Branch | undefined, base: Tip | undefined, turns: Turns): boolean {
+  if (base) return containsTip(theirs, base);
+  const isDamaged = [...turns.damages.keys()].some((id) => theirs?.batchIds.has(id));
+  return isDamaged || turns.branches.some(({ tip }) => containsTip(theirs, tip));
 }
 
 /**
@@ -100,22 +105,22 @@ async function follow(
   reader: BranchReader,
   start: Branch | undefined,
   turns: readonly Branch[],
-  { base, turnId, over }: EchoFacts,
+  { base, turnId, overruledTips }: EchoFacts,
 ): Promise<Branch | Comparison | undefined> {
-  let own = start;
+  let yours = start;
   for (const turn of turns) {
-    if (containsTip(own, turn.tip)) continue;
-    if (own ? containsTip(turn, own.tip) : !base || containsTip(turn, base)) {
-      own = turn;
+    if (containsTip(yours, turn.tip)) continue;
+    if (yours ? containsTip(turn, yours.tip) : !base || containsTip(turn, base)) {
+      yours = turn;
       continue;
     }
-    if (!own) break;
-    if (await isOverruled(reader, turn, over)) continue;
-    const isLast = nameOf(turn.tip.ref) === turnId;
-    const fork = isLast ? { yours: turn, theirs: own } : { yours: own, theirs: turn };
+    if (!yours) break;
+    if (await isOverruled(reader, turn, overruledTips)) continue;
+    const isLast = batchIdOf(turn.tip.ref) === turnId;
+    const fork = isLast ? { yours: turn, theirs: yours } : { yours, theirs: turn };
     return { type: 'fork', fork, mayBeStale: false };
   }
-  return own;
+  return yours;
 }
 
 /**
@@ -123,11 +128,11 @@ async function follow(
  * readable batches lack. If the session continues from the branch, the unreadable batches are
  * reported.
  */
-function mayHide(shown: Branch, base: Tip | undefined, turns: readonly Branch[]): boolean {
-  const tips = turns.filter((turn) => !containsTip(turn, shown.tip)).map(({ tip }) => tip);
+function mayHide(theirs: Branch, base: Tip | undefined, turns: readonly Branch[]): boolean {
+  const tips = turns.filter((turn) => !containsTip(turn, theirs.tip)).map(({ tip }) => tip);
   return (
-    shown.unread.length > 0 &&
-    [...(base ? [base] : []), ...tips].some((tip) => !containsTip(shown, tip))
+    theirs.unread.length > 0 &&
+    [...(base ? [base] : []), ...tips].some((tip) => !containsTip(theirs, tip))
   );
 }
 
@@ -137,10 +142,13 @@ function mayHide(shown: Branch, base: Tip | undefined, turns: readonly Branch[])
 export async function isOverruled(
   reader: BranchReader,
   { tip }: Branch,
-  over: readonly Tip[],
+  overruledTips: readonly Tip[],
 ): Promise<boolean> {
-  for (const other of over) {
-    if (nameOf(other.ref) === nameOf(tip.ref) || containsTip(await reader.tip(other), tip))
+  for (const other of overruledTips) {
+    if (
+      batchIdOf(other.ref) === batchIdOf(tip.ref) ||
+      containsTip(await reader.readTip(other), tip)
+    )
       return true;
   }
   return false;
@@ -150,29 +158,29 @@ export async function isOverruled(
  * Decides how to continue if the client's own branch can't be read. The branch was cleared, has
  * expired, is not in the store yet, or comes from a log without echoes.
  */
-function withoutOwn(base: Tip, shown: Branch | undefined, isOld: boolean): Comparison {
-  const mayCome = turnOf(base.ref) !== undefined || !shown || shown.tip.ref <= base.ref;
+function withoutClientBranch(base: Tip, theirs: Branch | undefined, isOld: boolean): Comparison {
+  const mayCome = turnOf(base.ref) !== undefined || !theirs || theirs.tip.ref <= base.ref;
   if (mayCome && !isOld) return { type: 'stale' };
-  return { type: 'fork', fork: { theirs: shown }, mayBeStale: !isOld };
+  return { type: 'fork', fork: { theirs }, mayBeStale: !isOld };
 }
 
 interface Turns {
-  readonly found: readonly Branch[];
+  readonly branches: readonly Branch[];
   /** Errors of turns that can't be read, by the turn's id. */
   readonly damages: ReadonlyMap<string, AgentError>;
 }
 
-async function readTurns(reader: BranchReader, turns: EchoFacts['left']): Promise<Turns> {
-  const found: Branch[] = [];
+async function readTurns(reader: BranchReader, turns: EchoFacts['unseenTurns']): Promise<Turns> {
+  const branches: Branch[] = [];
   const damages = new Map<string, AgentError>();
   for (const [id] of turns) {
     try {
-      const branch = await reader.turn(id);
-      if (branch) found.push(branch);
+      const branch = await reader.readTurn(id);
+      if (branch) branches.push(branch);
     } catch (error) {
       if (!isDamage(error)) throw error;
       damages.set(id, error);
     }
   }
-  return { found, damages };
+  return { branches, damages };
 }

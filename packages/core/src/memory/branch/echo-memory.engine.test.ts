@@ -91,10 +91,10 @@ test('a turn makes two writes, and a turn that begins a session makes no read', 
   const store = new LateStore();
   const [begun, first] = await turn(store, '1');
   expect([store.reads, store.writes]).toEqual([0, 2]);
-  expect(payloadOf(begun)).toEqual({ v: 1, at: store.time, turnId: expect.any(String) });
+  expect(payloadOf(begun)).toEqual({ v: 2, issuedAt: store.time, turnId: expect.any(String) });
   expect(payloadOf(first)).toEqual({
-    v: 1,
-    at: store.time,
+    v: 2,
+    issuedAt: store.time,
     base: {
       ref: expect.stringMatching(`^00000001\\.${payloadOf(begun).turnId}=\\w{6}$`),
       hash: expect.stringMatching(/^[\da-f]{64}$/),
@@ -242,18 +242,18 @@ test.for([
   'an abandoned first turn and the next turn become one log; the abandoned turn ends first: %s',
   async ([isFirst, order]) => {
     const store = new LateStore();
-    const left = open(store);
-    await left.append([message('1')]);
-    const begun = left.echo!;
-    left.leave();
+    const abandoned = open(store);
+    await abandoned.append([message('1')]);
+    const begun = abandoned.echo!;
+    abandoned.leave();
     store.time += 1000;
     const next = open(store, begun);
     await next.append([message('2')]);
-    for (const memory of isFirst ? [left, next] : [next, left]) {
+    for (const memory of isFirst ? [abandoned, next] : [next, abandoned]) {
       store.time += 1000;
       await memory.flush();
     }
-    for (const echo of [begun, next.echo, left.echo])
+    for (const echo of [begun, next.echo, abandoned.echo])
       expect(await idsOf(open(store, echo))).toEqual(order);
     expect(await idsOf(open(store, undefined, { withoutEcho: 'latest' }))).toEqual(order);
     const [, last] = await turn(store, '3', next.echo);
@@ -265,19 +265,19 @@ test('an abandoned first turn begins a new session, even if an older session exi
   const store = new LateStore();
   await turn(store, '1');
   store.time += 1000;
-  const left = open(store);
-  await left.append([message('2')]);
-  left.leave();
+  const abandoned = open(store);
+  await abandoned.append([message('2')]);
+  abandoned.leave();
   store.time += 1000;
-  await left.flush();
-  expect(await idsOf(open(store, left.echo))).toEqual(['2']);
+  await abandoned.flush();
+  expect(await idsOf(open(store, abandoned.echo))).toEqual(['2']);
   await store.freeze('s:s:head');
-  await left.clear();
+  await abandoned.clear();
   store.time += 1000;
-  await left.append([message('3')]);
-  await left.flush();
+  await abandoned.append([message('3')]);
+  await abandoned.flush();
   store.frozen.clear();
-  expect(await idsOf(open(store, left.echo))).toEqual(['3']);
+  expect(await idsOf(open(store, abandoned.echo))).toEqual(['3']);
 });
 
 test("with `withoutEcho: 'latest'`, if two turns begin a session, the turn that ends later is ordered after the other", async () => {
@@ -297,12 +297,12 @@ test("with `withoutEcho: 'latest'`, if two turns begin a session, the turn that 
 test('an abandoned turn that the client did not read is reported as the other branch', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
-  const left = open(store, first);
-  await left.append([message('2')]);
+  const abandoned = open(store, first);
+  await abandoned.append([message('2')]);
   await store.freeze('s:s:head');
-  const [, next] = await turn(store, '3', left.echo);
+  const [, next] = await turn(store, '3', abandoned.echo);
   store.broken = ':head';
-  await expect(left.flush()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  await expect(abandoned.flush()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   store.broken = '-';
   store.frozen.clear();
   const { yours, theirs } = await open(store, next).branches();
@@ -336,13 +336,13 @@ test('every operation rejects an echo of another session or with another signatu
   const other = new EchoSigner([secretA], 'ann/s');
   const forged = [
     await signed.sign(await new EchoSigner([secretA], 's').verify(echo)),
-    await other.sign({ at: store.time }),
+    await other.sign({ issuedAt: store.time }),
     // The echo of another version of the library.
-    await new EchoSigner([secretA], 's').sign({ v: 2, at: store.time } as Echo),
+    await new EchoSigner([secretA], 's').sign({ v: 1, issuedAt: store.time } as Echo),
     '',
     'x',
     `${echo}=`,
-    `${btoa('{"v":1,"at":0}').replaceAll('=', '')}.${echo.split('.')[1]}`,
+    `${btoa('{"v":2,"issuedAt":0}').replaceAll('=', '')}.${echo.split('.')[1]}`,
     'x'.repeat(10_000),
     1 as unknown as string,
   ];

@@ -14,17 +14,22 @@ export interface Tip {
 /** Content of the signed session token that a client receives and sends with its next request. */
 export interface Echo {
   /** Time at which the client learned this state, in milliseconds since 1970. */
-  readonly at: number;
+  readonly issuedAt: number;
   /** State that the client continues from. Absent if the client's turn began the session. */
   readonly base?: Tip | undefined;
   /** Id of the client's turn, if the client has not seen its outcome. */
   readonly turnId?: string;
-  /** Ids of earlier turns that the client left, each with a time in milliseconds since 1970. */
-  readonly left?: readonly (readonly [turnId: string, at: number])[] | undefined;
+  /**
+   * Earlier turns whose outcome the client has not seen, each with the time of its echo in
+   * milliseconds since 1970.
+   */
+  readonly unseenTurns?: readonly (readonly [turnId: string, issuedAt: number])[] | undefined;
   /** Branches that the client has decided against. */
-  readonly over?: readonly Tip[] | undefined;
+  readonly overruledTips?: readonly Tip[] | undefined;
 }
 
+/** Version of the payload of echoes. Others are refused. */
+const echoVersion = 2;
 /** Maximum length of an echo, in characters. Longer echoes are refused. */
 const maxLength = 4096;
 const minSecret = 32;
@@ -49,7 +54,7 @@ export class EchoSigner {
   }
 
   async sign(echo: Echo): Promise<string> {
-    const payload = toBase64Url(JSON.stringify({ v: 1, ...echo }));
+    const payload = toBase64Url(JSON.stringify({ v: echoVersion, ...echo }));
     const key = await keyOf(this.#secrets[0]!);
     const mac = await crypto.subtle.sign('HMAC', key, this.#signed(payload));
     return `${payload}.${toBase64Url(String.fromCharCode(...new Uint8Array(mac)))}`;
@@ -69,7 +74,7 @@ export class EchoSigner {
     }
     if (!isSigned) throw refused();
     const { v, ...echo } = JSON.parse(fromBase64Url(payload)) as Echo & { readonly v: unknown };
-    if (v !== 1) throw refused();
+    if (v !== echoVersion) throw refused();
     return echo;
   }
 
@@ -90,8 +95,8 @@ const keys: Map<string, CryptoKey> = new Map();
 const maxKeys = 100;
 
 async function keyOf(secret: string): Promise<CryptoKey> {
-  const kept = keys.get(secret);
-  if (kept) return kept;
+  const cachedKey = keys.get(secret);
+  if (cachedKey) return cachedKey;
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const uses = ['sign', 'verify'] as const;
   const key = await crypto.subtle.importKey('raw', toUtf8(secret), algorithm, false, uses);

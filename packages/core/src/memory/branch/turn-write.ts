@@ -107,10 +107,10 @@ export function mergeTurns(
  * nothing, so it waits until the log has doubled. All snapshots together are then no longer than
  * the log.
  */
-function isLong({ batches, names }: Branch, compactAfter: number): boolean {
+function isLong({ batches, batchIds }: Branch, compactAfter: number): boolean {
   const [oldest = ''] = [...batches.keys()].toSorted();
   const together = batches.get(oldest)?.replaces?.length ?? 0;
-  return names.size - together >= Math.max(compactAfter, together);
+  return batchIds.size - together >= Math.max(compactAfter, together);
 }
 
 /** Measures one flush at a time, because the text of all flushes may not fit in memory. */

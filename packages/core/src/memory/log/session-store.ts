@@ -14,7 +14,7 @@ import {
 import { parseHead, type Head } from './stored-head.ts';
 
 /** Batches that were read before and are not read again. */
-export interface KnownBatches {
+export interface CachedBatches {
   get(ref: string): Batch | undefined;
   /** Receives each batch that has just been read. */
   add?(ref: string, batch: Batch, characters: number): void;
@@ -90,7 +90,10 @@ export class SessionStore {
    * Reads the batches that the head names, and all batches that these name, level by level. Checks
    * each batch. Does not read known batches again.
    */
-  async readBatches(head: Head | undefined, known: KnownBatches = new Map()): Promise<ReadBatches> {
+  async readBatches(
+    head: Head | undefined,
+    known: CachedBatches = new Map(),
+  ): Promise<ReadBatches> {
     const batches = new Map<string, Batch>();
     const unread: UnreadBatch[] = [];
     for (let wanted = head?.refs.flat() ?? []; wanted.length > 0;) {

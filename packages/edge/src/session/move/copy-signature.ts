@@ -39,7 +39,7 @@ export class CopySigner {
     const digests = await Promise.all([...calls].slice(0, maxCalls).map(digestOfCall));
     const hash = [messages.length, ...digests].join(' ');
     return this.#signer.sign({
-      at: Date.now(),
+      issuedAt: Date.now(),
       base: { ref: await digestOf(messages), hash, chain },
     });
   }
