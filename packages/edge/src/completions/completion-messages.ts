@@ -4,7 +4,7 @@ import { fromOpenAiMessages } from '../wire/openai-messages.ts';
 import { checkSize, isCallId, runsHere } from '../turn/decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
-import type { SessionTurn } from '../session/session-turn.ts';
+import type { SessionTurnRequest } from '../session/session-turn.ts';
 
 /** Returns the name of a message's field, for errors. */
 export type ParamOf = (index: number) => string;
@@ -110,7 +110,7 @@ export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
 export function readTail(
   messages: readonly Msg[],
   { list: param = 'messages', paramOf = messageParam }: TailNames = {},
-): Extract<SessionTurn, { kind: 'messages' | 'decide' }> {
+): Extract<SessionTurnRequest, { kind: 'messages' | 'decide' }> {
   const start = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   const tail = messages.slice(start);
   const results = tail.flatMap(toolResultsOf);

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { readIds } from '../turn/asked-again.ts';
-import { readTurn, type Turn } from '../turn/chat-turn.ts';
+import { readTurnRequest, type TurnRequest } from '../turn/chat-turn.ts';
 import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
@@ -25,13 +25,13 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const setup = setupOf(c, checkSession(body['id']));
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
-  const turn = readTurn(body, limits);
-  if ('decisions' in turn) checkEdits(turn.decisions, c.get('caller'));
-  const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
+  const request = readTurnRequest(body, limits);
+  if ('decisions' in request) checkEdits(request.decisions, c.get('caller'));
+  const messageId = request.kind === 'decisions' ? request.messageId : crypto.randomUUID();
   return turnHost(c, settings, setup).answer({
-    turn: { turn, model, messageId, ...readIds(c) },
+    turn: { request, model, messageId, ...readIds(c) },
     format: acceptedFormat(c, readEvents(body) || settings.events),
-    echo: readEcho(c, body, turn, moves),
+    echo: readEcho(c, body, request, moves),
   });
 }
 
@@ -49,7 +49,7 @@ function readEvents({ events = false }: RequestBody): boolean {
 function readEcho(
   c: Context<EdgeEnv>,
   body: RequestBody,
-  turn: Turn,
+  request: TurnRequest,
   moves?: object,
 ): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
   const { messages, messageId } = body;
@@ -58,6 +58,6 @@ function readEcho(
   );
   const echo = c.req.header(echoHeader) ?? told.findLast((each) => each !== undefined);
   if (echo !== undefined && typeof echo !== 'string') throw invalidField('echo', 'must be a text');
-  const isFirst = !moves && told.length === 1 && messageId == null && turn.kind === 'message';
+  const isFirst = !moves && told.length === 1 && messageId == null && request.kind === 'message';
   return { ...(echo !== undefined && { echo }), withoutEcho: isFirst ? 'start' : 'latest' };
 }

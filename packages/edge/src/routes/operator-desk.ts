@@ -155,7 +155,7 @@ async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Res
   const message = operatorMessage(text, { name, action });
   return turnHost(c, settings, setup).answer({
     turn: {
-      turn: { kind: 'messages', messages: [message] },
+      request: { kind: 'messages', messages: [message] },
       model: settings.models[0]!,
       messageId: crypto.randomUUID(),
       ...readIds(c),

@@ -4,7 +4,7 @@ import { readIds } from '../turn/asked-again.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
 import { checkModel, checkNames, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import type { SessionTurn } from '../session/session-turn.ts';
+import type { SessionTurnRequest } from '../session/session-turn.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { checkEdits, readDecisions } from '../turn/decisions.ts';
 import { checkSession, readEcho, setupOf } from '../turn/session.ts';
@@ -32,17 +32,17 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const lastEventId = c.req.header('last-event-id');
   if (lastEventId) return host.reconnect({ kind: 'events' }, lastEventId);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
-  const turn = readRun(body, limits);
-  if (turn.kind === 'decide') checkEdits(turn.decisions, c.get('caller'));
+  const request = readRunRequest(body, limits);
+  if (request.kind === 'decide') checkEdits(request.decisions, c.get('caller'));
   const messageId = crypto.randomUUID();
   return host.answer({
-    turn: { turn, model, messageId, ...readIds(c) },
+    turn: { request, model, messageId, ...readIds(c) },
     format: { kind: 'events' },
     echo: readEcho(c),
   });
 }
 
-function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
+function readRunRequest(body: RequestBody, limits: EdgeLimits): SessionTurnRequest {
   const { input, decisions } = body;
   if (input !== undefined && decisions !== undefined)
     throw invalidField('decisions', 'cannot be combined with `input`');

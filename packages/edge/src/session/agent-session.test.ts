@@ -109,7 +109,7 @@ test('a session whose host has a memory of its own accepts a decision about a to
     const session = new host.Session(state, given);
     const decisions = [{ type: 'approve', toolUseId: 'call_1' }];
     const decided = { kind: 'decisions', decisions, messageId: 'answer' };
-    const turn = { turn: decided, model: 'default', messageId: 'answer', requestId: 'r' };
+    const turn = { request: decided, model: 'default', messageId: 'answer', requestId: 'r' };
     const command = { type: 'turn', turn, format: { kind: 'ui', events: false } };
     const asked = { user: 'ann', sessionId: 'moved', requestId: 'r', command };
     const body = JSON.stringify(asked);
@@ -129,7 +129,7 @@ test('a session whose host has an empty memory of its own does not begin with a 
     const session = new host.Session(state, given);
     const decisions = [{ type: 'approve', toolUseId: 'call_1' }];
     const decided = { kind: 'decisions', decisions, messageId: 'answer' };
-    const turn = { turn: decided, model: 'default', messageId: 'answer', requestId: 'r' };
+    const turn = { request: decided, model: 'default', messageId: 'answer', requestId: 'r' };
     const command = { type: 'turn', turn, format: { kind: 'ui', events: false } };
     const asked = { user: 'ann', sessionId: 'nowhere', requestId: 'r', command };
     const body = JSON.stringify(asked);
@@ -695,7 +695,7 @@ test('a session whose object has another format is refused with a code, and noth
       [...storage.sql.exec('SELECT turn, piece, changed_at FROM isoloop_queue')],
       await storage.getAlarm(),
     ]);
-  await change(2);
+  await change(3);
   await evictDurableObject(session.stub);
   const before = await stored();
   for (const response of [
@@ -705,7 +705,7 @@ test('a session whose object has another format is refused with a code, and noth
   ])
     expect(await codeOf(response)).toEqual([503, 'STORAGE_FAILED']);
   expect(await stored()).toEqual(before);
-  await change(1);
+  await change(2);
   await evictDurableObject(session.stub);
   expect((await session.messages()).map(textOf)).toEqual(['Hi', 'Hello.']);
   log.mockRestore();

@@ -75,5 +75,5 @@ function hasOperator(body: string): boolean {
   if (!body.includes('"operator"')) return false;
   const { command } = JSON.parse(body) as Partial<SessionRequest>;
   if (command?.type !== 'turn') return false;
-  return newMessages(command.turn.turn).some((message) => metadataOf(message).operator);
+  return newMessages(command.turn.request).some((message) => metadataOf(message).operator);
 }

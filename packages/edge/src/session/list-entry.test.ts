@@ -52,7 +52,7 @@ test('the session list is updated when a session begins, when it gets its title,
     const counts: number[] = [];
     for (const text of ['A', 'B', 'C']) {
       const turn = {
-        turn: { kind: 'message', message: userMessage(text) },
+        request: { kind: 'message', message: userMessage(text) },
         model: 'm',
         messageId: text,
         requestId: 'r',

@@ -49,13 +49,13 @@ export class SessionHost implements HostedSession {
   }
 
   async turn(request: SessionRequest, command: Command<'turn'>): Promise<Response> {
-    const { turn } = command.turn;
+    const turnRequest = command.turn.request;
     await this.#deleting?.catch(() => {});
     const identity = this.#identify(request);
     // A first turn that has nothing to continue from creates no session.
-    if (await this.#isNew(identity)) checkFirst(turn);
+    if (await this.#isNew(identity)) checkFirst(turnRequest);
     const { turns, entry, memory } = await this.#open(identity);
-    const replacesNothing = await onlyAdds(turn, memory);
+    const replacesNothing = await onlyAdds(turnRequest, memory);
     // The session may have been deleted while it was opened.
     if (this.#deleting) return this.turn(request, command);
     return turns.answer(command, {

@@ -14,7 +14,7 @@ import {
   textOf,
   type Session,
 } from '../../test-support/session-client.ts';
-import type { SessionTurn } from './session-turn.ts';
+import type { SessionTurnRequest } from './session-turn.ts';
 import { TurnQueue } from './queue/turn-queue.ts';
 
 // An isolate dies just before the run of a turn (one request to the session) begins, or just after
@@ -41,14 +41,14 @@ const message = (text: string): Msg => ({
  */
 async function die(
   session: Session,
-  turn: SessionTurn,
+  request: SessionTurnRequest,
   change: (memory: SessionMemory) => Promise<void> = async () => {},
 ): Promise<void> {
   await evictDurableObject(session.stub);
   await runInDurableObject(session.stub, async (_, { storage }) => {
     await change(new SessionMemory(new DurableStore(storage), session.id));
     const queue = new TurnQueue(storage);
-    const { id } = queue.add({ turn, model: 'offline', messageId: 'm', requestId: 'r' });
+    const { id } = queue.add({ request, model: 'offline', messageId: 'm', requestId: 'r' });
     queue.attempt(id);
     queue.begin(id);
     await storage.setAlarm(Date.now() + 60_000);
@@ -62,7 +62,11 @@ async function die(
 
 const texts = async (session: Session): Promise<string[]> => (await session.messages()).map(textOf);
 
-const rows: readonly (readonly [what: string, turn: SessionTurn, shown: readonly string[]])[] = [
+const rows: readonly (readonly [
+  what: string,
+  request: SessionTurnRequest,
+  shown: readonly string[],
+])[] = [
   [
     'asks the model if the message of the chat is not in the log',
     { kind: 'message', message: message('B') },
@@ -97,10 +101,10 @@ const rows: readonly (readonly [what: string, turn: SessionTurn, shown: readonly
   ],
 ];
 
-test.each(rows)('a resumed turn %s', async (_, turn, shown) => {
+test.each(rows)('a resumed turn %s', async (_, request, shown) => {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A', 'id-A')]);
-  await die(session, turn);
+  await die(session, request);
   expect(await texts(session)).toEqual(shown);
   expect(session.script.model.requests.length).toBe(shown.length / 2);
 });
@@ -136,24 +140,27 @@ test('a resumed turn regenerates the answer if the old answer was already remove
 const approve = { type: 'approve', toolUseId: 'c1' } as const;
 const result = { type: 'result', toolUseId: 'c0', output: '12:00' } as const;
 
-test.each<[string, SessionTurn]>([
+test.each<[string, SessionTurnRequest]>([
   ['a run', { kind: 'decide', decisions: [approve] }],
   // A chat also sends results of calls that are finished.
   ['a chat', { kind: 'decisions', decisions: [result, approve], messageId: 'm' }],
-])('a resumed turn applies the decisions of %s to an open call, and only once', async (_, turn) => {
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const pays: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay' }] };
-  const session = open([{ toolCalls: [{ id: 'c0', name: 'clock' }] }, pays, 'Paid.', 'Never.'], {
-    tools: [pay],
-  });
-  await session.chat([ask('Pay')]);
-  await die(session, turn);
-  expect(await texts(session)).toEqual(['Pay', 'Paid.']);
-  await die(session, turn);
-  expect(await texts(session)).toEqual(['Pay', 'Paid.']);
-  expect(session.script.model.requests.length).toBe(3);
-  log.mockRestore();
-});
+])(
+  'a resumed turn applies the decisions of %s to an open call, and only once',
+  async (_, request) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const pays: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay' }] };
+    const session = open([{ toolCalls: [{ id: 'c0', name: 'clock' }] }, pays, 'Paid.', 'Never.'], {
+      tools: [pay],
+    });
+    await session.chat([ask('Pay')]);
+    await die(session, request);
+    expect(await texts(session)).toEqual(['Pay', 'Paid.']);
+    await die(session, request);
+    expect(await texts(session)).toEqual(['Pay', 'Paid.']);
+    expect(session.script.model.requests.length).toBe(3);
+    log.mockRestore();
+  },
+);
 
 const said = (text: string, metadata = {}): Msg => ({
   ...message(text),
@@ -245,8 +252,8 @@ test.each<[string, Decision, boolean, unknown]>([
     const pays: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay' }] };
     const session = open([pays, 'Tea.', 'Never.'], { tools: [pay] });
     await session.chat([ask('Pay')]);
-    const turn = { kind: 'message', message: message('Tea'), decisions: [decision] } as const;
-    await die(session, turn, async (memory) => {
+    const request = { kind: 'message', message: message('Tea'), decisions: [decision] } as const;
+    await die(session, request, async (memory) => {
       await memory.note([
         { kind: 'run-begin', runId: 'died' },
         { kind: 'decision', decision },
@@ -306,10 +313,10 @@ test('a turn whose agent kills the isolate each time is given up', async () => {
   await session.chat([ask('A')]);
   await evictDurableObject(session.stub);
   await runInDurableObject(session.stub, (_, { storage }) => {
-    const turn = { kind: 'message', message: message('B') } as const;
+    const request = { kind: 'message', message: message('B') } as const;
     const queue = new TurnQueue(storage);
     const state = { begun: true, attempts: 5 };
-    queue.add({ turn, model: 'offline', messageId: 'm', requestId: 'r' }, state);
+    queue.add({ request, model: 'offline', messageId: 'm', requestId: 'r' }, state);
   });
   await evictDurableObject(session.stub);
   await expect.poll(() => texts(session)).toEqual(['A', 'One.']);

@@ -2,7 +2,7 @@ import { AgentError, SessionMemory } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { metadataOf, isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
 import { lastRun, noQuestion, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
-import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
+import type { TakeTurnOptions, TurnInput, TurnRequest } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
 import { reopenCalls } from './reopened-calls.ts';
 import { openAiOf } from './turn-format.ts';
@@ -12,11 +12,11 @@ import type { HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 
 /**
- * Turn of a session, as plain JSON. `useChat` sends a `Turn`. Other clients send new messages,
- * decide about pending tool calls, or continue from the stored log.
+ * Request for a turn of a session, as plain JSON. `useChat` sends a `TurnRequest`. Other clients
+ * send new messages, decide about pending tool calls, or continue from the stored log.
  */
-export type SessionTurn =
-  | Turn
+export type SessionTurnRequest =
+  | TurnRequest
   | (Place & { readonly kind: 'messages'; readonly messages: readonly Msg[] })
   | (Place & {
       readonly kind: 'decide';
@@ -41,30 +41,30 @@ export interface Place {
  */
 export async function beginTurn(
   agent: ReActAgent,
-  turn: SessionTurn,
+  request: SessionTurnRequest,
   settings: HandlerSettings,
   options: TakeTurnOptions = {},
 ): Promise<TurnInput> {
-  if ('after' in turn) await openAiOf(settings).goTo(agent.memory, turn);
+  if ('after' in request) await openAiOf(settings).goTo(agent.memory, request);
   // Reads the log in all cases, because `entitle` needs to know whether the session is new.
   const stored = await agent.memory.read();
-  switch (turn.kind) {
+  switch (request.kind) {
     case 'messages': {
       // A client that names no place may repeat the beginning of the conversation.
-      const isNew = !stored.length || turn.after !== undefined;
-      const messages = turn.messages.filter(({ role }) => isNew || role !== 'system');
+      const isNew = !stored.length || request.after !== undefined;
+      const messages = request.messages.filter(({ role }) => isNew || role !== 'system');
       if (!messages.length)
         throw invalidField('messages', 'has nothing new after the last message of the assistant');
       return { input: settings.systemMessages === 'keep' ? messages : withoutSystem(messages) };
     }
     case 'decide':
-      if (turn.decisions.every(({ type }) => type === 'result'))
-        await reopenCalls(agent, turn.decisions);
-      return { input: await acceptDecisions(agent, turn.decisions, turn) };
+      if (request.decisions.every(({ type }) => type === 'result'))
+        await reopenCalls(agent, request.decisions);
+      return { input: await acceptDecisions(agent, request.decisions, request) };
     case 'continue':
       return { input: undefined };
     default:
-      return takeTurn(agent, turn, options);
+      return takeTurn(agent, request, options);
   }
 }
 
@@ -74,34 +74,34 @@ export async function beginTurn(
  */
 export async function resumeTurn(
   agent: ReActAgent,
-  given: SessionTurn,
+  given: SessionTurnRequest,
   settings: HandlerSettings,
 ): Promise<TurnInput | undefined> {
   const { memory } = agent;
-  const turn = withoutPlace(given);
+  const request = withoutPlace(given);
   const stored = await memory.read();
   const { openRun, ended, calls } = await lastRun(memory);
   const { type } = resumptionOf({ messages: stored, openRun });
-  const posted = newMessages(turn).map(({ id }) => id);
+  const posted = newMessages(request).map(({ id }) => id);
   const isMissing = posted.length > 0 && !stored.some(({ id }) => posted.includes(id));
   const isOpen = openRun !== undefined && ended === undefined;
   const isOfRun = (message: Msg): boolean => metadataOf(message).runId === openRun;
   // A run settles open tool calls before it stores the new message. If the isolate died between
   // these steps, the message is missing.
   if (isMissing && isOpen && !stored.some(isOfRun))
-    return beginTurn(agent, turn, settings, { isResumed: true });
+    return beginTurn(agent, request, settings, { isResumed: true });
   if (isCutOff({ messages: stored, openRun, ended })) return { input: undefined };
   if (type === 'interrupted' && isOpen)
     await memory.flush?.({ runId: openRun, reason: 'interrupted', calls });
-  const isDecision = turn.kind === 'decisions' || turn.kind === 'decide';
+  const isDecision = request.kind === 'decisions' || request.kind === 'decide';
   if (isMissing || (isDecision && (await waitingCalls(memory)).length))
-    return beginTurn(agent, turn, settings);
-  return isLeft(turn, type, stored, ended) ? { input: undefined } : undefined;
+    return beginTurn(agent, request, settings);
+  return isLeft(request, type, stored, ended) ? { input: undefined } : undefined;
 }
 
 /** Returns whether the log waits for the answer to a turn, and no run has begun to give it. */
 function isLeft(
-  { kind }: SessionTurn,
+  { kind }: SessionTurnRequest,
   type: Resumption['type'],
   stored: readonly Msg[],
   ended: string | undefined,
@@ -117,9 +117,9 @@ function isLeft(
  * Returns whether the turn replaces nothing in the log. Its messages are then new, and no earlier
  * run or tool call is open.
  */
-export async function onlyAdds(turn: SessionTurn, memory: Memory): Promise<boolean> {
-  const added = newMessages(turn).map(({ id }) => id);
-  if (!added.length || 'after' in turn || !(memory instanceof SessionMemory)) return false;
+export async function onlyAdds(request: SessionTurnRequest, memory: Memory): Promise<boolean> {
+  const added = newMessages(request).map(({ id }) => id);
+  if (!added.length || 'after' in request || !(memory instanceof SessionMemory)) return false;
   try {
     const { messages, openRun, calls } = await memory.view();
     return openRun === undefined && !calls.size && !messages.some(({ id }) => added.includes(id));
@@ -130,27 +130,27 @@ export async function onlyAdds(turn: SessionTurn, memory: Memory): Promise<boole
 }
 
 /** Throws if the first turn of a session has nothing to continue from. */
-export function checkFirst(turn: SessionTurn): void {
-  if ('after' in turn) throw unknownResponse();
-  if (turn.kind === 'continue')
+export function checkFirst(request: SessionTurnRequest): void {
+  if ('after' in request) throw unknownResponse();
+  if (request.kind === 'continue')
     throw new AgentError('INVALID_INPUT', 'The session has nothing to continue.');
-  if (turn.kind === 'decide') throw noDecision(turn.params?.[0]);
-  if (turn.kind === 'decisions') throw noDecision();
-  if (turn.kind === 'regenerate' && !turn.message) throw noQuestion();
+  if (request.kind === 'decide') throw noDecision(request.params?.[0]);
+  if (request.kind === 'decisions') throw noDecision();
+  if (request.kind === 'regenerate' && !request.message) throw noQuestion();
 }
 
 /**
  * Removes the place, which was checked when the turn began. The turn itself may have changed the
  * session since then.
  */
-function withoutPlace(turn: SessionTurn): SessionTurn {
-  if (!('after' in turn)) return turn;
-  const { after: _after, ...rest } = turn;
+function withoutPlace(request: SessionTurnRequest): SessionTurnRequest {
+  if (!('after' in request)) return request;
+  const { after: _after, ...rest } = request;
   return rest;
 }
 
-/** Returns the messages that a client posted with the turn. */
-export function newMessages(turn: SessionTurn): readonly Msg[] {
-  if (turn.kind === 'messages') return turn.messages;
-  return 'message' in turn && turn.message ? [turn.message] : [];
+/** Returns the messages that a client posted with its request. */
+export function newMessages(request: SessionTurnRequest): readonly Msg[] {
+  if (request.kind === 'messages') return request.messages;
+  return 'message' in request && request.message ? [request.message] : [];
 }

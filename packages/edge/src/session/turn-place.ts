@@ -2,7 +2,7 @@ import { AgentError, toolResultsOf } from '@isoloop/core';
 import type { Memory, Msg } from '@isoloop/core';
 import { metadataOf, isQuestion } from '@isoloop/core/adapter';
 import { hasAnswer } from './reopened-calls.ts';
-import type { Place, SessionTurn } from './session-turn.ts';
+import type { Place, SessionTurnRequest } from './session-turn.ts';
 import type { OpenAiFormat } from '../completions/completion-answer.ts';
 import { hasOutput } from '../turn/event-stream.ts';
 import { checkSession } from '../turn/session.ts';
@@ -12,9 +12,9 @@ import type { LiveTurn } from './live-turn.ts';
  * Returns the id that identifies a turn's input in the session's log. For messages, this is the id
  * of the last message. For decisions, it is the id of the first decided tool call.
  */
-export function inputOf(turn: SessionTurn): string {
-  if (turn.kind === 'messages') return turn.messages.at(-1)?.id ?? '';
-  return turn.kind === 'decide' ? (turn.decisions[0]?.toolUseId ?? '') : '';
+export function inputOf(request: SessionTurnRequest): string {
+  if (request.kind === 'messages') return request.messages.at(-1)?.id ?? '';
+  return request.kind === 'decide' ? (request.decisions[0]?.toolUseId ?? '') : '';
 }
 
 /** Returns whether a message is the input of a turn, or contains it. */
@@ -72,8 +72,8 @@ export interface ResponsePlace {
  * Returns the id of a response that is stored in a session. A later request names it as
  * `previous_response_id`.
  */
-export function responseId(sessionId: string, turn: SessionTurn): string {
-  return idOf(sessionId, inputOf(turn));
+export function responseId(sessionId: string, request: SessionTurnRequest): string {
+  return idOf(sessionId, inputOf(request));
 }
 
 /** `rest`: texts that make the id unique. */
@@ -98,7 +98,7 @@ export function readResponseId(id: string): ResponsePlace {
  * Waits until the answer begins or ends, because the log has the turn's input only then.
  */
 export async function formatOfTurn(
-  { turn: { turn }, stream, agent }: LiveTurn,
+  { turn: { request }, stream, agent }: LiveTurn,
   format: OpenAiFormat,
 ): Promise<OpenAiFormat> {
   if (format.kind !== 'response') return format;
@@ -108,8 +108,8 @@ export async function formatOfTurn(
     // The answer reports the failure.
   }
   const { sessionId } = readResponseId(format.response.id);
-  const input = inputOf(turn);
-  const before = 'after' in turn ? turn.after : undefined;
+  const input = inputOf(request);
+  const before = 'after' in request ? request.after : undefined;
   const isStored =
     before === undefined || (await agent.memory.read()).some((message) => isInput(message, input));
   const id = isStored ? idOf(sessionId, input) : idOf(sessionId, before, crypto.randomUUID());

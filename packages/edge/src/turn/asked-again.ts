@@ -28,10 +28,10 @@ export function readIds(c: Context<EdgeEnv>): Pick<NewTurn, 'requestId' | 'key'>
  * Returns whether a request asks again for the given turn. Compares the idempotency keys. If
  * neither has a key, compares the model, and the id and content of the message.
  */
-export function isAskedAgain(asked: NewTurn, { turn, model, key }: NewTurn): boolean {
+export function isAskedAgain(asked: NewTurn, { request, model, key }: NewTurn): boolean {
   if (asked.key !== undefined || key !== undefined) return asked.key === key;
-  if (asked.turn.kind !== 'message' || turn.kind !== 'message' || asked.model !== model)
+  if (asked.request.kind !== 'message' || request.kind !== 'message' || asked.model !== model)
     return false;
-  const [one, other] = [asked.turn.message, turn.message];
+  const [one, other] = [asked.request.message, request.message];
   return one.id === other.id && JSON.stringify(one.content) === JSON.stringify(other.content);
 }

@@ -9,7 +9,7 @@ import type { RequestBody } from '../http/request-body.ts';
 import { checkMessageId, isMessageId, readUserMessage } from './user-message.ts';
 
 /**
- * Turn that a client requests, as plain JSON. A turn is one request to the agent and its answer.
+ * Request of a client for a turn, as plain JSON.
  *
  * - `message`: a new message, or an edited earlier message. `decisions`: decisions in the last
  *   assistant message that the client may not have sent before.
@@ -17,7 +17,7 @@ import { checkMessageId, isMessageId, readUserMessage } from './user-message.ts'
  *   with the id `place`. Without either, a new answer to the last stored user message.
  * - `decisions`: decisions about pending tool calls, with which the agent continues.
  */
-export type Turn =
+export type TurnRequest =
   | {
       readonly kind: 'message';
       readonly message: Msg;
@@ -31,10 +31,10 @@ export type Turn =
     };
 
 /**
- * Reads the turn that `useChat` posted. Uses only the last message. Decisions may also be in the
+ * Reads the request that `useChat` posted. Uses only the last message. Decisions may also be in the
  * assistant message whose id is `messageId`.
  */
-export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
+export function readTurnRequest(body: RequestBody, limits: EdgeLimits): TurnRequest {
   const { trigger } = body;
   if (trigger !== undefined && trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw invalidField('trigger', 'must be "submit-message" or "regenerate-message"');
@@ -63,7 +63,7 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
   return { kind: 'decisions', decisions, messageId: id };
 }
 
-function readMessage(messages: readonly unknown[], limits: EdgeLimits): Turn {
+function readMessage(messages: readonly unknown[], limits: EdgeLimits): TurnRequest {
   const message = readUserMessage(messages.at(-1));
   // After a refused message, the client's list may have an assistant message without parts.
   const answer = messages.findLast(
@@ -98,25 +98,25 @@ export interface TakeTurnOptions {
 /** Removes the messages that the turn replaces from the log, and returns the agent's input. */
 export async function takeTurn(
   agent: Deciding,
-  turn: Turn,
+  request: TurnRequest,
   { isResumed = false }: TakeTurnOptions = {},
 ): Promise<TurnInput> {
-  if (turn.kind === 'decisions')
-    return { input: await acceptDecisions(agent, turn.decisions, { isHistory: true }) };
+  if (request.kind === 'decisions')
+    return { input: await acceptDecisions(agent, request.decisions, { isHistory: true }) };
   const { memory } = agent;
   const stored = await memory.read();
-  const { message } = turn;
-  const index = questionAt(stored, turn);
+  const { message } = request;
+  const index = questionAt(stored, request);
   // A message that never reached the server is new, even if the client asks for another answer to
   // this message.
-  const regenerates = turn.kind === 'regenerate' && index >= 0;
+  const regenerates = request.kind === 'regenerate' && index >= 0;
   const gone = index < 0 ? [] : stored.slice(regenerates ? index + 1 : index).map(({ id }) => id);
   const replaces = gone.length > 0;
   // The run's first write stores this change, so that no message or answer is lost alone, for
   // example if a guard refuses the input.
   if (replaces) await memory.delete(gone, { later: true });
   if (!message || regenerates) return { input: undefined, replaces };
-  const claims = turn.kind === 'message' ? (turn.decisions ?? []) : [];
+  const claims = request.kind === 'message' ? (request.decisions ?? []) : [];
   const given = await usableDecisions(agent, claims);
   const decisions = await decideForMessage(agent, {
     given,
@@ -126,10 +126,13 @@ export async function takeTurn(
 }
 
 /** Returns the index of the question that the turn asks again, or -1 for a new question. */
-function questionAt(stored: readonly Msg[], turn: Exclude<Turn, { kind: 'decisions' }>): number {
-  const { message } = turn;
+function questionAt(
+  stored: readonly Msg[],
+  request: Exclude<TurnRequest, { kind: 'decisions' }>,
+): number {
+  const { message } = request;
   if (!message) {
-    const place = turn.kind === 'regenerate' ? turn.place : undefined;
+    const place = request.kind === 'regenerate' ? request.place : undefined;
     const at = stored.findLastIndex(({ id }) => place === undefined || id === place);
     const index = stored.slice(0, at + 1).findLastIndex(isQuestion);
     if (index < 0) throw noQuestion();

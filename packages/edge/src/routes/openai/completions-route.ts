@@ -34,6 +34,6 @@ export async function completionsRoute(
   const header = c.req.header(sessionHeader);
   if (header === undefined) return answerOnce(c, settings, { ...request, format, posted, id });
   const sessionId = checkSession(header);
-  const turn = readTail(posted);
-  return answerInSession(c, settings, { ...request, format, sessionId, turn });
+  const turnRequest = readTail(posted);
+  return answerInSession(c, settings, { ...request, format, sessionId, turnRequest });
 }

@@ -20,7 +20,7 @@ import type { RequestBody } from '../../http/request-body.ts';
 import { onDisconnect, settleBehind, waitUntil } from '../../http/request-context.ts';
 import { checkApprovals } from '../../session/host/kv-host.ts';
 import { askerOf } from '../../session/session-command.ts';
-import type { SessionTurn } from '../../session/session-turn.ts';
+import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { turnHost } from '../../session/host/turn-host.ts';
 import { readIds } from '../../turn/asked-again.ts';
 import { awaitOpening, hasOutput, streamResponse } from '../../turn/event-stream.ts';
@@ -49,7 +49,7 @@ export interface WholeConversation {
 
 export interface StoredTurn {
   readonly sessionId: string;
-  readonly turn: SessionTurn;
+  readonly turnRequest: SessionTurnRequest;
   /** Fields that `call` was read from. */
   readonly fields: RequestBody;
 }
@@ -110,12 +110,12 @@ export async function answerOnce(
 export function answerInSession(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
-  { model, call, format, sessionId, turn, fields }: OpenAiRequest & StoredTurn,
+  { model, call, format, sessionId, turnRequest, fields }: OpenAiRequest & StoredTurn,
 ): Promise<Response> {
   const messageId = crypto.randomUUID();
-  const queued = { turn, model, messageId, call: fields, ...readIds(c) };
+  const turn = { request: turnRequest, model, messageId, call: fields, ...readIds(c) };
   return turnHost(c, settings, setupOf(c, sessionId)).answer({
-    turn: queued,
+    turn,
     format,
     call,
     echo: readEcho(c),

@@ -52,9 +52,9 @@ export async function responsesRoute(
     return answerOnce(c, settings, { ...request, format: formatOf(id), posted, paramOf, id });
   }
   const { sessionId, after } = place;
-  const turn = { ...readTurn(body, posted), ...(after !== undefined && { after }) };
-  const format = formatOf(responseId(sessionId, turn));
-  return answerInSession(c, settings, { ...request, format, sessionId, turn });
+  const turnRequest = { ...readTurnRequest(body, posted), ...(after !== undefined && { after }) };
+  const format = formatOf(responseId(sessionId, turnRequest));
+  return answerInSession(c, settings, { ...request, format, sessionId, turnRequest });
 }
 
 /** Handles the routes of stored responses, which this endpoint does not offer. */
@@ -110,14 +110,17 @@ function newItems(input: unknown): unknown {
   return start ? withoutFirst(input, start) : input;
 }
 
-/** Returns the turn of a session with the new messages. */
-function readTurn({ input }: RequestBody, posted: readonly Msg[]): ReturnType<typeof readTail> {
+/** Returns the request for a turn with the new messages. */
+function readTurnRequest(
+  { input }: RequestBody,
+  posted: readonly Msg[],
+): ReturnType<typeof readTail> {
   const paramOf = itemNames(newItems(input));
-  const turn = readTail(posted, { list: 'input', paramOf });
+  const request = readTail(posted, { list: 'input', paramOf });
   const other = posted.findIndex(({ role }) => role !== 'tool');
-  if (turn.kind === 'decide' && other >= 0)
+  if (request.kind === 'decide' && other >= 0)
     throw invalidField(paramOf(other), 'cannot be beside tool results: use `instructions`');
-  return turn;
+  return request;
 }
 
 /**

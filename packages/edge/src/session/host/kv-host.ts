@@ -9,7 +9,7 @@ import { entitle, type TurnInput } from '../../turn/chat-turn.ts';
 import { makeAgent, openMemory } from '../../turn/session.ts';
 import { noContent } from '../hosted-session.ts';
 import { liveResponse } from '../live-turn.ts';
-import { beginTurn, type SessionTurn } from '../session-turn.ts';
+import { beginTurn, type SessionTurnRequest } from '../session-turn.ts';
 import type { TurnHost } from './turn-host.ts';
 
 /**
@@ -29,7 +29,7 @@ export function kvHost(
       let ended: Promise<unknown> | undefined;
       try {
         call?.check(agent);
-        const { input, decisions } = await beginKvTurn(agent, turn.turn, settings);
+        const { input, decisions } = await beginKvTurn(agent, turn.request, settings);
         entitle(agent);
         const abort = new AbortController();
         const { signal } = abort;
@@ -101,12 +101,12 @@ export function checkApprovals(agent: ReActAgent, { approvals }: HandlerSettings
  */
 async function beginKvTurn(
   agent: ReActAgent,
-  turn: SessionTurn,
+  request: SessionTurnRequest,
   settings: HandlerSettings,
 ): Promise<TurnInput> {
   checkApprovals(agent, settings);
-  if (settings.approvals) return beginTurn(agent, turn, settings);
-  const begun = await beginTurn(agent, withoutApprovals(turn), settings);
+  if (settings.approvals) return beginTurn(agent, request, settings);
+  const begun = await beginTurn(agent, withoutApprovals(request), settings);
   if (Array.isArray(begun.input) && begun.input.some(isApproval)) throw needsObject();
   return begun;
 }
@@ -116,9 +116,9 @@ async function beginKvTurn(
  * With an error instead, every later message would fail too, because the client sends the approvals
  * again.
  */
-function withoutApprovals(turn: SessionTurn): SessionTurn {
-  if (turn.kind !== 'message' || !turn.decisions) return turn;
-  return { ...turn, decisions: turn.decisions.filter((decision) => !isApproval(decision)) };
+function withoutApprovals(request: SessionTurnRequest): SessionTurnRequest {
+  if (request.kind !== 'message' || !request.decisions) return request;
+  return { ...request, decisions: request.decisions.filter((decision) => !isApproval(decision)) };
 }
 
 function isApproval(item: object): boolean {

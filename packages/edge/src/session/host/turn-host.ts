@@ -7,8 +7,8 @@ import { askerOf } from '../session-command.ts';
 import type { StreamFormat, TurnFormat } from '../turn-format.ts';
 import type { NewTurn } from '../queue/turn-queue.ts';
 
-/** Request of a client for a turn. */
-export interface TurnRequest {
+/** Turn that a client requests, and how it gets the answer. */
+export interface AnswerRequest {
   readonly turn: NewTurn;
   readonly format: TurnFormat;
   /** Parsed form of `turn.call`. */
@@ -20,7 +20,7 @@ export interface TurnRequest {
 /** Runs the turns of one session. See `kvHost` and `objectHost`. */
 export interface TurnHost {
   /** Runs a turn and returns the answer in the client's format. */
-  answer(request: TurnRequest): Promise<Response>;
+  answer(request: AnswerRequest): Promise<Response>;
   /** Returns the running turn to a client that reconnects. Returns 204 if no turn is running. */
   reconnect(format: StreamFormat, lastEventId: string | undefined): Promise<Response>;
 }

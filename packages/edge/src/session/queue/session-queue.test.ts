@@ -215,7 +215,7 @@ test('a session gives up a request whose isolate dies before each attempt, and a
   await runInDurableObject(session.stub, (_, { storage }) => {
     const turn = (text: string): string =>
       JSON.stringify({
-        turn: {
+        request: {
           kind: 'messages',
           messages: [
             {

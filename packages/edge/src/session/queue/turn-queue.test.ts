@@ -4,7 +4,7 @@ import { given } from '../../../test-support/session-client.ts';
 import { TurnQueue, type NewTurn } from './turn-queue.ts';
 
 const turn = (model: string): NewTurn => ({
-  turn: { kind: 'continue' },
+  request: { kind: 'continue' },
   model,
   messageId: `m-${model}`,
   requestId: 'r',

@@ -1,8 +1,8 @@
 import type { RequestBody } from '../../http/request-body.ts';
-import type { SessionTurn } from '../session-turn.ts';
+import type { SessionTurnRequest } from '../session-turn.ts';
 
 export interface NewTurn {
-  readonly turn: SessionTurn;
+  readonly request: SessionTurnRequest;
   readonly model: string;
   /** Result of `callFields`, for a turn that a client of OpenAI asked for. */
   readonly call?: RequestBody;

@@ -203,7 +203,7 @@ export class TurnRunner {
    */
   get #runningMessages(): readonly Msg[] {
     const turn = this.#options.queue.first();
-    return turn && (turn.begun || this.#live) ? newMessages(turn.turn) : [];
+    return turn && (turn.begun || this.#live) ? newMessages(turn.request) : [];
   }
 
   #abortRun(): boolean {
@@ -270,14 +270,14 @@ export class TurnRunner {
     const { queue, memory, settings, onChange } = this.#options;
     const call = turn.call && openAiOf(settings).readCall(turn.call, settings);
     call?.check(agent);
-    const start = await (turn.begun ? resumeTurn : beginTurn)(agent, turn.turn, settings);
+    const start = await (turn.begun ? resumeTurn : beginTurn)(agent, turn.request, settings);
     if (!start) return;
     entitle(agent, onChange);
     const begin = (): void => queue.begin(turn.id);
     // Replaced messages stay in the log until the run stores its input. If the isolate dies before
     // that, the turn starts again.
     if (memory instanceof QueuedMemory)
-      memory.setQueued(start.replaces ? [] : newMessages(turn.turn));
+      memory.setQueued(start.replaces ? [] : newMessages(turn.request));
     if (start.replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
     else begin();
     this.#hasChanged = true;
