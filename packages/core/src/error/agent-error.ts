@@ -237,12 +237,12 @@ export function checkFields(
   if (typeof value !== 'object' || value === null)
     throw new AgentError(code, `${where} must be an object; got ${kindOf(value)}.`);
   for (const [key, kinds] of fieldsIn(fields)) {
-    const given = (value as Record<string, unknown>)[key];
+    const fieldValue = (value as Record<string, unknown>)[key];
     // Most options of an agent are not set.
-    if (given === undefined && kinds.includes('?')) continue;
-    if (kinds.some((kind) => isKind(given, kind))) continue;
+    if (fieldValue === undefined && kinds.includes('?')) continue;
+    if (kinds.some((kind) => isKind(fieldValue, kind))) continue;
     const words = kinds.map(wordsOf).filter(Boolean).join(' or ');
-    throw new AgentError(code, `${where}: ${key} must be ${words}; got ${kindOf(given)}.`);
+    throw new AgentError(code, `${where}: ${key} must be ${words}; got ${kindOf(fieldValue)}.`);
   }
 }
 
@@ -293,46 +293,46 @@ export function unknownIn(options: object, fields: string): string | undefined {
 }
 
 /** A kind of value: its words in error messages, and its test if `typeof` does not know it. */
-type Kind = readonly [words: string, test?: (given: unknown) => boolean];
+type Kind = readonly [words: string, test?: (value: unknown) => boolean];
 
 const knownKinds: Readonly<Record<string, Kind>> = {
   '?': ['', () => false],
   string: ['a string'],
-  number: ['a number', (given) => isNumber(given, -Infinity)],
+  number: ['a number', (value) => isNumber(value, -Infinity)],
   boolean: ['a boolean'],
   function: ['a function'],
   object: ['an object'],
-  array: ['an array', (given) => Array.isArray(given)],
-  names: ['an array of strings', (given) => Array.isArray(given) && given.every(isText)],
-  count: ['a number of 0 or more', (given) => isNumber(given, 0)],
-  positive: ['a number above 0', (given) => isNumber(given, Number.MIN_VALUE)],
-  share: ['a number from 0 to 1', (given) => isNumber(given, 0, 1)],
-  whole: ['a whole number of 0 or more', (given) => isWhole(given, 0)],
-  natural: ['a whole number of 1 or more', (given) => isWhole(given, 1)],
-  Infinity: ['Infinity', (given) => given === Infinity],
+  array: ['an array', (value) => Array.isArray(value)],
+  names: ['an array of strings', (value) => Array.isArray(value) && value.every(isText)],
+  count: ['a number of 0 or more', (value) => isNumber(value, 0)],
+  positive: ['a number above 0', (value) => isNumber(value, Number.MIN_VALUE)],
+  share: ['a number from 0 to 1', (value) => isNumber(value, 0, 1)],
+  whole: ['a whole number of 0 or more', (value) => isWhole(value, 0)],
+  natural: ['a whole number of 1 or more', (value) => isWhole(value, 1)],
+  Infinity: ['Infinity', (value) => value === Infinity],
   'stream()': ["a model such as openai({ model: 'gpt-5' })"],
   'schemas()': ['a Toolkit'],
-  'iterator()': ['an iterable', (given) => hasMethod(given, Symbol.iterator)],
+  'iterator()': ['an iterable', (value) => hasMethod(value, Symbol.iterator)],
 };
 
-function isKind(given: unknown, kind: string): boolean {
+function isKind(value: unknown, kind: string): boolean {
   if (!kind) return true;
   const test = knownKinds[kind]?.[1];
-  if (test) return test(given);
-  if (kind.endsWith('()')) return hasMethod(given, kind.slice(0, -2));
-  return given === kind || (typeof given === kind && given !== null);
+  if (test) return test(value);
+  if (kind.endsWith('()')) return hasMethod(value, kind.slice(0, -2));
+  return value === kind || (typeof value === kind && value !== null);
 }
 
-function isNumber(given: unknown, min: number, max = Infinity): boolean {
-  return typeof given === 'number' && given >= min && given <= max;
+function isNumber(value: unknown, min: number, max = Infinity): boolean {
+  return typeof value === 'number' && value >= min && value <= max;
 }
 
-function isWhole(given: unknown, min: number): boolean {
-  return Number.isInteger(given) && isNumber(given, min);
+function isWhole(value: unknown, min: number): boolean {
+  return Number.isInteger(value) && isNumber(value, min);
 }
 
-function hasMethod(given: unknown, method: PropertyKey): boolean {
-  return typeof Object(given)[method] === 'function';
+function hasMethod(value: unknown, method: PropertyKey): boolean {
+  return typeof Object(value)[method] === 'function';
 }
 
 function isText(item: unknown): boolean {
@@ -343,9 +343,9 @@ function wordsOf(kind: string): string {
   return knownKinds[kind]?.[0] ?? (kind.endsWith('()') ? `an object with ${kind}` : `'${kind}'`);
 }
 
-function kindOf(given: unknown): string {
-  if (given === undefined) return 'nothing';
-  if (given === null || typeof given === 'number') return String(given);
-  const kind = Array.isArray(given) ? 'array' : typeof given;
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null || typeof value === 'number') return String(value);
+  const kind = Array.isArray(value) ? 'array' : typeof value;
   return knownKinds[kind]?.[0] ?? `a ${kind}`;
 }

@@ -52,7 +52,7 @@ const pathOrFile = /^[./@]|\.[a-z]{2,4}\.?$/i;
  */
 function withoutTokensNearNames(text: string): string {
   /** Number of words in which a token is still looked for. */
-  let left = 0;
+  let wordsLeft = 0;
   let before = '';
   let end = 0;
   /** Whether the name can only name a secret. A key alone may be the key of an object. */
@@ -61,13 +61,13 @@ function withoutTokensNearNames(text: string): string {
   return text.replace(word, (found, at: number) => {
     const gap = text.slice(end, at);
     end = at + found.length;
-    if (left < nearby && gap.includes('\n')) left = 0;
-    const isFirst = left === nearby;
+    if (wordsLeft < nearby && gap.includes('\n')) wordsLeft = 0;
+    const isFirst = wordsLeft === nearby;
     const isQuoted = isFirst && (/[^\s,;]/.test(gap) || /passw/i.test(before));
-    const isAfterColon = left === nearby - 1 && /[:=：]/.test(gap);
+    const isAfterColon = wordsLeft === nearby - 1 && /[:=：]/.test(gap);
     const isMeant = isStrong && (isQuoted || isAfterColon || /^(?:is|was)$/.test(before));
     const isToken =
-      left > 0 &&
+      wordsLeft > 0 &&
       !pathOrFile.test(found) &&
       (mixed.test(found) ||
         uuid.test(found) ||
@@ -75,9 +75,9 @@ function withoutTokensNearNames(text: string): string {
         (found.length >= 8 && /\d/.test(found) && (isMeant || isFirst || found.includes('+'))) ||
         (isQuoted && found.length >= 12 && (isStrong || /[^a-z_]/.test(found))));
     if (!isToken && names.test(found)) {
-      left = nearby;
+      wordsLeft = nearby;
       isStrong = !/^keys?$/i.test(found) || /^(?:api|access|secret|private)$/i.test(before);
-    } else left = /[.!?]$/.test(found) ? 0 : left - 1;
+    } else wordsLeft = /[.!?]$/.test(found) ? 0 : wordsLeft - 1;
     before = found;
     return isToken ? '***' : found;
   });

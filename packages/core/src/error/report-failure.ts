@@ -1,10 +1,10 @@
-let shown = (failure: unknown): unknown => failure;
+let consoleForm = (failure: unknown): unknown => failure;
 
 /**
  * Sets how the console shows failures, for example without secrets. Default: the failure itself.
  */
 export function showFailuresAs(show: (failure: unknown) => unknown): void {
-  shown = show;
+  consoleForm = show;
 }
 
 /**
@@ -14,13 +14,13 @@ export function showFailuresAs(show: (failure: unknown) => unknown): void {
  */
 export function reportFailure<T extends readonly unknown[]>(
   what: string,
-  listener: ((...told: T) => void) | undefined,
-  ...told: T
+  listener: ((...args: T) => void) | undefined,
+  ...args: T
 ): void {
-  const warn = (failure: unknown): void => console.warn(what, shown(failure));
+  const warn = (failure: unknown): void => console.warn(what, consoleForm(failure));
   try {
-    if (listener) listener(...told);
-    else warn(told[0]);
+    if (listener) listener(...args);
+    else warn(args[0]);
   } catch (failure) {
     warn(failure);
   }
@@ -28,8 +28,8 @@ export function reportFailure<T extends readonly unknown[]>(
 
 /** Calls a listener, if there is one. If the listener throws, its error goes to the console. */
 export function callListener<T extends readonly unknown[]>(
-  listener: ((...told: T) => void) | undefined,
-  ...told: T
+  listener: ((...args: T) => void) | undefined,
+  ...args: T
 ): void {
-  if (listener) reportFailure('A listener failed.', listener, ...told);
+  if (listener) reportFailure('A listener failed.', listener, ...args);
 }

@@ -41,10 +41,10 @@ export function controlsAt(
   const { hook, misuse } = handling;
   const guarded = names.map((name) => [
     name,
-    (...given: never[]) => {
-      const use = control[name] as ((...given: never[]) => void) | undefined;
+    (...args: never[]) => {
+      const use = control[name] as ((...args: never[]) => void) | undefined;
       const isOffered = use && controlsOf[type]?.includes(name);
-      if (isOffered && !handling.hasEnded) return use(...given);
+      if (isOffered && !handling.hasEnded) return use(...args);
       const problem = isOffered
         ? `\`${name}\` was called after the hook at ${type} had ended.`
         : `There is no control \`${name}\` at ${type}.`;

@@ -28,11 +28,11 @@ export const modesPart = 'steering';
  * `INVALID_INPUT` for an invalid request, or if the answer contains a tool call or a tool result.
  */
 export function checkInterrupt(
-  given: string | Msg | InterruptRequest,
+  input: string | Msg | InterruptRequest,
   context: Required<MessageContext>,
 ): CheckedRequest {
-  const isAnswer = typeof given === 'string' || 'role' in Object(given);
-  const request = (isAnswer ? { message: given } : given) as InterruptRequest;
+  const isAnswer = typeof input === 'string' || 'role' in Object(input);
+  const request = (isAnswer ? { message: input } : input) as InterruptRequest;
   const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';
   const optional = request?.mode === 'inject' ? '' : '|?';
   checkOptions('interrupt()', request, fields + optional, 'INVALID_INPUT');

@@ -107,11 +107,11 @@ function toToolOutput(
   maxChars: number,
 ): ToolOutput {
   const isBlank = content.every((each) => each.type === 'text' && !each.text.trim());
-  const given =
+  const allBlocks =
     isBlank && structuredContent
       ? [textBlock(JSON.stringify(structuredContent))]
       : content.map(toBlock);
-  const blocks = shorten(given, maxChars);
+  const blocks = shorten(allBlocks, maxChars);
   const texts = blocks.flatMap((block) => (block.type === 'text' ? block.text : []));
   if (isError)
     throw new Error(

@@ -34,7 +34,7 @@ export class McpConnection {
       },
     });
     const original = this.transport.send.bind(this.transport);
-    this.transport.send = (message, given) => this.#send(original, message, given);
+    this.transport.send = (message, sendOptions) => this.#send(original, message, sendOptions);
   }
 
   /** Passes each message of the server through `read`. Call it after the client has connected. */
@@ -48,19 +48,19 @@ export class McpConnection {
     };
   }
 
-  async #send(original: Send, ...[message, given]: Parameters<Send>): Promise<void> {
-    if (Array.isArray(message) || !('method' in message)) return original(message, given);
+  async #send(original: Send, ...[message, sendOptions]: Parameters<Send>): Promise<void> {
+    if (Array.isArray(message) || !('method' in message)) return original(message, sendOptions);
     const { method, params } = message;
     if (method === 'notifications/cancelled')
       this.#open.get(params?.['requestId'] as RequestId)?.abort();
-    if (!('id' in message)) return original(message, given);
+    if (!('id' in message)) return original(message, sendOptions);
     const { id } = message;
     const controller = new AbortController();
     this.#open.set(id, controller);
     const { requestSignal = controller.signal, onRequestStreamEnd = () => this.#fail(id) } =
-      given ?? {};
+      sendOptions ?? {};
     const sent = method === 'initialize' ? withoutForms(message) : message;
-    await original(sent, { ...given, requestSignal, onRequestStreamEnd });
+    await original(sent, { ...sendOptions, requestSignal, onRequestStreamEnd });
   }
 
   #fail(id: RequestId): void {
@@ -83,16 +83,15 @@ function withoutForms(message: sdk.JSONRPCRequest): sdk.JSONRPCRequest {
 }
 
 async function send(
-  { headers: given, fetch: original = fetch }: McpToolsOptions,
+  { headers: ownHeaders, fetch: original = fetch }: McpToolsOptions,
   url: string | URL,
   init: RequestInit = {},
   isForServer: boolean,
 ): Promise<Response> {
   // The authorization flow has requests to other addresses, which must not get these headers.
-  if (!isForServer || !given) return original(url, init);
+  if (!isForServer || !ownHeaders) return original(url, init);
   const headers = new Headers(init.headers);
-  const own = await headersFrom(given);
-  toHeaders(own).forEach((value, name) => headers.set(name, value));
+  toHeaders(await headersFrom(ownHeaders)).forEach((value, name) => headers.set(name, value));
   return original(url, { ...init, headers });
 }
 
@@ -114,9 +113,9 @@ function guardedAuth(provider: sdk.OAuthClientProvider): sdk.OAuthClientProvider
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      return async (...given: unknown[]): Promise<unknown> => {
+      return async (...args: unknown[]): Promise<unknown> => {
         try {
-          return await Reflect.apply(value, target, given);
+          return await Reflect.apply(value, target, args);
         } catch (cause) {
           const message = `mcpTools(): auth.${String(name)}() failed: ${messageOf(cause)}`;
           throw new AgentError('MCP_AUTH', message, { cause });

@@ -25,7 +25,7 @@ export function toMcpError(error: unknown, where: string): AgentError {
   const { name, code, cause } = fieldsOf(error);
   if (code === 'ERA_NEGOTIATION_FAILED' && cause) return toMcpError(cause, where);
   const status = statusOf(error);
-  const said = messageOf(error)
+  const text = messageOf(error)
     .replace(/^(?:MCP error -?\d+: |Error POSTing to endpoint: )+/, '')
     .slice(0, 300);
   const failed = (of: AgentErrorCode, message: string, retryable = false): AgentError => {
@@ -34,22 +34,22 @@ export function toMcpError(error: unknown, where: string): AgentError {
   };
   const server = `The MCP server "${where}"`;
   if (isSaid(error) && messageOf(error) !== lostAnswer.message)
-    return failed('MCP_BAD_RESPONSE', `${server} says: ${said}`);
+    return failed('MCP_BAD_RESPONSE', `${server} says: ${text}`);
   if (/^40[13]$/.test(`${status}`))
     return failed('MCP_AUTH', `${server} refused the credentials (${status}).`);
   if (name === 'UnauthorizedError')
     return failed('MCP_AUTH', `A person has to allow the access to the MCP server "${where}".`);
   if (authErrors.includes(String(name)))
-    return failed('MCP_AUTH', `The authorization for the MCP server "${where}" failed: ${said}`);
+    return failed('MCP_AUTH', `The authorization for the MCP server "${where}" failed: ${text}`);
   if (/^(408|429|5..)$/.test(`${status}`))
     return failed('MCP_UNREACHABLE', `${server} failed (${status}).`, true);
   if (code === 'REQUEST_TIMEOUT')
     return failed('MCP_TIMEOUT', `${server} did not answer in time.`, true);
   if (isBroken(error)) {
-    const message = `There is no connection to the MCP server "${where}": ${said}`;
+    const message = `There is no connection to the MCP server "${where}": ${text}`;
     return failed('MCP_UNREACHABLE', message, true);
   }
-  const message = `"${where}" does not answer as an MCP server over Streamable HTTP: ${said}`;
+  const message = `"${where}" does not answer as an MCP server over Streamable HTTP: ${text}`;
   return failed('MCP_BAD_RESPONSE', message);
 }
 

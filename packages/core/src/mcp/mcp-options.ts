@@ -152,13 +152,13 @@ export function serverName({ name, url }: McpToolsOptions): string {
  * Converts headers to a `Headers` object. Throws `CONFIGURATION` for headers that HTTP cannot send.
  * The message does not contain the values of headers.
  */
-export function toHeaders(given: McpHeaders): Headers {
-  checkFields('mcpTools(): headers', given, '');
+export function toHeaders(headers: McpHeaders): Headers {
+  checkFields('mcpTools(): headers', headers, '');
   try {
-    for (const value of Object.values(given))
+    for (const value of Object.values(headers))
       if (typeof value !== 'string') throw new TypeError('no text');
-    return new Headers(given);
+    return new Headers(headers);
   } catch {
-    throw optionError(`HTTP cannot send these headers: ${Object.keys(given).join(', ')}.`);
+    throw optionError(`HTTP cannot send these headers: ${Object.keys(headers).join(', ')}.`);
   }
 }

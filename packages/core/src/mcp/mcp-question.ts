@@ -68,11 +68,12 @@ export async function toAnswers(questions: McpQuestions, decision: Decision): Pr
   if (state !== 'success') return all('cancel');
   const text = outputText(output).trim();
   const [only] = Object.values(questions);
-  const given = keys.length === 1 && only ? { [keys[0]!]: readAnswer(only, text) } : readJson(text);
-  if (!isObjectOrArray(given))
+  const answer =
+    keys.length === 1 && only ? { [keys[0]!]: readAnswer(only, text) } : readJson(text);
+  if (!isObjectOrArray(answer))
     throw answerError(`The answer must be an object with: ${keys.join(', ')}.`);
   const answers: Record<string, ElicitResult> = {};
-  for (const key of keys) answers[key] = await toAnswer(questions[key]!, given[key] ?? {});
+  for (const key of keys) answers[key] = await toAnswer(questions[key]!, answer[key] ?? {});
   return answers;
 }
 
@@ -85,11 +86,11 @@ function readAnswer(question: McpQuestion, text: string): unknown {
   return { [name]: Object(schema)['type'] === 'string' ? text : read };
 }
 
-async function toAnswer(question: McpQuestion, given: unknown): Promise<ElicitResult> {
+async function toAnswer(question: McpQuestion, answer: unknown): Promise<ElicitResult> {
   if ('url' in question) return { action: 'accept' };
-  if (!isObjectOrArray(given)) throw answerError('The answer must be an object.');
+  if (!isObjectOrArray(answer)) throw answerError('The answer must be an object.');
   // The fields of the answer come first.
-  const content = { ...given, ...defaultsOf(question.requestedSchema), ...given };
+  const content = { ...answer, ...defaultsOf(question.requestedSchema), ...answer };
   const problem = await problemOf(question.requestedSchema, content);
   if (problem !== undefined) throw answerError(`The answer does not fit: ${problem}.`);
   return { action: 'accept', content: content as NonNullable<ElicitResult['content']> };

@@ -78,16 +78,16 @@ export function nameTools(
   listed: readonly ServerTool[],
   { include, exclude = [], prefix = '' }: McpToolsOptions,
 ): readonly (readonly [name: string, tool: ServerTool])[] {
-  const taken = new Set<string>();
+  const names = new Set<string>();
   const offered = listed.filter(
     ({ name }) => (include?.includes(name) ?? true) && !exclude.includes(name),
   );
   return offered.map((serverTool) => {
     const plain = `${prefix}${serverTool.name}`.replace(/[^\w-]/g, '_');
     let name = plain.slice(0, 64);
-    for (let number = 2; taken.has(name); number += 1)
+    for (let number = 2; names.has(name); number += 1)
       name = `${plain.slice(0, 64 - `_${number}`.length)}_${number}`;
-    taken.add(name);
+    names.add(name);
     return [name, serverTool];
   });
 }

@@ -42,11 +42,11 @@ export function startOfTexts(
   blocks: readonly ContentBlock[],
   length: number,
 ): readonly ContentBlock[] {
-  let left = length;
+  let remaining = length;
   return blocks.flatMap((block) => {
     if (block.type !== 'text') return block;
-    const text = startOf(block.text, left);
-    left -= block.text.length;
+    const text = startOf(block.text, remaining);
+    remaining -= block.text.length;
     return text ? { ...block, text } : [];
   });
 }

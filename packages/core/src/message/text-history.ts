@@ -19,12 +19,12 @@ export function textHistory(
   const asText = oncePerGroup((group) =>
     hasToolResults(group[0]!) ? observation(group, media) : withCallsAsText(group[0]!),
   );
-  const shown = (group: readonly Msg[]): Msg | readonly Msg[] => {
+  const visibleMessages = (group: readonly Msg[]): Msg | readonly Msg[] => {
     const message = group[0]!;
     if (hasToolResults(message) || toolUsesOf(message).length) return asText(group);
     return message.role !== 'assistant' || message.content.some(isVisible) ? message : [];
   };
-  return (messages) => resultGroups(messages).flatMap(shown);
+  return (messages) => resultGroups(messages).flatMap(visibleMessages);
 }
 
 /** Returns one message for several tool results: first the media, then all texts as one text (OxyGent). */
@@ -47,11 +47,11 @@ function observation(group: readonly Msg[], media: readonly MediaBlock['type'][]
 
 /** Writes tool calls in the form that the model should use. */
 export function callsText(calls: readonly ToolUse[]): string {
-  const given = calls.map(({ name, input, raw }) => ({
+  const list = calls.map(({ name, input, raw }) => ({
     tool_name: name,
     arguments: input === null && raw ? raw : input,
   }));
-  return `\`\`\`json\n${JSON.stringify(given.length === 1 ? given[0] : given)}\n\`\`\``;
+  return `\`\`\`json\n${JSON.stringify(list.length === 1 ? list[0] : list)}\n\`\`\``;
 }
 
 function withCallsAsText(message: Msg): Msg {

@@ -111,15 +111,15 @@ export function groupMessages<T>(
  * objects, because the wire form and the token count are cached by object.
  */
 export function oncePerGroup<T>(make: (group: readonly Msg[]) => T): (group: readonly Msg[]) => T {
-  const known = new WeakMap<Msg, { readonly group: readonly Msg[]; readonly made: T }>();
+  const cache = new WeakMap<Msg, { readonly group: readonly Msg[]; readonly result: T }>();
   return (group) => {
-    const before = known.get(group[0]!);
+    const before = cache.get(group[0]!);
     const isSame =
       before?.group.length === group.length &&
       group.every((message, index) => message === before.group[index]);
-    if (isSame) return before.made;
-    const made = make(group);
-    known.set(group[0]!, { group, made });
-    return made;
+    if (isSame) return before.result;
+    const result = make(group);
+    cache.set(group[0]!, { group, result });
+    return result;
   };
 }

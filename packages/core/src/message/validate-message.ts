@@ -42,10 +42,10 @@ export function parseHistory(value: unknown): readonly Msg[] {
   const toolUseIds = new Map<string, number>();
   for (const [index, message] of messages.entries()) {
     const fail = failAt(index, message);
-    const add = (known: Map<string, number>, id: string, field: string, what: string): void => {
-      const before = known.get(id);
+    const add = (indexes: Map<string, number>, id: string, field: string, what: string): void => {
+      const before = indexes.get(id);
       if (before !== undefined) fail(field, `different from the id of ${what} ${before}`);
-      known.set(id, index);
+      indexes.set(id, index);
     };
     add(ids, message.id, 'id', 'message');
     for (const toolUse of toolUsesOf(message)) {

@@ -31,32 +31,32 @@ export function showToolMedia(): ModelMiddleware {
 }
 
 function withMedia(group: readonly Msg[], media: ModelFeatures['media']): readonly Msg[] {
-  const isTaken = (block: ContentBlock): block is MediaBlock =>
+  const isMoved = (block: ContentBlock): block is MediaBlock =>
     'source' in block && media.includes(block.type);
-  const taken = group
+  const movedBlocks = group
     .flatMap(toolResultsOf)
     .flatMap(({ name, toolUseId, output }): readonly ContentBlock[] => {
-      const blocks = typeof output === 'string' ? [] : output.filter(isTaken);
+      const blocks = typeof output === 'string' ? [] : output.filter(isMoved);
       return blocks.length
         ? [{ type: 'text', text: `From the result of ${name} (call ${toolUseId}):` }, ...blocks]
         : [];
     });
-  if (!taken.length) return group;
+  if (!movedBlocks.length) return group;
   const replaced = group.map((message) => ({
     ...message,
-    content: message.content.map((block) => withoutMedia(block, isTaken)),
+    content: message.content.map((block) => withoutMedia(block, isMoved)),
   }));
   const { id, createdAt } = group.at(-1)!;
-  return [...replaced, asOwn({ id: `${id}:media`, role: 'user', content: taken, createdAt })];
+  return [...replaced, asOwn({ id: `${id}:media`, role: 'user', content: movedBlocks, createdAt })];
 }
 
 function withoutMedia(
   block: ContentBlock,
-  isTaken: (block: ContentBlock) => block is MediaBlock,
+  isMoved: (block: ContentBlock) => block is MediaBlock,
 ): ContentBlock {
   if (block.type !== 'tool_result' || typeof block.output === 'string') return block;
   const output = block.output.map((one): ContentBlock =>
-    isTaken(one) ? { type: 'text', text: mediaPlaceholder(one) } : one,
+    isMoved(one) ? { type: 'text', text: mediaPlaceholder(one) } : one,
   );
   return { ...block, output } satisfies ToolResult;
 }

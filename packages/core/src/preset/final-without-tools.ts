@@ -56,14 +56,14 @@ function withoutTextCalls(message: Msg): Msg {
 
 /** Returns a function that says whether a delta stays: it is no part of a removed tool call. */
 function outputCallsOnly(request: ModelRequest): (delta: ModelDelta) => boolean {
-  const kept = new Set<number>();
+  const keptIndexes = new Set<number>();
   return (delta) => {
     if (delta.type !== 'tool-input') return true;
     const { index, name } = delta;
-    if (name === outputToolName && request.tools.length) kept.add(index);
+    if (name === outputToolName && request.tools.length) keptIndexes.add(index);
     // After a reset, the index may belong to another tool call.
-    else if (name) kept.delete(index);
-    return kept.has(index);
+    else if (name) keptIndexes.delete(index);
+    return keptIndexes.has(index);
   };
 }
 

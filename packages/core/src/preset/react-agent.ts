@@ -130,14 +130,14 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
   protected static override readonly optionFields: OptionFields = fields;
 
   /** Throws `CONFIGURATION` for an option of the wrong type. */
-  constructor(given: AgentOptions<S>) {
-    const { use = [] } = given ?? {};
+  constructor(options: AgentOptions<S>) {
+    const { use = [] } = options ?? {};
     const all = Array.isArray(use) ? [standard(), ...use] : use;
-    super((given && { ...given, use: all }) as KernelOptions<S>);
-    checkServed(this.use, { ...given, ...given.limits });
-    if (given.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
+    super((options && { ...options, use: all }) as KernelOptions<S>);
+    checkServed(this.use, { ...options, ...options.limits });
+    if (options.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
     // The part of `standard()` defers no rounds.
-    if (given.deferRound !== undefined && !this.use.some((part) => 'mayNeedApproval' in part))
+    if (options.deferRound !== undefined && !this.use.some((part) => 'mayNeedApproval' in part))
       throw missingPart('approvals', 'The option `deferRound`');
   }
 

@@ -52,11 +52,12 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
   }
 
   function checkRef(start: JsonSchemaNode, wrong: (what: string) => AgentError): void {
-    const seen = new Set<unknown>();
+    const visitedNodes = new Set<unknown>();
     let node: JsonSchemaNode | boolean | undefined = start;
     while (typeof node === 'object' && node.$ref !== undefined) {
-      if (seen.has(node)) throw wrong(`the "$ref" ${JSON.stringify(start.$ref)} refers to itself.`);
-      seen.add(node);
+      if (visitedNodes.has(node))
+        throw wrong(`the "$ref" ${JSON.stringify(start.$ref)} refers to itself.`);
+      visitedNodes.add(node);
       const target: JsonSchemaNode | boolean | undefined =
         lookup[node.__absolute_ref__ ?? node.$ref];
       if (target === undefined)

@@ -107,13 +107,13 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
           speaker: message.name ?? message.role,
           text: textOf(message).trim(),
         }));
-        const said = parts.filter(({ text }) => text);
-        if (said.length === 0) return;
+        const partsWithText = parts.filter(({ text }) => text);
+        if (partsWithText.length === 0) return;
         signal?.throwIfAborted();
         const at = now();
         const createdAt = new Date(at).toISOString();
         const place = { group: sessionId, at, id: generateId() };
-        await records.write(place, { sessionId, createdAt, parts: said });
+        await records.write(place, { sessionId, createdAt, parts: partsWithText });
       }),
     async delete(ids) {
       const places = ids.flatMap((id) => records.placeOf(records.prefix + id) ?? []);

@@ -248,10 +248,10 @@ export class StoredEntries<T extends object> {
 
   #removeEntry(place: Place): void {
     const slot = this.#slotOf(place);
-    const held = this.#entries.get(slot);
-    if (held?.place.key !== place.key) return;
+    const current = this.#entries.get(slot);
+    if (current?.place.key !== place.key) return;
     this.#entries.delete(slot);
-    this.#options.remove(slot, held.entry);
+    this.#options.remove(slot, current.entry);
   }
 
   #isNew(place: Place): boolean {

@@ -1,18 +1,18 @@
 import type { ToolSchema } from '../model/chat-model.ts';
 
 /**
- * Returns the names, descriptions and schemas of the tools as text. `known`: cache of each tool's
+ * Returns the names, descriptions and schemas of the tools as text. `cache`: cache of each tool's
  * text.
  */
 export function describeTools(
   tools: readonly ToolSchema[],
-  known: WeakMap<ToolSchema, string>,
+  cache: WeakMap<ToolSchema, string>,
 ): string {
   const describe = (tool: ToolSchema): string => {
     const text =
-      known.get(tool) ??
+      cache.get(tool) ??
       `Tool: ${tool.name}\nDescription: ${tool.description}\nArguments: ${JSON.stringify(tool.parameters)}`;
-    known.set(tool, text);
+    cache.set(tool, text);
     return text;
   };
   return tools.map(describe).join('\n\n');

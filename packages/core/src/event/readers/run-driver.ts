@@ -91,10 +91,10 @@ export class RunDriver<T = unknown> {
       throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
     }
     try {
-      for (let seen = seq; ;) {
-        const batch = this.#log ? eventsSince(this.#log, seen) : this.#unread?.shift();
+      for (let lastSeq = seq; ;) {
+        const batch = this.#log ? eventsSince(this.#log, lastSeq) : this.#unread?.shift();
         if (batch?.length) {
-          seen = batch.at(-1)!.seq;
+          lastSeq = batch.at(-1)!.seq;
           yield batch;
         } else if (this.#state === 'ended') break;
         else {

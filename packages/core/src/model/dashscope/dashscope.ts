@@ -62,12 +62,12 @@ export function dashscope(options: DashScopeOptions): ChatModel {
   checkThinking(options);
   const { model, baseURL = 'https://dashscope.aliyuncs.com/api/v1' } = options;
   const { enableThinking, thinkingBudget } = options;
-  const named = [
+  const media = [
     ...(seeing.test(model) ? (['image', 'video'] as const) : []),
     ...(hearing.test(model) ? (['audio'] as const) : []),
   ];
-  const endpoint = options.endpoint ?? (named.length > 0 ? 'multimodal' : undefined);
-  const features: ModelFeatures = { tools: true, media: named, history, ...options.features };
+  const endpoint = options.endpoint ?? (media.length > 0 ? 'multimodal' : undefined);
+  const features: ModelFeatures = { tools: true, media, history, ...options.features };
   const format = { model, features, endpoint, enableThinking, thinkingBudget };
   const formatter = dashScopeFormatter(format);
   const services = `${checkedBase(baseURL, /\/services\/aigc.*$/)}/services/aigc`;

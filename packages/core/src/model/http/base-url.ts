@@ -8,10 +8,10 @@ import type { HttpRequest } from './http-transport.ts';
  * adds that path to the base URL.
  */
 export function checkedBase(baseURL: string, service: RegExp): string {
-  const given = baseURL.trim();
-  const base = given.replace(/\/+$/, '');
-  if (/^([\w+-]+:\/)?\.*\/[^?#]*$/.test(given) && !service.test(base)) return base;
-  const message = `baseURL must be like https://host/v1 (no query); got ${addressOf(given)}.`;
+  const address = baseURL.trim();
+  const base = address.replace(/\/+$/, '');
+  if (/^([\w+-]+:\/)?\.*\/[^?#]*$/.test(address) && !service.test(base)) return base;
+  const message = `baseURL must be like https://host/v1 (no query); got ${addressOf(address)}.`;
   throw misconfigured(message);
 }
 

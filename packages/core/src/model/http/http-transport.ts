@@ -79,14 +79,14 @@ export async function* streamReply(
 
 /** Sends the request. Follows no redirect, so that no other server gets the key or the prompt. */
 function send(request: HttpRequest, deadline: Deadline): Promise<Response> {
-  const { url, headers, body, fetch: given = fetch } = request;
+  const { url, headers, body, fetch: fetchFunction = fetch } = request;
   const { signal } = deadline;
   const post = body !== undefined && {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body,
   };
-  return deadline.wait(() => given(url, { headers, ...post, signal, redirect: 'manual' }));
+  return deadline.wait(() => fetchFunction(url, { headers, ...post, signal, redirect: 'manual' }));
 }
 
 /** Returns the beginning of an error's text. Does not read the body of a redirect. */

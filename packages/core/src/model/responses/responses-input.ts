@@ -106,10 +106,10 @@ function toItem(
   content: readonly ContentBlock[],
   { origin, encryptedReasoning }: InputFormat,
 ): WireObject | undefined {
-  const kept = keptItem(block);
+  const { item: storedItem, origin: itemOrigin, index } = keptItem(block);
   // A model without reasoning refuses it.
-  if (encryptedReasoning === false && kept.item?.['encrypted_content']) return undefined;
-  const item = kept.origin === origin ? kept.item : undefined;
+  if (encryptedReasoning === false && storedItem?.['encrypted_content']) return undefined;
+  const item = itemOrigin === origin ? storedItem : undefined;
   switch (block.type) {
     case 'text':
       return block.text ? { role: 'assistant', content: block.text, ...item } : undefined;
@@ -122,7 +122,7 @@ function toItem(
         arguments: argumentsOf(block),
       };
     case 'thinking':
-      return item && toKeptItem(item, kept.index!, content);
+      return item && toKeptItem(item, index!, content);
     case 'tool_result':
       return undefined;
     default:

@@ -173,11 +173,11 @@ export class StreamedItem {
   #closeReasoning(item: WireItem): void {
     this.#completeAll('summary', item.summary);
     this.#completeAll('reasoning', item.content);
-    const shown = this.#parts.filter(({ text }) => text);
-    const kept = fieldsOf(item, /^(content|summary|status)$/);
-    for (const part of shown.length ? shown : [this.#part('summary', 0)]) {
-      const isLast = part === shown.at(-1) || !shown.length;
-      const providerMetadata = this.#keep(isLast ? kept : undefined, part.kind === 'reasoning');
+    const visibleParts = this.#parts.filter(({ text }) => text);
+    const fields = fieldsOf(item, /^(content|summary|status)$/);
+    for (const part of visibleParts.length ? visibleParts : [this.#part('summary', 0)]) {
+      const isLast = part === visibleParts.at(-1) || !visibleParts.length;
+      const providerMetadata = this.#keep(isLast ? fields : undefined, part.kind === 'reasoning');
       this.#emit({ type: 'thinking', id: part.id, delta: '', providerMetadata });
     }
   }
@@ -196,18 +196,17 @@ export class StreamedItem {
       this.#emit({ type: 'file', mediaType: `image/${item.output_format || 'png'}`, data: image });
       this.#hasFile = true;
     }
-    const kept = this.#keep(fieldsOf(item, image ? /^result$/ : /^$/));
+    const providerMetadata = this.#keep(fieldsOf(item, image ? /^result$/ : /^$/));
     const tool = toHostedTool(item, this.#toolId, true);
     const output = this.#output === undefined ? {} : { output: this.#output };
-    this.#showTool(tool && { ...tool, ...output }, kept);
-    if (!tool)
-      this.#emit({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata: kept });
+    this.#showTool(tool && { ...tool, ...output }, providerMetadata);
+    if (!tool) this.#emit({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata });
   }
 
   /** Shows a built-in tool, as a block without text. */
-  #showTool(tool: HostedTool | undefined, kept: JsonObject): void {
+  #showTool(tool: HostedTool | undefined, metadata: JsonObject): void {
     if (!tool) return;
-    const providerMetadata = { ...kept, hostedTool: tool };
+    const providerMetadata = { ...metadata, hostedTool: tool };
     this.#emit({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata });
   }
 
@@ -229,12 +228,12 @@ export class StreamedItem {
 
   /** Returns the metadata of a block of this item. `item`: fields that a later request sends. */
   #keep(item?: JsonObject, isFull = false): JsonObject {
-    const kept: KeptItem = {
+    const metadata: KeptItem = {
       index: this.#index,
       ...(item && { origin: this.#origin, item }),
       ...(isFull && { part: 'content' }),
     };
-    return { responses: { ...kept } };
+    return { responses: { ...metadata } };
   }
 
   #part(kind: PartKind, index: number): StreamedPart {

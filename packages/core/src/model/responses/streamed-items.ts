@@ -35,31 +35,31 @@ export class StreamedItems {
   announced(item: WireItem, place: Place): StreamedItem {
     const isSame = (open: StreamedItem): boolean =>
       !open.closed && open.fits(item) && !(item.id && open.id && open.id !== item.id);
-    const named = this.#named(item);
+    const namedItem = this.#named(item);
     // The next events of a repeated item may have only its new position.
-    if (named && place != null) this.#putAt(place, named);
-    const known = named ?? (place == null ? undefined : this.#at(place, isSame));
-    return this.#noteIds(known ?? this.#create(item, place), item);
+    if (namedItem && place != null) this.#putAt(place, namedItem);
+    const match = namedItem ?? (place == null ? undefined : this.#at(place, isSame));
+    return this.#noteIds(match ?? this.#create(item, place), item);
   }
 
   /** Returns the item that an event reports as finished. */
   finished(item: WireItem, place: Place): StreamedItem {
-    const known =
+    const match =
       this.#named(item) ??
       this.#at(place, (open) => !open.closed && open.fits(item)) ??
       this.#at(place, (open) => open.hasSameContent(item)) ??
       (place == null ? undefined : this.#at(place, (open) => !open.closed && open.canBe(item)));
-    return this.#noteIds(known ?? this.#create(item, place), item);
+    return this.#noteIds(match ?? this.#create(item, place), item);
   }
 
   /** Returns the item of an event that adds to it. Creates it if the server did not announce it. */
   mentioned(type: string, id: string | null = null, place: Place): StreamedItem {
     const item = { type, id };
-    const known =
+    const match =
       this.#named(item) ??
       this.#at(place, (open) => !open.closed && open.fits(item)) ??
       this.#at(place, (open) => open.fits(item));
-    return this.#noteIds(known ?? this.#create(item, place), item);
+    return this.#noteIds(match ?? this.#create(item, place), item);
   }
 
   /** Returns the call whose output a separate item has. */

@@ -247,21 +247,21 @@ class Encoder implements UiMessageEncoder {
 
   #toolKnown({ id, name, input, raw }: ToolUse): void {
     // Arguments that are not JSON are shown as text.
-    const shown = input ?? raw ?? null;
-    if (this.#open.get(id) === shown) return;
-    this.#open.set(id, shown);
-    this.#chunks.push(callChunk({ id, name, input: shown }));
+    const shownInput = input ?? raw ?? null;
+    if (this.#open.get(id) === shownInput) return;
+    this.#open.set(id, shownInput);
+    this.#chunks.push(callChunk({ id, name, input: shownInput }));
   }
 
   /** Shows a tool of the provider. Its place is before the text that follows it in the reply. */
   #hosted(hostedTool: HostedTool): void {
     const { id } = hostedTool;
-    const shown = JSON.stringify(hostedTool);
-    if (this.#hostedTools.get(id) === shown) return;
+    const json = JSON.stringify(hostedTool);
+    if (this.#hostedTools.get(id) === json) return;
     if (!this.#inStep) this.#beginStep();
     // The result may be in a later reply than its call. A second call part would be a new call.
     const isLate = !this.#hostedTools.has(id) && this.#openHosted.has(id);
-    this.#hostedTools.set(id, shown);
+    this.#hostedTools.set(id, json);
     for (const open of [this.#openHosted, this.#runningHosted])
       if (hasEnded(hostedTool)) open.delete(id);
       else open.add(id);

@@ -124,10 +124,10 @@ function withoutOpenTool(block: ContentBlock): ContentBlock {
 
 /** Returns whether a UI message takes further replies. Each message of an operator stays alone. */
 function isAnswerOf(
-  shown: UiMessage | undefined,
+  message: UiMessage | undefined,
   operator: OperatorMark | undefined,
-): shown is UiMessage {
-  return shown?.role === 'assistant' && shown.metadata?.['operator'] === operator;
+): message is UiMessage {
+  return message?.role === 'assistant' && message.metadata?.['operator'] === operator;
 }
 
 /** Puts a part in the place of an earlier part, or at the end. */
@@ -189,7 +189,7 @@ function fromPart(part: unknown, index: number): ContentBlock {
 function toPart(
   block: ContentBlock,
   results: ReadonlyMap<string, ToolResult>,
-  asked: ReadonlyMap<string, PendingCall>,
+  pendingCalls: ReadonlyMap<string, PendingCall>,
 ): UiPart[] {
   switch (block.type) {
     case 'text':
@@ -197,7 +197,7 @@ function toPart(
     case 'thinking':
       return fromThinking(block);
     case 'tool_use':
-      return [toToolPart(block, results.get(block.id), asked.get(block.id))];
+      return [toToolPart(block, results.get(block.id), pendingCalls.get(block.id))];
     case 'tool_result':
       return [];
     default:

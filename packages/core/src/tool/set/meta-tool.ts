@@ -87,12 +87,12 @@ function parametersFor(groups: readonly ToolGroup[]): JsonObject {
   return objectInput({ groups: groupNames, exactly: { type: 'boolean', description } }, ['groups']);
 }
 
-function validate(value: unknown, known: readonly ToolGroup[]): Validation<MetaInput> {
+function validate(value: unknown, toolGroups: readonly ToolGroup[]): Validation<MetaInput> {
   const { groups, exactly } = isObjectOrArray(value) ? value : {};
   if (!Array.isArray(groups)) return { ok: false, issues: ['groups: an array of group names'] };
   if (exactly !== undefined && exactly !== null && typeof exactly !== 'boolean')
     return { ok: false, issues: ['exactly: true or false'] };
-  const names = known.map(({ name }) => name);
+  const names = toolGroups.map(({ name }) => name);
   const unknown = groups.filter((name) => !names.includes(name));
   if (!unknown.length) return { ok: true, value: { groups, exactly: exactly ?? false } };
   const there = names.join(', ') || 'none';
