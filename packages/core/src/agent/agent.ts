@@ -92,7 +92,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
       memory: this.memory,
       ownTools: set.fork({ presetPriority }),
       status: this.status,
-      toSystemMessage: systemMessages(now),
+      systemMessages: systemMessages(now),
       unwritten: new Set<Promise<unknown>>(),
     };
     this.#setup = runSetup(parts, this.use);

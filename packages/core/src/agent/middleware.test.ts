@@ -111,8 +111,8 @@ test('after `next`, `wrapSettle` sees the conversation with the input at its end
   const looking: Middleware = {
     wrapSettle: (next) => async (input, context) => {
       const first = await next(input);
-      const { request, toolContext } = context;
-      seen.push([request.map(textOf), toolContext.get(City), toolContext.get(Day)]);
+      const { requestMessages, toolContext } = context;
+      seen.push([requestMessages.map(textOf), toolContext.get(City), toolContext.get(Day)]);
       return first;
     },
   };

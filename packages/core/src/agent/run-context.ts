@@ -67,7 +67,7 @@ export interface RunContext extends RunInfo {
    * messages of `steps.include()`, then `messages`. Tool results have their whole length. Each use
    * makes a new list.
    */
-  readonly request: readonly Msg[];
+  readonly requestMessages: readonly Msg[];
   /** Id of the question: the newest user message when the agent call began. */
   readonly questionId: string | undefined;
   /**

@@ -1,19 +1,21 @@
 import { createMessage, withSystemText, type Msg } from './msg.ts';
 
-/** Converts a system prompt to a message. Returns nothing for a blank text. */
-export type ToSystemMessage = (text: string) => Msg | undefined;
+/** Returns a list with the message of a system prompt, or an empty list for a blank text. */
+export type SystemMessages = (text: string) => readonly Msg[];
 
 /**
- * Returns a function that converts a text to a system message. Reuses the message for an equal
- * text, because token counts are cached per message object.
+ * Returns a function that makes a system message of a text. Reuses the message for an equal text,
+ * because token counts are cached per message object.
  */
-export function systemMessages(now: () => number): ToSystemMessage {
-  let last: { readonly text: string; readonly message: Msg } | undefined;
+export function systemMessages(now: () => number): SystemMessages {
+  let last: { readonly text: string; readonly messages: readonly Msg[] } | undefined;
   return (text) => {
-    if (!text.trim()) return undefined;
-    if (last?.text !== text)
-      last = { text, message: createMessage('system', text, { id: 'system', now }) };
-    return last.message;
+    if (last?.text !== text) {
+      const isBlank = !text.trim();
+      const messages = isBlank ? [] : [createMessage('system', text, { id: 'system', now })];
+      last = { text, messages };
+    }
+    return last.messages;
   };
 }
 

@@ -1,7 +1,7 @@
 import { checkFields } from '../../error/agent-error.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { Memory } from '../../memory/memory.ts';
-import type { ToSystemMessage } from '../../message/system-message.ts';
+import type { SystemMessages } from '../../message/system-message.ts';
 import { abortableModel, boundedModel } from '../../model/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
@@ -16,7 +16,7 @@ export interface AgentParts {
   /** The agent's copy of the tools in its options, without those of middleware. */
   readonly ownTools: ToolSet;
   readonly status: AgentStatus;
-  readonly toSystemMessage: ToSystemMessage;
+  readonly systemMessages: SystemMessages;
   /**
    * Writes of earlier agent calls that the store has not finished. The next agent call waits for
    * them.

@@ -191,10 +191,9 @@ export class Run extends Haltable implements RunContext {
     return this.conversation.messages;
   }
 
-  get request(): readonly Msg[] {
+  get requestMessages(): readonly Msg[] {
     const { setup, systemPrompt, prepended, messages } = this;
-    const system = setup.toSystemMessage(systemPrompt);
-    return [...(system ? [system] : []), ...prepended, ...messages];
+    return [...setup.systemMessages(systemPrompt), ...prepended, ...messages];
   }
 
   get openCalls(): readonly OpenCall[] {

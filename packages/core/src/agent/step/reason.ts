@@ -20,7 +20,7 @@ export async function nextRequest(run: Run, mustAnswer: boolean): Promise<ModelR
   // tool calls.
   await closeOpenCalls(run);
   const { iterations, resultLength } = run.options.limits;
-  const messages = shortenResults(run.request, resultLength);
+  const messages = shortenResults(run.requestMessages, resultLength);
   const draft: RequestDraft = {
     messages,
     headCount: messages.length - run.messages.length,

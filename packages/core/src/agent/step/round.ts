@@ -37,7 +37,7 @@ export function runRound(run: Run): Promise<Next> {
 async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Next> {
   const reviewed = await reviewCalls(run, calls);
   const queue = toolQueue(parallelTools ?? run.options.limits.parallelTools);
-  const messages = run.request;
+  const messages = run.requestMessages;
   for (const one of reviewed)
     queue.start(one.checked.toolUse, (sink) => runSafely(run, one, { ...sink, messages }));
   for (let items = await queue.next(); items; items = await queue.next()) {

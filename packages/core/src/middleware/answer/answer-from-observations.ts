@@ -26,10 +26,13 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   checkOptions('answerFromObservations()', options, 'prompt:string|?');
   const { prompt = ownPrompt } = options;
   return summarize({
-    messages({ systemPrompt, options: { limits }, messages, request, questionId }, steps) {
+    messages(context, steps) {
+      const { systemPrompt, messages, requestMessages, questionId } = context;
+      const { resultLength } = context.options.limits;
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
-      const turn = shortenResults(currentTurn(messages, questionId), limits.resultLength);
-      const recalled = request.slice(systemPrompt ? 1 : 0, request.length - messages.length);
+      const turn = shortenResults(currentTurn(messages, questionId), resultLength);
+      const end = requestMessages.length - messages.length;
+      const recalled = requestMessages.slice(systemPrompt ? 1 : 0, end);
       const asked = steps.message('user', questionWith(turn));
       return [steps.message('system', system), ...recalled, asked];
     },

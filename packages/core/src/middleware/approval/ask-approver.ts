@@ -73,7 +73,7 @@ function withoutPending(call: OpenCall): OpenCall {
 /** Returns nothing if there is no decision, also after an abort or an interrupt. */
 async function decisionAbout(
   pending: PendingCall,
-  { sessionId, request: messages, stopSignal: signal }: RunContext,
+  { sessionId, requestMessages: messages, stopSignal: signal }: RunContext,
   steps: Steps,
   { decide, timeoutMs = 300_000, onError }: ApproverOptions,
 ): Promise<Decision | undefined> {

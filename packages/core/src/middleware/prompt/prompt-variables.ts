@@ -197,7 +197,7 @@ function promptRenderer(options: PromptVariablesOptions) {
     context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));
     rendered.prompt = prompt;
     const [first, ...messages] = request.messages;
-    const [system] = context.request;
+    const [system] = context.requestMessages;
     if (!first || !system || textOf(first) !== before) return request;
     return { ...request, messages: [system, ...messages] };
   };

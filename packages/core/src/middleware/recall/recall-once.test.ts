@@ -45,8 +45,8 @@ test('each request of a call has the found messages before the conversation, in 
 test('a search gets the conversation with the input at its end, and the provided context', async () => {
   const Day = contextToken<string>('day');
   const seen: unknown[] = [];
-  const search = looking(async (_asked, { request, toolContext }) => {
-    seen.push([textsOf(request), toolContext.get(Day)]);
+  const search = looking(async (_asked, { requestMessages, toolContext }) => {
+    seen.push([textsOf(requestMessages), toolContext.get(Day)]);
     return '';
   });
   const { agent } = setUp(['One.', 'Two.'], [search]);
