@@ -6,7 +6,7 @@ import { DirectHost } from '../src/session/direct-host.ts';
 import { SessionRuns } from '../src/session/runs/session-runs.ts';
 import { Session } from '../src/session/session.ts';
 import { Leader } from '../src/tabs/leader.ts';
-import { LeaderTerm } from '../src/tabs/leader-term.ts';
+import { RunTakeover } from '../src/tabs/run-takeover.ts';
 import { StallWatch } from '../src/tabs/stall-watch.ts';
 import { TabChannel } from '../src/tabs/tab-channel.ts';
 import { TabSession } from '../src/tabs/tab-session.ts';
@@ -21,7 +21,7 @@ Object.assign(globalThis, {
   SessionRuns,
   TabSession,
   Leader,
-  LeaderTerm,
+  RunTakeover,
   TabChannel,
   StallWatch,
 });

@@ -12,7 +12,7 @@ import {
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import type { PageMessage } from '../wire/protocol.ts';
-import type { TabMessage } from '../wire/tab-protocol.ts';
+import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
 
 const channelOf = (sessionId: string): string =>
   `isoloop:session:${JSON.stringify([undefined, sessionId])}`;
@@ -55,7 +55,7 @@ test('a lone tab announces once that it leads, and posts nothing for its calls, 
   // The tab answers this message after all its earlier posts, so they have arrived by then.
   const channel = new BroadcastChannel(channelOf(sessionId));
   onTestFinished(() => channel.close());
-  channel.postMessage({ v: 1, from: 'another', type: 'join' } satisfies TabMessage);
+  channel.postMessage({ v: tabVersion, from: 'another', type: 'join' } satisfies TabMessage);
   await expect.poll(() => heard.filter(({ type }) => type === 'lead').length).toBe(2);
   expect(heard.map(({ type }) => type).filter((type) => type !== 'join')).toEqual(['lead', 'lead']);
   expect(await sessionLocks(sessionId)).toEqual([1, 0]);
@@ -247,7 +247,7 @@ test.for(['alone', 'with another tab'] as const)(
       const channel = new BroadcastChannel(channelOf(sessionId));
       onTestFinished(() => channel.close());
       const heard = overhear(sessionId);
-      channel.postMessage({ v: 1, from: 'another', type: 'join' } satisfies TabMessage);
+      channel.postMessage({ v: tabVersion, from: 'another', type: 'join' } satisfies TabMessage);
       await expect.poll(() => heard.some(({ type }) => type === 'lead')).toBe(true);
     }
     const memory = new IndexedDbMemory(sessionId, {

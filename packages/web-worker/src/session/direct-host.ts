@@ -123,7 +123,7 @@ export class DirectHost implements SessionHost {
       v: tabVersion,
       from: this.#id,
       type: 'lead',
-      term: runs.id,
+      leaderId: runs.id,
       run: undefined,
     } satisfies TabMessage);
     for (const request of pending) this.give(request);

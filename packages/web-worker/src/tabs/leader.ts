@@ -1,9 +1,9 @@
 import { packEvents } from '../wire/delta-runs.ts';
 import type { SessionRuns, Request } from '../session/runs/session-runs.ts';
 import type { TabMessage, TabOutcome, TabPost } from '../wire/tab-protocol.ts';
-import { LeaderTerm, type LeaderTermOptions } from './leader-term.ts';
+import { RunTakeover, type RunTakeoverOptions } from './run-takeover.ts';
 
-export interface LeaderOptions extends LeaderTermOptions {
+export interface LeaderOptions extends RunTakeoverOptions {
   /** Function that sends a message to the other tabs. */
   readonly post: (message: TabPost) => void;
   /** Returns whether another tab has sent a message. */
@@ -25,7 +25,7 @@ export interface TabRequest extends Request {
 export class Leader {
   readonly runs: SessionRuns;
   /** Handles the runs of earlier leaders. */
-  readonly term: LeaderTerm;
+  readonly takeover: RunTakeover;
   readonly #options: LeaderOptions;
   /** Controllers of pending requests of other tabs, by request id. */
   readonly #foreign: Map<string, AbortController> = new Map();
@@ -42,9 +42,9 @@ export class Leader {
     runs.onConflict = onConflict;
     runs.onTold = (events, work, turn) => {
       if (hasPeers())
-        post({ type: 'events', term: runs.id, work, turn, items: packEvents(events) });
+        post({ type: 'events', leaderId: runs.id, work, turn, items: packEvents(events) });
     };
-    this.term = new LeaderTerm(options);
+    this.takeover = new RunTakeover(options);
   }
 
   /** Whether a request of another tab is pending. */
@@ -58,40 +58,40 @@ export class Leader {
     if (!runs.over)
       post({
         type: 'lead',
-        term: runs.id,
+        leaderId: runs.id,
         to,
         run: readers.mirror.soFar,
       });
   }
 
-  /** Serves a request after `term.ready`, when the runs of an earlier leader are known. */
+  /** Serves a request after `takeover.ready`, when the runs of an earlier leader are known. */
   async serve(request: TabRequest, settle: (outcome: TabOutcome) => void): Promise<void> {
-    const { runs, term } = this;
-    await term.ready.catch(() => {});
+    const { runs, takeover } = this;
+    await takeover.ready.catch(() => {});
     if (runs.over) return;
     const { asked, ...job } = request;
     const answer =
       asked.type === 'ask'
         ? runs.answer(asked.question)
-        : term.perform({ ...job, work: asked.work });
+        : takeover.perform({ ...job, work: asked.work });
     await runs.settle(answer, settle);
   }
 
   /** Handles a message from another tab. */
   hear(message: TabMessage): void {
-    const { runs, term } = this;
+    const { runs, takeover } = this;
     const { post, readers } = this.#options;
     const { from: owner } = message;
     if (message.type === 'join') {
       const answer = (): void => this.announce(owner);
-      void term.ready.then(answer, answer);
-    } else if (message.type === 'ping') post({ type: 'pong', term: runs.id });
-    if (!('term' in message) || message.term !== runs.id) return;
+      void takeover.ready.then(answer, answer);
+    } else if (message.type === 'ping') post({ type: 'pong', leaderId: runs.id });
+    if (!('leaderId' in message) || message.leaderId !== runs.id) return;
     if (message.type === 'read') return readers.unpace(message.id);
     if (message.type !== 'work' && message.type !== 'ask') return;
     const { id } = message;
     const tell = (outcome: TabOutcome): void =>
-      post({ type: 'done', term: runs.id, to: owner, id, outcome });
+      post({ type: 'done', leaderId: runs.id, to: owner, id, outcome });
     const controller = new AbortController();
     if (message.type === 'work') {
       const done = this.#done.get(id);
@@ -111,7 +111,7 @@ export class Leader {
   /** Aborts a request of another tab, or a run that an earlier leader started. */
   abort(work: string): void {
     this.#foreign.get(work)?.abort();
-    this.term.abort(work);
+    this.takeover.abort(work);
   }
 
   #keep(id: string, outcome: TabOutcome): void {

@@ -35,8 +35,8 @@ export class TabPages {
   readonly #asked: Map<string, AbortController> = new Map();
   /** Called after a tab has told its pages or has ended. */
   readonly #waiting: Set<() => void> = new Set();
-  /** Term of the leader that this tab follows. */
-  #term: string | undefined;
+  /** Id of the leader that this tab follows. */
+  #leaderId: string | undefined;
 
   constructor(options: TabPagesOptions) {
     this.#options = options;
@@ -44,16 +44,16 @@ export class TabPages {
   }
 
   /** Tells a leader about the pages of this worker, and from now on about each change. */
-  follow(term: string): void {
+  follow(leaderId: string): void {
     this.#endQuestions();
-    this.#term = term;
+    this.#leaderId = leaderId;
     this.#tell();
   }
 
   /** Tells the leader that the pages of this worker are gone, because they may be frozen. */
   leave(): void {
     this.#tell([]);
-    this.#term = undefined;
+    this.#leaderId = undefined;
     this.#endQuestions();
   }
 
@@ -70,14 +70,15 @@ export class TabPages {
   }
 
   /** Asks a page of this worker for the leader. */
-  async hearLeader({ term, part, question }: Question): Promise<void> {
+  async hearLeader({ leaderId, part, question }: Question): Promise<void> {
     const { pages, post } = this.#options;
     const key = `${part}/${question.id}`;
     if (question.type === 'abort') return this.#asked.get(key)?.abort();
     const controller = new AbortController();
     this.#asked.set(key, controller);
     const { id } = question;
-    const answer = (told: PageAnswer): void => post({ type: 'answer', term, part, answer: told });
+    const answer = (told: PageAnswer): void =>
+      post({ type: 'answer', leaderId, part, answer: told });
     const outcome = await toOutcome(
       pages.linkOf(part)?.ask(question.question, {
         signal: controller.signal,
@@ -91,15 +92,15 @@ export class TabPages {
 
   #tell(told: readonly TabPage[] = this.#options.pages.offered): void {
     const { post, pages } = this.#options;
-    if (this.#term !== undefined)
-      post({ type: 'pages', term: this.#term, lock: pages.lock, pages: told });
+    if (this.#leaderId !== undefined)
+      post({ type: 'pages', leaderId: this.#leaderId, lock: pages.lock, pages: told });
   }
 
   #endQuestions(): void {
     for (const controller of this.#asked.values()) controller.abort();
   }
 
-  #update({ from, term, lock, pages }: Pages): void {
+  #update({ from, leaderId, lock, pages }: Pages): void {
     const tab = this.#tabs.get(from) ?? this.#add(from, lock);
     const told = new Set(pages.map(({ page }) => page));
     for (const [page, leave] of tab.pages) {
@@ -108,7 +109,7 @@ export class TabPages {
       leave();
     }
     for (const each of pages) {
-      if (!tab.pages.has(each.page)) this.#enter(from, tab, term, each);
+      if (!tab.pages.has(each.page)) this.#enter(from, tab, leaderId, each);
       for (const { part, visible } of each.tools)
         tab.ports.get(part)?.postMessage({ visible } satisfies PageVisibility);
     }
@@ -133,12 +134,12 @@ export class TabPages {
     for (const wake of this.#waiting) wake();
   }
 
-  #enter(to: string, tab: OtherTab, term: string, { page, tools }: TabPage): void {
+  #enter(to: string, tab: OtherTab, leaderId: string, { page, tools }: TabPage): void {
     const { pages, post } = this.#options;
     const connect = ({ part }: TabTools): MessagePort => {
       const { port1, port2 } = new MessageChannel();
       port1.addEventListener('message', ({ data: question }) =>
-        post({ type: 'question', term, to, part, question }),
+        post({ type: 'question', leaderId, to, part, question }),
       );
       port1.start();
       tab.ports.set(part, port1);

@@ -13,7 +13,7 @@ import { TabPages } from './tab-pages.ts';
 type Role =
   /** This tab knows no leader. The lock is not available yet, or all pages sleep. */
   | { readonly type: 'waiting' }
-  | { readonly type: 'following'; readonly term: string }
+  | { readonly type: 'following'; readonly leaderId: string }
   | { readonly type: 'leading'; readonly leader: Leader }
   /** This tab has left the session. */
   | { readonly type: 'closed' };
@@ -41,7 +41,7 @@ export class TabSession implements SharedHost {
   #hasPassed = false;
   /** Id of the request whose run a joined reader has aborted. A new leader has to be told again. */
   #stopped: string | undefined;
-  /** Id of a term that another tab used in a message while this tab follows a different term. */
+  /** Id of a leader other than the one that this tab follows, from a message of another tab. */
   #doubted: string | undefined;
   /** Reason why this tab refuses all requests. `undefined`: it passes them to the leader. */
   #refusal: AgentError | undefined;
@@ -84,19 +84,21 @@ export class TabSession implements SharedHost {
         { id, owner: this.#options.id, asked, again, signal: controller.signal },
         request.settle,
       );
-    } else if (role.type === 'following' && request.givenTo !== role.term) {
-      request.givenTo = role.term;
+    } else if (role.type === 'following' && request.givenTo !== role.leaderId) {
+      request.givenTo = role.leaderId;
       const aborted = controller.signal.aborted;
       if (asked.type === 'ask')
-        this.#post({ type: 'ask', term: role.term, id, question: asked.question });
-      else this.#post({ type: 'work', term: role.term, id, work: asked.work, aborted, again });
+        this.#post({ type: 'ask', leaderId: role.leaderId, id, question: asked.question });
+      else
+        this.#post({ type: 'work', leaderId: role.leaderId, id, work: asked.work, aborted, again });
     }
     this.#stallWatch.check();
   }
 
   abort(work: string): void {
     const role = this.#role;
-    if (role.type === 'following') return this.#post({ type: 'abort', term: role.term, id: work });
+    if (role.type === 'following')
+      return this.#post({ type: 'abort', leaderId: role.leaderId, id: work });
     this.#options.pending.abort(work);
     if (role.type === 'leading') role.leader.abort(work);
   }
@@ -139,7 +141,7 @@ export class TabSession implements SharedHost {
 
   wake(): void {
     this.#isAwake = true;
-    if (this.#role.type === 'following') this.#pages.follow(this.#role.term);
+    if (this.#role.type === 'following') this.#pages.follow(this.#role.leaderId);
     this.enter();
   }
 
@@ -151,8 +153,8 @@ export class TabSession implements SharedHost {
     if (role.type === 'leading') {
       // If other tabs wait for this leader, steps down at once, while the page's tools are still
       // connected.
-      const { runs, term, hasForeign } = role.leader;
-      const isForeign = this.#hasPeers && term.isBusyFor(id);
+      const { runs, takeover, hasForeign } = role.leader;
+      const isForeign = this.#hasPeers && takeover.isBusyFor(id);
       if (!gone && !isForeign) await pending.settled();
       await (gone || isForeign || hasForeign ? runs.stepDown() : runs.close());
     }
@@ -172,7 +174,7 @@ export class TabSession implements SharedHost {
   #tellOfReaders(): void {
     const { work } = this.#options.readers.mirror;
     if (this.#role.type === 'following' && work !== undefined)
-      this.#post({ type: 'read', term: this.#role.term, id: work });
+      this.#post({ type: 'read', leaderId: this.#role.leaderId, id: work });
   }
 
   /** Passes all pending requests to a new leader. */
@@ -183,24 +185,24 @@ export class TabSession implements SharedHost {
 
   #lead(takesOver: boolean): void {
     const leader = this.#leaderOf(this.#options.createRuns(takesOver), takesOver);
-    const { runs, term } = leader;
+    const { runs, takeover } = leader;
     this.#refusal = undefined;
     this.#role = { type: 'leading', leader };
     this.#pages.leave();
     const begin = (): void => {
       if (this.#role.type !== 'leading' || this.#role.leader !== leader || runs.over) return;
       leader.announce();
-      term.tellEnd();
+      takeover.tellEnd();
       this.#giveAll();
     };
     if (!takesOver) return begin();
-    term.ready.then(begin, (error: unknown) => {
+    takeover.ready.then(begin, (error: unknown) => {
       if (runs.over) return;
       if (this.#hasPeers && !this.#hasPassed) {
         this.#hasPassed = true;
         return void this.#stepDown();
       }
-      term.leaveOpen(AgentError.from(error));
+      takeover.leaveOpen(AgentError.from(error));
       begin();
     });
   }
@@ -224,7 +226,7 @@ export class TabSession implements SharedHost {
     });
   }
 
-  /** Ends the term of this tab. If the page is active, the tab waits for the lock again. */
+  /** Stops leading. If the page is active, the tab waits for the lock again. */
   async #stepDown(): Promise<void> {
     const role = this.#role;
     if (role.type !== 'leading' || this.#isClosing) return;
@@ -252,7 +254,7 @@ export class TabSession implements SharedHost {
     else if (message.type === 'done') this.#settle(message);
     else if (message.type === 'abort') this.abort(message.id);
     else if (message.type === 'pages' || message.type === 'answer') {
-      if (message.term === this.#role.leader.runs.id) this.#pages.hearTab(message);
+      if (message.leaderId === this.#role.leader.runs.id) this.#pages.hearTab(message);
     } else {
       if (message.type === 'work' && message.work.type !== 'resume')
         this.#options.pending.abortLeft();
@@ -263,8 +265,8 @@ export class TabSession implements SharedHost {
   #hearLeader(message: TabMessage): void {
     if (message.type === 'lead') return this.#follow(message);
     if (message.type === 'pong') this.#stallWatch.heard();
-    if (this.#role.type !== 'following' || !('term' in message)) return;
-    if (message.term !== this.#role.term) return this.#doubt(message);
+    if (this.#role.type !== 'following' || !('leaderId' in message)) return;
+    if (message.leaderId !== this.#role.leaderId) return this.#doubt(message);
     if (message.type === 'done' || message.type === 'events') this.#stallWatch.heard();
     if (message.type === 'question') {
       if (message.to === this.#options.id) void this.#pages.hearLeader(message);
@@ -297,21 +299,21 @@ export class TabSession implements SharedHost {
    * Asks all tabs who leads, because messages of two leaders arrive. One of them may have been
    * frozen and is no longer the leader. The present leader answers.
    */
-  #doubt({ type, term }: Extract<TabMessage, { readonly term: string }>): void {
-    if ((type !== 'pong' && type !== 'events') || term === this.#doubted) return;
-    this.#doubted = term;
+  #doubt({ type, leaderId }: Extract<TabMessage, { readonly leaderId: string }>): void {
+    if ((type !== 'pong' && type !== 'events') || leaderId === this.#doubted) return;
+    this.#doubted = leaderId;
     this.#post({ type: 'join' });
   }
 
-  #follow({ term, to, run }: Extract<TabMessage, { type: 'lead' }>): void {
+  #follow({ leaderId, to, run }: Extract<TabMessage, { type: 'lead' }>): void {
     if (to !== undefined && to !== this.#options.id) return;
     this.#stallWatch.heard();
     this.#hasPassed = false;
     this.#refusal = undefined;
-    if (this.#role.type === 'following' && this.#role.term === term) return;
-    this.#role = { type: 'following', term };
+    if (this.#role.type === 'following' && this.#role.leaderId === leaderId) return;
+    this.#role = { type: 'following', leaderId };
     this.#options.readers.catchUp(run);
-    if (this.#isAwake) this.#pages.follow(term);
+    if (this.#isAwake) this.#pages.follow(leaderId);
     if (this.#options.readers.hasJoined) this.#tellOfReaders();
     this.#giveAll();
     this.#stallWatch.check();

@@ -3,7 +3,7 @@ import { noUsage } from '@isoloop/core/adapter';
 import { expect, onTestFinished, test } from 'vitest';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
-import type { TabMessage } from '../wire/tab-protocol.ts';
+import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
 import {
   cutOff,
   ends,
@@ -189,16 +189,16 @@ test('a tab that takes over from a slow leader accepts the leader’s late answe
   );
   const follower = second.connect([], { slow: 'building' });
   const answer = follower.call('go');
-  const { from: to, id, term } = await asked;
+  const { from: to, id, leaderId } = await asked;
   await first.heard({ reached: 'middle' });
   first.worker.terminate();
   await second.heard({ reached: 'building' });
   const result = { ...noResult, text: 'said late' };
   const late: TabMessage = {
-    v: 1,
+    v: tabVersion,
     from: 'the leader before',
     type: 'done',
-    term,
+    leaderId,
     to,
     id,
     outcome: { ok: true, value: result },

@@ -2,7 +2,7 @@ import { textOf, type AgentEvent } from '@isoloop/core';
 import { expect, onTestFinished, test } from 'vitest';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import { protocol, type PageMessage } from '../wire/protocol.ts';
-import type { TabMessage } from '../wire/tab-protocol.ts';
+import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
 import {
   cutOff,
   ends,
@@ -142,13 +142,13 @@ test.for(['during the call', 'after the call'] as const)(
     onTestFinished(() => channel.close());
     const asked: string[] = [];
     channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
-      if (data.type === 'work') asked.push(data.term);
+      if (data.type === 'work') asked.push(data.leaderId);
     });
     channel.postMessage({
-      v: 1,
+      v: tabVersion,
       from: 'nobody',
       type: 'lead',
-      term: 'long over',
+      leaderId: 'long over',
       run: undefined,
     } satisfies TabMessage);
     await expect.poll(() => asked[0]).toBe('long over');
@@ -191,15 +191,16 @@ test('a tab refuses requests with a code while a tab with another version of the
   const heard: unknown[] = [];
   channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
     heard.push([data.v, data.type]);
-    if (data.type === 'join') channel.postMessage({ v: 2, from: 'other', type: 'lead', lead: 'x' });
+    if (data.type === 'join')
+      channel.postMessage({ v: tabVersion + 1, from: 'other', type: 'lead' });
   });
   const tab = open().connect(['hello']);
   await expect(tab.call('go')).rejects.toMatchObject({ code: 'SESSION_CONFLICT', retryable: true });
   await expect(tab.messages()).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
-  expect(heard).toEqual([[1, 'join']]);
+  expect(heard).toEqual([[tabVersion, 'join']]);
   expect(await new IndexedDbStore({ database: sessionId }).keys('')).toEqual([]);
   end();
-  await expect.poll(() => heard.at(-1)).toEqual([1, 'lead']);
+  await expect.poll(() => heard.at(-1)).toEqual([tabVersion, 'lead']);
   expect((await tab.call('go')).text).toBe('hello');
 });
 
@@ -213,9 +214,9 @@ test('a leading tab answers a tab with another version, so that it can refuse it
   const answer = new Promise<TabMessage>((resolve) =>
     channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => resolve(data)),
   );
-  channel.postMessage({ v: 2, from: 'other', type: 'work', id: 'x' });
-  channel.postMessage({ v: 2, from: 'other', type: 'join' });
-  expect(await answer).toMatchObject({ v: 1, type: 'lead', to: 'other' });
+  channel.postMessage({ v: tabVersion + 1, from: 'other', type: 'work', id: 'x' });
+  channel.postMessage({ v: tabVersion + 1, from: 'other', type: 'join' });
+  expect(await answer).toMatchObject({ v: tabVersion, type: 'lead', to: 'other' });
   expect((await tab.call('go')).text).toBe('hello');
 });
 

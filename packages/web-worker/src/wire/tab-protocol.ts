@@ -72,28 +72,28 @@ export interface RunSoFar {
 }
 
 /** Version of `TabMessage`. Tabs refuse messages of another version. */
-export const tabVersion = 1;
+export const tabVersion = 2;
 
 /**
- * Message between the tabs of one session, over a BroadcastChannel. `term` is the id of a term:
- * the time in which one tab leads.
+ * Message between the tabs of one session, over a BroadcastChannel. `leaderId`: id of the leader,
+ * which is another one when a tab leads again.
  */
 export type TabMessage = { readonly v: typeof tabVersion; readonly from: string } & (
   | { readonly type: 'join' | 'ping' }
   /**
-   * Announces the leader. `to`: id of the tab that joined. Without `to`, a new term begins, and the
-   * message is for all tabs.
+   * Announces the leader. `to`: id of the tab that joined. Without `to`, the
+   * leader is new, and the message is for all tabs.
    */
   | {
       readonly type: 'lead';
-      readonly term: string;
+      readonly leaderId: string;
       readonly to?: string | undefined;
       readonly run: RunSoFar | undefined;
     }
-  | { readonly type: 'pong'; readonly term: string }
+  | { readonly type: 'pong'; readonly leaderId: string }
   | {
       readonly type: 'work';
-      readonly term: string;
+      readonly leaderId: string;
       readonly id: string;
       readonly work: TabWork;
       readonly aborted: boolean;
@@ -104,16 +104,16 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
    * `abort` aborts the run of a request. `read`: another tab also reads the run, so the requesting
    * tab's reader must not slow down the run.
    */
-  | { readonly type: 'abort' | 'read'; readonly term: string; readonly id: string }
+  | { readonly type: 'abort' | 'read'; readonly leaderId: string; readonly id: string }
   | {
       readonly type: 'ask';
-      readonly term: string;
+      readonly leaderId: string;
       readonly id: string;
       readonly question: TabQuestion;
     }
   | {
       readonly type: 'events';
-      readonly term: string;
+      readonly leaderId: string;
       /** Id of the request that started the run. */
       readonly work: string;
       /** Present with the first events of a run. */
@@ -122,7 +122,7 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
     }
   | {
       readonly type: 'done';
-      readonly term: string;
+      readonly leaderId: string;
       readonly to: string;
       readonly id: string;
       readonly outcome: TabOutcome;
@@ -130,21 +130,21 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
   /** All connected pages of a tab, for the leader. `lock`: the Web Lock of the tab's worker. */
   | {
       readonly type: 'pages';
-      readonly term: string;
+      readonly leaderId: string;
       readonly lock: string | undefined;
       readonly pages: readonly TabPage[];
     }
   /** Question of the leader to a page of another tab, and the answer. */
   | {
       readonly type: 'question';
-      readonly term: string;
+      readonly leaderId: string;
       readonly to: string;
       readonly part: string;
       readonly question: PageQuestion<unknown>;
     }
   | {
       readonly type: 'answer';
-      readonly term: string;
+      readonly leaderId: string;
       readonly part: string;
       readonly answer: PageAnswer;
     }

@@ -12,11 +12,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import { inspectFrame, inspectWorker, type Inspected } from '../../test-support/inspected.ts';
 import type { PageFixtureOptions } from '../../test-support/page.ts';
-import type { TabMessage } from '../wire/tab-protocol.ts';
+import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
 
 const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
 const sessionClasses = ['Session', 'DirectHost', 'SessionRuns', 'BroadcastChannel'];
-const tabClasses = ['TabSession', 'Leader', 'LeaderTerm', 'TabChannel', 'StallWatch'];
+const tabClasses = ['TabSession', 'Leader', 'RunTakeover', 'TabChannel', 'StallWatch'];
 const workerClasses = [
   'MessagePort',
   'AbortController',
@@ -121,7 +121,7 @@ async function joinAsTab(index: number): Promise<void> {
       if (data.type === 'lead') resolve();
     }),
   );
-  channel.postMessage({ v: 1, from: 'another', type: 'join' } satisfies TabMessage);
+  channel.postMessage({ v: tabVersion, from: 'another', type: 'join' } satisfies TabMessage);
   await answered;
   channel.close();
 }

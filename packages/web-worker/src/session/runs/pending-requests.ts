@@ -14,7 +14,7 @@ export interface PendingRequest {
   readonly controller: AbortController;
   readonly settle: (outcome: TabOutcome) => void;
   readonly settled: Promise<TabOutcome>;
-  /** Id of the term (`SessionRuns`) that received the request last. */
+  /** Id of the leader (`SessionRuns`) that received the request last. */
   givenTo: string | undefined;
 }
 

@@ -9,7 +9,7 @@ import { RunReaders } from './run-readers.ts';
 import { SessionRuns } from './session-runs.ts';
 
 test('the second of two concurrent requests to resume a run joins the run of the first request', async () => {
-  const database = `term-${crypto.randomUUID()}`;
+  const database = `runs-${crypto.randomUUID()}`;
   const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
   const lost = memoryOf();
   await lost.note([{ kind: 'run-begin', runId: 'lost' }]);
@@ -53,7 +53,7 @@ test('the second of two concurrent requests to resume a run joins the run of the
 });
 
 test('without tabs, a call fails with SESSION_CONFLICT if another writer has claimed the session’s log', async () => {
-  const database = `term-${crypto.randomUUID()}`;
+  const database = `runs-${crypto.randomUUID()}`;
   const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
   const [mine, theirs] = [memoryOf(), memoryOf()];
   await mine.claim({ now: true });

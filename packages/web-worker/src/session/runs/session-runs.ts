@@ -89,12 +89,12 @@ export interface Course {
 export const nobody = '';
 
 /**
- * Runs of a session in this worker, during one term. A term is the time in which a worker is the
- * leader. The leader has the agent of the session and runs the requests of all tabs, one tab at a
- * time. The data that the log stores about each run lets another tab continue the run.
+ * Runs of a session in this worker, while it is the leader. The leader has the agent of the session
+ * and runs the requests of all tabs, one tab at a time. The data that the log stores about each run
+ * lets another tab continue the run.
  */
 export class SessionRuns {
-  /** Id of the term. */
+  /** Id of this leader for other tabs. A worker that leads again gets a new id. */
   readonly id: string = crypto.randomUUID();
   /** Called with the events that readers get, to send them to other tabs. */
   onTold: ((events: EventBatch, work: string, turn?: ShownTurn) => void) | undefined;
@@ -103,7 +103,7 @@ export class SessionRuns {
    * the requests reject with `SESSION_CONFLICT` instead.
    */
   onConflict: (() => void) | undefined;
-  /** Last ended runs of the session, including runs of earlier terms. */
+  /** Last ended runs of the session, including runs of earlier leaders. */
   readonly ended: EndedRuns = new EndedRuns();
   /**
    * Id of the request whose run is interrupted in the log. `undefined` after another run has
@@ -134,7 +134,7 @@ export class SessionRuns {
     });
   }
 
-  /** Whether the term has ended. Later events are ignored. */
+  /** Whether this worker has stopped leading. Later events are ignored. */
   get over(): boolean {
     return this.#over;
   }
@@ -150,7 +150,7 @@ export class SessionRuns {
   }
 
   /**
-   * Calls `settle` with the outcome of a request. After the end of the term, does not call it,
+   * Calls `settle` with the outcome of a request. When this worker no longer leads, does not call it,
    * because the next leader gets the request too.
    */
   async settle(
@@ -220,7 +220,7 @@ export class SessionRuns {
    * Continues the interrupted run of an earlier leader. All other runs wait for its end, and
    * questions wait for its start.
    */
-  goOn(
+  continueRun(
     controller: AbortController,
     job: (agent: ReActAgent, onStart: () => void) => Promise<AgentResult>,
   ): Promise<AgentResult> {
@@ -238,14 +238,14 @@ export class SessionRuns {
     return result;
   }
 
-  /** Aborts all runs and ends the term. Resolves when the log is complete. */
+  /** Aborts all runs and stops leading. Resolves when the log is complete. */
   async close(): Promise<void> {
     await this.#session.close();
     this.#over = true;
   }
 
   /**
-   * Ends the term at once, without further writes to the log, so that another tab can continue the
+   * Stops leading at once, without further writes to the log, so that another tab can continue the
    * runs.
    */
   async stepDown(): Promise<void> {

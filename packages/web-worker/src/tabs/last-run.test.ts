@@ -10,7 +10,7 @@ import {
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { cutOffTurn, shownSoFar } from '../session/chat-turn.ts';
-import { takeoverOf } from './takeover.ts';
+import { readLastRun } from './last-run.ts';
 
 const asked = userMessage('Why?');
 const said = (text: string, metadata = {}): Msg => assistantMessage(text, { metadata });
@@ -35,7 +35,7 @@ test.each([
   'another tab continues a run of which the log has %s',
   async (_what, messages, hasAnswer) => {
     const { memory, agent } = await left(...messages);
-    expect(await takeoverOf(memory)).toMatchObject({
+    expect(await readLastRun(memory)).toMatchObject({
       type: 'cut-off',
       work: 'w',
       run: 'left',
@@ -45,7 +45,7 @@ test.each([
     // Not shown yet, because the continued run replaces these messages or sends them again.
     expect(await cutOffTurn(agent)).toEqual({ continues: true });
     expect((await agent.call()).text).toBe('Because.');
-    expect(await takeoverOf(memory)).toMatchObject({
+    expect(await readLastRun(memory)).toMatchObject({
       type: 'ended',
       result: { reason: 'stop', text: 'Because.' },
     });
@@ -59,7 +59,7 @@ test.each([
 ])('no tab continues an interrupted run of which the log has %s', async (_what, messages, text) => {
   const { memory, agent } = await left(...messages);
   expect(await cutOffTurn(agent)).toBeUndefined();
-  expect(await takeoverOf(memory)).toMatchObject({
+  expect(await readLastRun(memory)).toMatchObject({
     type: 'ended',
     work: 'w',
     result: { reason: 'interrupted', text },

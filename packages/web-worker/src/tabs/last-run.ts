@@ -8,7 +8,7 @@ import { resultOf } from '../session/log/logged-result.ts';
  * Last run of an earlier leader, read from the log. The leader is the tab whose worker has the
  * agent.
  */
-export type Takeover = {
+export type LastRun = {
   /** Id of the request for the run. `undefined` if no tab requested the run. */
   readonly work: string | undefined;
   readonly messages: readonly Msg[];
@@ -36,10 +36,10 @@ export type Takeover = {
  * Reads the last run from the log. If the user interrupted the run but the log lacks its end,
  * writes the end.
  */
-export async function takeoverOf(journal: Journal): Promise<Takeover> {
+export async function readLastRun(journal: Journal): Promise<LastRun> {
   const view = await journal.view();
   const { openRun, ended, messages, calls } = view;
-  const { last, earlier } = lastRun(view);
+  const { last, earlier } = notedRuns(view);
   const work = last?.work;
   if (openRun === undefined || !isCutOff(view)) {
     if (openRun !== undefined && ended === undefined)
@@ -61,7 +61,7 @@ export async function takeoverOf(journal: Journal): Promise<Takeover> {
 }
 
 /** Returns the note about the last run, if it has one, and the runs before it, newest first. */
-function lastRun(view: SessionView): {
+function notedRuns(view: SessionView): {
   readonly last: NotedRun | undefined;
   readonly earlier: readonly EarlierRun[];
 } {

@@ -11,7 +11,7 @@ import type { Outputs } from '../wire/exposed-agent.ts';
 import type { Asker } from '../wire/protocol.ts';
 import type { TabWork } from '../wire/tab-protocol.ts';
 import { ending, takeoverEvents, takeoverGap } from './takeover-events.ts';
-import { takeoverOf, type Takeover } from './takeover.ts';
+import { readLastRun, type LastRun } from './last-run.ts';
 
 /** Request of a tab for a run, which the leader of the session handles. */
 export interface TabJob extends Job {
@@ -19,7 +19,7 @@ export interface TabJob extends Job {
   readonly again?: boolean | undefined;
 }
 
-export interface LeaderTermOptions {
+export interface RunTakeoverOptions {
   readonly runs: SessionRuns;
   /** Whether an earlier leader may have left an interrupted run. */
   readonly takesOver: boolean;
@@ -47,18 +47,18 @@ interface PreviousRun {
  * Handles the runs of earlier leaders for a new leader. The leader is the tab whose worker has the
  * agent. Continues an interrupted run, or returns how a run ended.
  */
-export class LeaderTerm {
+export class RunTakeover {
   /**
    * Resolves when this leader has read the interrupted run from the log and, if possible, continues
    * it. Rejects if the agent cannot be created.
    */
   readonly ready: Promise<void>;
-  readonly #options: LeaderTermOptions;
+  readonly #options: RunTakeoverOptions;
   #previousRun: PreviousRun | undefined;
   /** Result of the interrupted run, until `tellEnd` sends it to the readers. */
   #untold: AgentResult | undefined;
 
-  constructor(options: LeaderTermOptions) {
+  constructor(options: RunTakeoverOptions) {
     this.#options = options;
     this.ready = options.takesOver ? this.#takeOver() : Promise.resolve();
     this.ready.catch(() => {});
@@ -119,11 +119,11 @@ export class LeaderTerm {
     work: string | undefined = this.#options.readers.mirror.work,
     messages: readonly Msg[] = [],
   ): void {
-    const left = leftOpen(reason);
-    const result = Promise.resolve(left);
+    const result = leftOpen(reason);
     const controller = new AbortController();
-    if (work !== undefined) this.#previousRun = { work, result, controller, messages };
-    this.#untold = left;
+    if (work !== undefined)
+      this.#previousRun = { work, result: Promise.resolve(result), controller, messages };
+    this.#untold = result;
   }
 
   /**
@@ -147,38 +147,38 @@ export class LeaderTerm {
     runs.cutOff = undefined;
     const { journal } = runs;
     if (!journal) return readers.forget();
-    const left = await takeoverOf(journal);
+    const lastRun = await readLastRun(journal);
     // If the log has no data of the run that readers see, its tab requests the run again.
-    if (mirror.work !== left.work) readers.forget();
-    const work = left.work ?? crypto.randomUUID();
-    runs.ended.runs = left.earlier;
-    if (left.type === 'cut-off') {
-      const mayGoOn = left.attempts < attempts || left.hasAnswer;
-      if (mayGoOn) return this.#goOn(journal, work, left);
-      const message = `The run's tab is gone. It was continued ${left.attempts} times.`;
-      return this.leaveOpen(new AgentError('WORKER_TERMINATED', message), work, left.messages);
+    if (mirror.work !== lastRun.work) readers.forget();
+    const work = lastRun.work ?? crypto.randomUUID();
+    runs.ended.runs = lastRun.earlier;
+    if (lastRun.type === 'cut-off') {
+      const mayContinue = lastRun.attempts < attempts || lastRun.hasAnswer;
+      if (mayContinue) return this.#continueRun(journal, work, lastRun);
+      const message = `The run's tab is gone. It was continued ${lastRun.attempts} times.`;
+      return this.leaveOpen(new AgentError('WORKER_TERMINATED', message), work, lastRun.messages);
     }
-    const { result, messages } = left;
+    const { result, messages } = lastRun;
     const controller = new AbortController();
     this.#previousRun = { work, result: endedRun(result), controller, messages };
     this.#previousRun.result.catch(() => {});
     runs.ended.add(work, result.message.id);
-    runs.tell(takeoverEvents(mirror.events, left.messages), work);
+    runs.tell(takeoverEvents(mirror.events, lastRun.messages), work);
     this.#untold = result;
   }
 
-  #goOn(
+  #continueRun(
     journal: Journal,
     work: string,
-    left: Extract<Takeover, { readonly type: 'cut-off' }>,
+    lastRun: Extract<LastRun, { readonly type: 'cut-off' }>,
   ): void {
     const { runs, readers, outputs, arrival } = this.#options;
     const { mirror } = readers;
-    const { output, asker, run } = left;
+    const { output, asker, run } = lastRun;
     const seen = mirror.events;
-    const attempts = left.attempts + 1;
+    const attempts = lastRun.attempts + 1;
     const controller = new AbortController();
-    const result = runs.goOn(controller, async (agent, onStart) => {
+    const result = runs.continueRun(controller, async (agent, onStart) => {
       const shown = seen.length ? mirror.turn : await shownSoFar(agent);
       const turn = { ...shown, continues: true };
       const options = callOptions({ ...(output !== undefined && { output }) }, controller, outputs);
@@ -187,7 +187,7 @@ export class LeaderTerm {
       const stream = agent.stream(undefined, options);
       const { runs: earlier } = runs.ended;
       await noteRun(journal, { work, run, attempts, output, asker, earlier }, true);
-      if (seen.length) runs.tell(takeoverEvents(seen, left.messages), work);
+      if (seen.length) runs.tell(takeoverEvents(seen, lastRun.messages), work);
       return runs.forward(stream, {
         id: work,
         controller,
@@ -199,7 +199,7 @@ export class LeaderTerm {
         onStart,
       });
     });
-    this.#previousRun = { work, result, controller, messages: left.messages };
+    this.#previousRun = { work, result, controller, messages: lastRun.messages };
   }
 }
 
